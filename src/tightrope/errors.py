@@ -1,0 +1,102 @@
+"""Everything tightrope raises on purpose.
+
+::
+
+    TightropeError
+    ├── UsageError                 the call is wrong; the message says what to change (exit code 2)
+    │   ├── UnknownName            no such task, agent, suite…; carries the nearest names
+    │   ├── MissingExtra           an optional library is not installed
+    │   ├── TrustRequired          the file could run code and the user has not said it may
+    │   ├── TaskError              a task breaks one of its own rules
+    │   ├── AgentError             an agent cannot be loaded or does not fit the task
+    │   └── FormatError            a file is not what it claims, or of a newer format
+    ├── EnvironmentFailure         the environment raised in the middle of an episode
+    ├── AgentFailure               the agent raised, or answered outside the action set
+    ├── NotReproducible            the same seed and actions led somewhere else
+    └── RunLocked                  another process writes this run folder
+
+Messages name the rule, the value that broke it, and the next move.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from types import ModuleType
+
+
+class TightropeError(Exception):
+    """Root of every error raised on purpose."""
+
+
+class UsageError(TightropeError):
+    """The call is wrong; nothing was computed and nothing was lost."""
+
+
+class UnknownName(UsageError):
+    """A name is not known; the message offers the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        parts = [f"There is no {kind} named {name!r}."]
+        if near:
+            parts.append(f"Did you mean {' or '.join(repr(candidate) for candidate in near)}?")
+        elif known:
+            parts.append(f"Known: {', '.join(known)}.")
+        if hint:
+            parts.append(hint)
+        super().__init__(" ".join(parts))
+        self.name = name
+        self.suggestions = near
+
+
+class MissingExtra(UsageError):
+    """An optional library is needed and not installed."""
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs {library}, which is not installed. Install it with: pip install 'tightrope[{extra}]'"
+        )
+        self.extra = extra
+
+
+class TrustRequired(UsageError):
+    """Loading this would run code from the file; only the user can allow that."""
+
+
+class TaskError(UsageError):
+    """A task breaks one of its own rules."""
+
+
+class AgentError(UsageError):
+    """An agent cannot be loaded or does not fit the task."""
+
+
+class FormatError(UsageError):
+    """A file is damaged, is not what it claims to be, or was written by a newer version."""
+
+
+class EnvironmentFailure(TightropeError):
+    """The environment raised in the middle of an episode."""
+
+
+class AgentFailure(TightropeError):
+    """The agent raised, or answered with something that is no action of the task."""
+
+
+class NotReproducible(TightropeError):
+    """The same seed and actions led somewhere else, so nothing found could be replayed."""
+
+
+class RunLocked(TightropeError):
+    """Another process is writing this run folder."""
+
+
+def require_extra(library: str, extra: str, purpose: str) -> ModuleType:
+    """Import an optional library or raise the error that says how to install it."""
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        raise MissingExtra(library, extra, purpose) from error

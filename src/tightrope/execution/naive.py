@@ -1,0 +1,124 @@
+"""The naive way to run a rollout: one environment, replay from reset, one agent query per step.
+
+It is the definition of what a rollout means. The engine must return the same episodes; tests compare the two, and the
+benchmarks measure the engine against it.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tightrope.agents.agent import Agent
+from tightrope.execution.rollout import Episode, Rollout
+from tightrope.outcome import Outcome
+from tightrope.seeding import derive_seed, generator, stable_hash
+from tightrope.simulation.simulator import Simulator
+
+
+def agent_generator(rollout: Rollout) -> np.random.Generator:
+    """The agent's random stream in this rollout."""
+    return generator("agent", rollout.seed, rollout.start.id)
+
+
+def environment_seed(rollout: Rollout) -> int:
+    """The environment's fresh randomness in this rollout."""
+    return derive_seed("environment", rollout.seed, rollout.start.id)
+
+
+def run_naively(
+    simulator: Simulator, agents: Mapping[str, Agent], rollout: Rollout, *, deterministic: bool = False
+) -> Episode:
+    """Run one rollout from reset. ``deterministic``: the environment is, so it is not reseeded."""
+    agent = None if rollout.agent is None else agents[rollout.agent]
+    rng = agent_generator(rollout)
+    record = _Record(simulator, rollout)
+    memory: Any = None
+    error = None
+    try:
+        fresh = None if deterministic or rollout.fixed_prefix else environment_seed(rollout)
+        simulator.reset(rollout.start.seed, reseed=fresh)
+        record.visit()
+        for action in rollout.start.actions:
+            if agent is not None and agent.recurrent:
+                _, memory = _ask(agent, simulator, memory, rng)
+            simulator.step(action)
+            record.prefix_step()
+            if simulator.outcome.terminal:
+                break
+        else:
+            record.hand_over()
+            if rollout.fixed_prefix and not deterministic:
+                simulator.reseed(environment_seed(rollout))
+            limit = rollout.length if agent is not None else len(rollout.actions)
+            while not simulator.outcome.terminal and (limit is None or len(record.actions) < limit):
+                if agent is None:
+                    action = rollout.actions[len(record.actions)]
+                else:
+                    action, memory = _ask(agent, simulator, memory, rng)
+                simulator.step(action)
+                record.step(action)
+    except Exception:
+        error = traceback.format_exc()
+    quiet_agent = agent is None or agent.deterministic
+    return record.episode(deterministic=deterministic and quiet_agent, error=error)
+
+
+def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    answer = agent.act([simulator.observation], [memory], [rng], [simulator.info.get("action_mask")])
+    return answer.actions[0], answer.memories[0]
+
+
+class _Record:
+    """Collects what an episode reports."""
+
+    def __init__(self, simulator: Simulator, rollout: Rollout) -> None:
+        self.simulator, self.rollout = simulator, rollout
+        self.prefix_steps, self.prefix_reward, self.prefix_outcome = 0, 0.0, Outcome.ONGOING
+        self.actions: list[Any] = []
+        self.rewards: list[float] = []
+        self.keys: list[int] = []
+        self.positions: list[tuple[float, float]] = []
+        self.checksum: int | None = None
+
+    def visit(self) -> None:
+        if self.rollout.record_keys:
+            self.keys.append(stable_hash(self.simulator.key()))
+        if self.rollout.record_positions and self.simulator.task.position is not None:
+            transition = self.simulator.transition
+            self.positions.append(
+                self.simulator.task.position(self.simulator.env, transition.observation, transition.info)
+            )
+
+    def prefix_step(self) -> None:
+        self.prefix_steps += 1
+        self.prefix_reward += self.simulator.transition.reward
+        self.prefix_outcome = self.simulator.outcome
+        self.visit()
+
+    def hand_over(self) -> None:
+        self.checksum = stable_hash(self.simulator.identity())
+
+    def step(self, action: Any) -> None:
+        self.actions.append(action)
+        self.rewards.append(self.simulator.transition.reward)
+        self.visit()
+
+    def episode(self, *, deterministic: bool, error: str | None) -> Episode:
+        return Episode(
+            rollout=self.rollout,
+            prefix_steps=self.prefix_steps,
+            prefix_reward=self.prefix_reward,
+            prefix_outcome=self.prefix_outcome,
+            outcome=self.simulator.outcome,
+            actions=tuple(self.actions),
+            rewards=tuple(self.rewards),
+            checksum=self.checksum,
+            keys=np.array(self.keys, dtype=np.uint64) if self.rollout.record_keys else None,
+            positions=np.array(self.positions, dtype=np.float64) if self.positions else None,
+            deterministic=deterministic,
+            error=error,
+        )

@@ -1,0 +1,90 @@
+"""A piece of work for the engine, and what came back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.outcome import Outcome
+from tightrope.trace import Action, ActionTrace, content_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollout:
+    """Go to ``start``, then let an agent act for at most ``length`` steps, or play fixed ``actions``.
+
+    The result depends on nothing but these fields (and the task): not on the worker, the batch or the order.
+    """
+
+    start: ActionTrace
+    agent: str | None = None
+    """Name of the engine's agent that takes over; None: ``actions`` are played."""
+    actions: tuple[Action, ...] = ()
+    length: int | None = None
+    """At most so many steps after hand-over; None: until the episode ends."""
+    seed: int = 0
+    """Randomness of this execution: of the environment where it is stochastic, and of the agent."""
+    fixed_prefix: bool = False
+    """Stochastic tasks only. False: the prefix itself is played with this execution's randomness, and may lead
+    elsewhere or end early. True: the prefix is played with the randomness of its reset seed, and the fresh randomness
+    begins at hand-over ("branch and reseed")."""
+    record_keys: bool = False
+    """Whether to return the hashed state keys of s0 … sn, prefix included."""
+    record_positions: bool = False
+    """Whether to return the map positions of s0 … sn, prefix included (tasks with ``position`` only)."""
+
+    @cached_property
+    def id(self) -> str:
+        """Identifier derived from the content alone."""
+        return content_id(
+            self.start.id, self.agent, self.actions, self.length, self.seed, self.fixed_prefix, self.record_keys,
+            self.record_positions,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Episode:
+    """What one rollout showed."""
+
+    rollout: Rollout
+    prefix_steps: int
+    """Steps of the start trace that were played: fewer than its length when the episode ended on the way."""
+    prefix_reward: float
+    prefix_outcome: Outcome
+    """ONGOING when hand-over was reached."""
+    outcome: Outcome
+    """After the last step; ONGOING when the length limit cut the episode."""
+    actions: tuple[Action, ...] = field(default=(), repr=False)
+    """What was played after hand-over: enough to replay the episode without the agent."""
+    rewards: tuple[float, ...] = field(default=(), repr=False)
+    """The reward of each step after hand-over."""
+    checksum: int | None = None
+    """Hash of the situation at hand-over; None when it was not reached."""
+    keys: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
+    positions: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    deterministic: bool = False
+    """Environment and agent are deterministic: this one execution stands for every repetition."""
+    error: str | None = None
+    """The traceback, when environment or agent raised; the other fields then end at that point."""
+
+    @property
+    def total_reward(self) -> float:
+        """Reward after hand-over."""
+        return float(sum(self.rewards))
+
+    @property
+    def reached_handover(self) -> bool:
+        """Whether the prefix was played to its end without a terminal situation."""
+        return self.prefix_outcome is Outcome.ONGOING and self.error is None
+
+    @property
+    def trace(self) -> ActionTrace:
+        """The whole episode as an action trace from reset."""
+        return self.rollout.start.prefix(self.prefix_steps).then(self.actions)
+
+    def standing_for(self, rollout: Rollout) -> Episode:
+        """This episode as the result of another rollout that cannot differ."""
+        return replace(self, rollout=rollout)

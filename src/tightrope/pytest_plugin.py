@@ -1,0 +1,1 @@
+"""Fixture, marker and suite-file collection for pytest."""

@@ -1,0 +1,237 @@
+"""One environment that can be reset, stepped, saved, put back and keyed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tightrope.errors import EnvironmentFailure, TaskError, UsageError
+from tightrope.outcome import Outcome
+from tightrope.simulation.snapshots.base import Snapshotter, reseed_environment
+from tightrope.tasks.spaces import action_decoder
+from tightrope.tasks.task import Task, Transition
+from tightrope.trace import Action
+
+
+class Reseed(NamedTuple):
+    """An event in a history: the random generators were set anew."""
+
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A situation inside one process. Never stored, never compared: the action trace is what identifies it."""
+
+    payload: Any
+    transition: Transition
+    outcome: Outcome
+    depth: int
+    history: Any
+
+
+@dataclass(slots=True)
+class SimulatorCounters:
+    """What a simulator has spent."""
+
+    steps: int = 0
+    replayed_steps: int = 0
+    resets: int = 0
+    saves: int = 0
+    loads: int = 0
+
+
+class Simulator:
+    """Resets, steps, saves and restores one environment of a task, and judges where it stands.
+
+    ``snapshotter`` is bound to the environment; None means situations are put back by replaying them from reset.
+    The history of a situation is a linked list of events ``(earlier, event)`` ending in ``(None, reset seed)``, so that
+    saving costs nothing in its length.
+    """
+
+    def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None) -> None:
+        self.task = task
+        self.env = env
+        self.snapshotter = snapshotter
+        self.counters = SimulatorCounters()
+        self.outcome = Outcome.ONGOING
+        self.depth = 0
+        self.transition = Transition(None, 0.0, False, False, {})
+        self._history: Any = None
+        self._decode = action_decoder(env.action_space)
+        self._key_checked = False
+
+    @property
+    def observation(self) -> Any:
+        """The latest observation."""
+        return self.transition.observation
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The latest info."""
+        return self.transition.info
+
+    def reset(self, seed: int | None = None, *, reseed: int | None = None) -> Transition:
+        """Begin an episode at the task's reset seed or another; ``reseed`` gives what follows fresh randomness."""
+        seed = self.task.seed if seed is None else seed
+        try:
+            observation, info = self.env.reset(seed=seed)
+        except Exception as error:
+            raise EnvironmentFailure(
+                f"task {self.task.label}: reset(seed={seed}) raised {type(error).__name__}: {error}"
+            ) from error
+        self.counters.resets += 1
+        self.depth = 0
+        self.outcome = Outcome.ONGOING
+        self.transition = Transition(observation, 0.0, False, False, info)
+        self._history = (None, seed)
+        if reseed is not None:
+            self.reseed(reseed)
+        return self.transition
+
+    def step(self, action: Action) -> Transition:
+        """Play one action; ``outcome`` then says where it led."""
+        if self.outcome is not Outcome.ONGOING:
+            raise UsageError(f"task {self.task.label}: the episode is over ({self.outcome}); reset or load first")
+        try:
+            observation, reward, terminated, truncated, info = self.env.step(self._decode(action))
+        except Exception as error:
+            raise self._failure(action, error) from error
+        self.depth += 1
+        self.counters.steps += 1
+        if self.depth == self.task.max_steps:
+            truncated = True
+        transition = self.transition = Transition(observation, float(reward), terminated, truncated, info)
+        self._history = (self._history, action)
+        task = self.task
+        if task.unsafe(transition):
+            self.outcome = Outcome.UNSAFE
+        elif task.goal(transition):
+            self.outcome = Outcome.GOAL
+        elif terminated or truncated:
+            self.outcome = Outcome.TRUNCATED
+        return transition
+
+    def save(self) -> Snapshot:
+        """Remember this situation for as long as this process lives."""
+        self.counters.saves += 1
+        payload = None if self.snapshotter is None else self.snapshotter.save()
+        return Snapshot(payload, _detached(self.transition), self.outcome, self.depth, self._history)
+
+    def load(self, snapshot: Snapshot, *, reseed: int | None = None) -> None:
+        """Put a situation back exactly; ``reseed`` gives it fresh randomness from there on."""
+        self.counters.loads += 1
+        if self.snapshotter is None:
+            self._replay(snapshot)
+        else:
+            self.snapshotter.load(snapshot.payload)
+            self._history = snapshot.history
+            self.depth = snapshot.depth
+            self.outcome = snapshot.outcome
+            self.transition = snapshot.transition
+        if reseed is not None:
+            self.reseed(reseed)
+
+    def reseed(self, seed: int) -> None:
+        """Same situation, fresh randomness."""
+        if self.snapshotter is None:
+            reseed_environment(self.env, seed)
+        else:
+            self.snapshotter.reseed(seed)
+        self._history = (self._history, Reseed(seed))
+
+    def key(self) -> Hashable:
+        """The task's state key of this situation."""
+        transition = self.transition
+        key = self.task.state_key(self.env, transition.observation, transition.info)
+        if not self._key_checked:
+            self._check_hashable(key, "state_key")
+        return key
+
+    def identity(self) -> Hashable:
+        """The exact fingerprint of this situation, or its key where the task has no fingerprint."""
+        if self.task.identity is None:
+            return self.key()
+        return self.task.identity(self.env, self.transition.observation, self.transition.info)
+
+    def available_actions(self) -> tuple[Action, ...]:
+        """The search actions that the environment allows here (``info["action_mask"]``)."""
+        actions = self.task.search_actions
+        mask = self.transition.info.get("action_mask")
+        if mask is None:
+            return actions
+        start = int(getattr(self.env.action_space, "start", 0))
+        return tuple(action for action in actions if mask[action - start])  # type: ignore[operator]
+
+    def events(self) -> list[Any]:
+        """The reset seed, then every action and reseeding since: what it takes to come here again."""
+        events = []
+        node = self._history
+        while node is not None:
+            node, event = node
+            events.append(event)
+        return events[::-1]
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.env.close()
+
+    def _replay(self, snapshot: Snapshot) -> None:
+        missing = []
+        node = snapshot.history
+        while node is not None and node is not self._history:
+            missing.append(node)
+            node = node[0]
+        if node is None:
+            self.reset(missing.pop()[1])
+        for node in reversed(missing):
+            event = node[1]
+            if isinstance(event, Reseed):
+                self.reseed(event.seed)
+            else:
+                self.step(event)
+                self.counters.steps -= 1
+                self.counters.replayed_steps += 1
+            self._history = node
+
+    def _failure(self, action: Action, error: Exception) -> EnvironmentFailure:
+        events = self.events()
+        return EnvironmentFailure(
+            f"task {self.task.label}: step {self.depth + 1} with action {action!r} raised "
+            f"{type(error).__name__}: {error}. It happens again after reset(seed={events[0]}) and the actions {events[1:]!r}"
+        )
+
+    def _check_hashable(self, key: Hashable, role: str) -> None:
+        try:
+            hash(key)
+        except TypeError:
+            raise TaskError(
+                f"task {self.task.label}: {role} returned {type(key).__name__} {key!r:.80}, which is not hashable; "
+                f"return a tuple, bytes or a number (tightrope.tasks.freeze makes one of an array)"
+            ) from None
+        self._key_checked = True
+
+
+def _detached(transition: Transition) -> Transition:
+    """A transition that keeps its values when the environment reuses its observation buffer."""
+    observation = transition.observation
+    if isinstance(observation, np.ndarray):
+        observation = observation.copy()
+    elif isinstance(observation, (dict, tuple)):
+        observation = _copied(observation)
+    return Transition(
+        observation, transition.reward, transition.terminated, transition.truncated, dict(transition.info)
+    )
+
+
+def _copied(observation: Any) -> Any:
+    if isinstance(observation, np.ndarray):
+        return observation.copy()
+    if isinstance(observation, dict):
+        return {name: _copied(value) for name, value in observation.items()}
+    if isinstance(observation, tuple):
+        return tuple(_copied(value) for value in observation)
+    return observation

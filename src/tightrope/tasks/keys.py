@@ -1,0 +1,84 @@
+"""State keys: hashable abstractions of a situation.
+
+A key that throws something away says so (``lossy``), because a search that cut a branch at such a key has proved
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tightrope.errors import UsageError
+
+
+def observation_bytes(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+    """The observation itself, as a hashable; works for arrays, numbers, dicts and tuples of them."""
+    return freeze(observation)
+
+
+def freeze(value: Any) -> Hashable:
+    """An equal-if-and-only-if-identical hashable form of an observation."""
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    if isinstance(value, Mapping):
+        return tuple((name, freeze(value[name])) for name in sorted(value))
+    if isinstance(value, (tuple, list)):
+        return tuple(freeze(part) for part in value)
+    if isinstance(value, np.generic):
+        return value.item()  # type: ignore[no-any-return]
+    if hasattr(value, "__array__"):
+        return np.asarray(value).tobytes()
+    return value  # type: ignore[no-any-return]
+
+
+def rounded_key(*steps: float) -> Callable[..., Hashable]:
+    """A key that rounds each component of a flat observation to a multiple of its step (one step: for all)."""
+    if not steps or any(step <= 0 for step in steps):
+        raise UsageError(f"rounded_key needs one or more positive steps, not {steps}")
+    widths = np.asarray(steps, dtype=np.float64)
+
+    def state_key(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+        flat = np.asarray(observation, dtype=np.float64).ravel()
+        if widths.size not in (1, flat.size):
+            raise UsageError(
+                f"rounded_key got {widths.size} steps for an observation of {flat.size} numbers; "
+                f"give one step, or one for each number"
+            )
+        return tuple(np.floor(flat / widths + 0.5).astype(np.int64).tolist())
+
+    state_key.lossy = True  # type: ignore[attr-defined]
+    return state_key
+
+
+def parts_key(*parts: int | str | Sequence[int | str]) -> Callable[..., Hashable]:
+    """A key made of chosen parts of the observation: indices of an array, names of a dict, or paths into both."""
+    if not parts:
+        raise UsageError("parts_key needs at least one index or name of the observation")
+    paths = tuple((part,) if isinstance(part, (int, str)) else tuple(part) for part in parts)
+
+    def state_key(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+        return tuple(freeze(_follow(observation, path)) for path in paths)
+
+    state_key.lossy = True  # type: ignore[attr-defined]
+    return state_key
+
+
+def info_key(*names: str, lossy: bool = True) -> Callable[..., Hashable]:
+    """A key made of chosen entries of ``info``; ``lossy=False`` when together they are the whole situation."""
+    if not names:
+        raise UsageError("info_key needs at least one name of an info entry")
+
+    def state_key(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+        return tuple(freeze(info[name]) for name in names)
+
+    state_key.lossy = lossy  # type: ignore[attr-defined]
+    return state_key
+
+
+def _follow(value: Any, path: Sequence[int | str]) -> Any:
+    for part in path:
+        value = value[part]
+    return value

@@ -1,0 +1,81 @@
+"""Named tasks: built in, registered by the user, or brought by a package's entry point."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import entry_points
+from typing import Any
+
+import gymnasium as gym
+
+from tightrope.errors import TaskError, UnknownName, UsageError
+from tightrope.tasks.task import Task
+
+ENTRY_POINT_GROUP = "tightrope.tasks"
+
+TaskBuilder = Callable[..., Task]
+_builders: dict[str, TaskBuilder] = {}
+_discovered = False
+
+
+def register_task(name: str, builder: TaskBuilder) -> None:
+    """Make ``make_task(name, **options)`` call ``builder(**options)``."""
+    if name in _builders and _builders[name] is not builder:
+        raise UsageError(f"a task named {name!r} is registered already; choose another name")
+    _builders[name] = builder
+
+
+def make_task(name: str, **options: Any) -> Task:
+    """Build a named task; options go to its builder (``make_task("mario", level="1-2")``)."""
+    builders = task_builders()
+    if name not in builders:
+        raise _unknown_task(name, options)
+    _check_options(name, builders[name], options)
+    task = builders[name](**options)
+    return replace(task, name=name, options=dict(options), registered=True)
+
+
+def task_builders() -> dict[str, TaskBuilder]:
+    """All named tasks and their builders."""
+    global _discovered
+    if not _discovered:
+        from tightrope.tasks.builtin import BUILTIN_TASKS
+
+        for name, builder in BUILTIN_TASKS.items():
+            _builders.setdefault(name, builder)
+        for entry in entry_points(group=ENTRY_POINT_GROUP):
+            _builders.setdefault(entry.name, _Deferred(entry))
+        _discovered = True
+    return _builders
+
+
+class _Deferred:
+    """An entry point, imported only when its task is asked for."""
+
+    def __init__(self, entry: Any) -> None:
+        self.entry = entry
+
+    def __call__(self, **options: Any) -> Task:
+        return self.entry.load()(**options)  # type: ignore[no-any-return]
+
+
+def _check_options(name: str, builder: TaskBuilder, options: dict[str, Any]) -> None:
+    parameters = inspect.signature(builder).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for option in options:
+        if option not in parameters:
+            raise UnknownName(f"option of task {name!r}", option, parameters)
+
+
+def _unknown_task(name: str, options: dict[str, Any]) -> UsageError:
+    if name in gym.registry:
+        return TaskError(
+            f"tightrope does not know what is goal and what is unsafe in {name!r}. Say so:\n"
+            f"  tightrope.Task(name={name!r}, make_env=lambda: gymnasium.make({name!r}),\n"
+            f"                 goal=lambda t: t.terminated and t.reward > 0,\n"
+            f"                 unsafe=lambda t: t.terminated and t.reward <= 0)"
+        )
+    return UnknownName("task", name, [*task_builders(), *gym.registry], hint="`tightrope tasks` lists all of them.")

@@ -1,0 +1,132 @@
+"""A task: an environment, what counts as goal and as unsafe in it, and how the search looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import gymnasium as gym
+
+from tightrope.errors import TaskError
+from tightrope.tasks.keys import observation_bytes
+from tightrope.tasks.spaces import action_list
+from tightrope.trace import Action
+
+Environment: TypeAlias = gym.Env[Any, Any]
+
+
+@dataclass(slots=True)
+class Transition:
+    """What one step showed. At reset the reward is 0 and both flags are False.
+
+    Not frozen: one is made per step, and freezing would triple its cost.
+    """
+
+    observation: Any
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: Mapping[str, Any]
+
+
+Predicate: TypeAlias = Callable[[Transition], bool]
+KeyFunction: TypeAlias = Callable[[Any, Any, Mapping[str, Any]], Hashable]
+"""``f(env, observation, info)`` with the outermost environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What the search knows about one situation on its open path; task hooks get a sequence of these."""
+
+    key: Hashable
+    action: Action | None
+    """The action that led here; None at reset."""
+    reward: float
+    info: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Task:
+    """An environment factory plus what is goal, what is unsafe, what is the same, and what to try."""
+
+    name: str
+    make_env: Callable[[], Environment]
+    """Returns a new Gymnasium environment."""
+    goal: Predicate
+    """Whether the task is solved; ends the episode even where the environment would go on."""
+    unsafe: Predicate
+    """Whether safety was violated; ends the episode, and wins over ``goal`` when both hold."""
+    state_key: KeyFunction = observation_bytes
+    """A hashable abstraction of the situation; the search expands each key once."""
+    actions: Sequence[Action] | None = None
+    """What the search tries, in order; None: all of a Discrete space."""
+    action_names: Sequence[str] | None = None
+    identity: KeyFunction | None = None
+    """An exact fingerprint of the situation, used by proofs instead of a lossy ``state_key``."""
+    max_steps: int | None = None
+    """Time limit counted by the simulator: at this step ``truncated`` becomes True."""
+    stuck: Callable[[Sequence[Visit]], bool] | None = None
+    """Cuts a search branch: gets the open path, newest last."""
+    order_actions: Callable[[Sequence[Action], Sequence[Visit], int], Sequence[Action]] | None = None
+    """``f(actions, open path, backtracks so far)``: the order in which to try the actions here."""
+    position: Callable[[Any, Any, Mapping[str, Any]], tuple[float, float]] | None = None
+    """Where the situation lies on a map, for pictures."""
+    draw_map: Callable[..., Any] | None = None
+    """Makes the picture that positions are drawn on; see ``tightrope.report``."""
+    seed: int = 0
+    """Default reset seed."""
+    one_per_process: bool = False
+    """Whether only one instance of the environment can live in a process."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What ``make_task`` was given, so that another process or machine can build the same task."""
+    registered: bool = False
+    """Whether ``make_task(name, **options)`` builds this task."""
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
+    """Hashes of files the environment depends on (a ROM), recorded with every run."""
+
+    def __post_init__(self) -> None:
+        for role in ("make_env", "goal", "unsafe", "state_key"):
+            if not callable(getattr(self, role)):
+                raise TaskError(
+                    f"task {self.name!r}: {role} must be callable, not {getattr(self, role)!r}; "
+                    f"see 'bring your own environment' in the documentation"
+                )
+        if self.actions is not None and len(self.actions) == 0:
+            raise TaskError(f"task {self.name!r}: actions is empty; give at least one action, or None for all")
+        if self.max_steps is not None and self.max_steps < 1:
+            raise TaskError(f"task {self.name!r}: max_steps must be 1 or more, not {self.max_steps}")
+
+    @cached_property
+    def label(self) -> str:
+        """Name and options in one line; the same for every task built the same way."""
+        if not self.options:
+            return self.name
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in sorted(self.options.items()))})"
+
+    @property
+    def key_is_exact(self) -> bool:
+        """Whether equal keys may be taken for equal situations (False for rounding and part-picking keys)."""
+        return not getattr(self.state_key, "lossy", False)
+
+    @cached_property
+    def action_space(self) -> gym.Space[Any]:
+        """The environment's action space."""
+        env = self.make_env()
+        try:
+            return env.action_space
+        finally:
+            env.close()
+
+    @cached_property
+    def search_actions(self) -> tuple[Action, ...]:
+        """The actions the search tries, in order."""
+        return action_list(self.name, self.action_space, self.actions)
+
+    def with_options(self, **changes: Any) -> Task:
+        """A copy with some fields replaced."""
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        return f"Task({self.label})"

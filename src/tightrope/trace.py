@@ -27,12 +27,14 @@ def content_id(*parts: object) -> str:
 
 @dataclass(frozen=True)
 class ActionTrace:
-    """A situation: reset ``task`` with ``seed``, then play ``actions``."""
+    """A situation: reset ``task`` with ``seed``, then play ``actions``, reseeding on the way where ``reseeds`` says so."""
 
     task: str
     """Label of the task (name and options), so that a trace is never replayed on another one unnoticed."""
     seed: int
     actions: tuple[Action, ...] = ()
+    reseeds: tuple[tuple[int, int], ...] = ()
+    """Stochastic tasks: (i, seed) gives the environment fresh randomness before the action with index i."""
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -41,7 +43,8 @@ class ActionTrace:
         """The first ``length`` actions."""
         if not 0 <= length <= len(self.actions):
             raise ValueError(f"a prefix of {length} actions does not lie within a trace of {len(self.actions)}")
-        return ActionTrace(self.task, self.seed, self.actions[:length])
+        reseeds = tuple((index, seed) for index, seed in self.reseeds if index < length)
+        return ActionTrace(self.task, self.seed, self.actions[:length], reseeds)
 
     def suffix(self, length: int) -> tuple[Action, ...]:
         """The actions after the first ``length``."""
@@ -49,12 +52,12 @@ class ActionTrace:
 
     def then(self, actions: Iterable[Action]) -> ActionTrace:
         """This trace followed by more actions."""
-        return ActionTrace(self.task, self.seed, self.actions + tuple(actions))
+        return ActionTrace(self.task, self.seed, self.actions + tuple(actions), self.reseeds)
 
     @cached_property
     def id(self) -> str:
         """Identifier derived from the content alone."""
-        return content_id(self.task, self.seed, self.actions)
+        return content_id(self.task, self.seed, self.actions, self.reseeds)
 
     def __repr__(self) -> str:
         return f"ActionTrace({self.task!r}, seed={self.seed}, {len(self.actions)} actions)"

@@ -39,10 +39,12 @@ def run_naively(
     memory: Any = None
     error = None
     try:
-        fresh = None if deterministic or rollout.fixed_prefix else environment_seed(rollout)
-        simulator.reset(rollout.start.seed, reseed=fresh)
+        reseeds = record.plan_reseeds(deterministic)
+        simulator.reset(rollout.start.seed)
         record.visit()
-        for action in rollout.start.actions:
+        for index, action in enumerate(rollout.start.actions):
+            if index in reseeds:
+                simulator.reseed(reseeds[index])
             if agent is not None and agent.recurrent:
                 _, memory = _ask(agent, simulator, memory, rng)
             simulator.step(action)
@@ -51,8 +53,8 @@ def run_naively(
                 break
         else:
             record.hand_over()
-            if rollout.fixed_prefix and not deterministic:
-                simulator.reseed(environment_seed(rollout))
+            if len(rollout.start) in reseeds:
+                simulator.reseed(reseeds[len(rollout.start)])
             limit = rollout.length if agent is not None else len(rollout.actions)
             while not simulator.outcome.terminal and (limit is None or len(record.actions) < limit):
                 if agent is None:
@@ -83,6 +85,18 @@ class _Record:
         self.keys: list[int] = []
         self.positions: list[tuple[float, float]] = []
         self.checksum: int | None = None
+        self.reseeds: tuple[tuple[int, int], ...] = ()
+
+    def plan_reseeds(self, deterministic: bool) -> dict[int, int]:
+        """Where this execution gives the environment fresh randomness."""
+        fresh = environment_seed(self.rollout)
+        if deterministic:
+            self.reseeds = ()
+        elif self.rollout.fixed_prefix:
+            self.reseeds = (*self.rollout.start.reseeds, (len(self.rollout.start), fresh))
+        else:
+            self.reseeds = ((0, fresh),)
+        return dict(self.reseeds)
 
     def visit(self) -> None:
         if self.rollout.record_keys:
@@ -100,7 +114,7 @@ class _Record:
         self.visit()
 
     def hand_over(self) -> None:
-        self.checksum = stable_hash(self.simulator.identity())
+        self.checksum = stable_hash(self.simulator.key())
 
     def step(self, action: Any) -> None:
         self.actions.append(action)
@@ -116,6 +130,7 @@ class _Record:
             outcome=self.simulator.outcome,
             actions=tuple(self.actions),
             rewards=tuple(self.rewards),
+            reseeds=self.reseeds,
             checksum=self.checksum,
             keys=np.array(self.keys, dtype=np.uint64) if self.rollout.record_keys else None,
             positions=np.array(self.positions, dtype=np.float64) if self.positions else None,

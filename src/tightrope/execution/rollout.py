@@ -29,8 +29,8 @@ class Rollout:
     """Randomness of this execution: of the environment where it is stochastic, and of the agent."""
     fixed_prefix: bool = False
     """Stochastic tasks only. False: the prefix itself is played with this execution's randomness, and may lead
-    elsewhere or end early. True: the prefix is played with the randomness of its reset seed, and the fresh randomness
-    begins at hand-over ("branch and reseed")."""
+    elsewhere or end early. True: the prefix is played with its own randomness (reset seed and reseeds), so that it leads
+    to the same situation every time, and the fresh randomness begins at hand-over ("branch and reseed")."""
     record_keys: bool = False
     """Whether to return the hashed state keys of s0 … sn, prefix included."""
     record_positions: bool = False
@@ -61,8 +61,10 @@ class Episode:
     """What was played after hand-over: enough to replay the episode without the agent."""
     rewards: tuple[float, ...] = field(default=(), repr=False)
     """The reward of each step after hand-over."""
+    reseeds: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    """Where the environment was given fresh randomness in this execution, as in ActionTrace."""
     checksum: int | None = None
-    """Hash of the situation at hand-over; None when it was not reached."""
+    """Hash of the state key at hand-over; None when it was not reached."""
     keys: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
     positions: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
     deterministic: bool = False
@@ -82,8 +84,9 @@ class Episode:
 
     @property
     def trace(self) -> ActionTrace:
-        """The whole episode as an action trace from reset."""
-        return self.rollout.start.prefix(self.prefix_steps).then(self.actions)
+        """The whole episode as an action trace from reset, which replays without the agent."""
+        start = self.rollout.start
+        return ActionTrace(start.task, start.seed, start.actions[: self.prefix_steps] + self.actions, self.reseeds)
 
     def standing_for(self, rollout: Rollout) -> Episode:
         """This episode as the result of another rollout that cannot differ."""

@@ -42,7 +42,8 @@ class BoundaryState:
     proven: bool
     """Whether every branch below those successors ended in an unsafe situation."""
     evidence: Mapping[str, int]
-    """How the branches below ended: ``unsafe``, ``cycle``, ``merged``, ``stuck``, ``truncated``, ``depth``, ``budget`` → count."""
+    """How the branches below ended: counts of ``unsafe``, ``cycle``, ``merged``, ``stuck``, ``truncated``, ``depth``,
+    ``budget``."""
     successors: tuple[Successor, ...] = ()
     """What probing found out about every other action here; empty when it was not probed."""
 

@@ -27,7 +27,7 @@ def content_id(*parts: object) -> str:
 
 @dataclass(frozen=True)
 class ActionTrace:
-    """A situation: reset ``task`` with ``seed``, then play ``actions``, reseeding on the way where ``reseeds`` says so."""
+    """A situation: reset ``task`` with ``seed``, then play ``actions``; ``reseeds`` are the random events on the way."""
 
     task: str
     """Label of the task (name and options), so that a trace is never replayed on another one unnoticed."""

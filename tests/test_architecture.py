@@ -1,0 +1,127 @@
+"""The house: imports go one way, heavy libraries stay in their leaf files, the public names are exact."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tightrope
+
+SOURCE = Path(tightrope.__file__).parent
+
+# From the top of the house to its ground; a module may import from its own floor's package and from lower floors.
+FLOORS = [
+    {"cli", "pytest_plugin"},
+    {"campaign", "casestudy"},
+    {"report"},
+    {"search", "safety", "fuzzing", "performance"},
+    {"testing"},
+    {"execution", "statistics"},
+    {"simulation", "agents"},
+    {"tasks"},
+    {"errors", "trace", "tracefiles", "outcome", "budget", "seeding", "reference", "progress"},
+]
+FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
+
+# Optional library -> the leaf files that may import it.
+LEAVES = {
+    "torch": {"agents/torch_network.py", "agents/sb3.py", "casestudy/learner.py"},
+    "stable_baselines3": {"agents/sb3.py"},
+    "sb3_contrib": {"agents/sb3.py"},
+    "onnxruntime": {"agents/onnx.py"},
+    "ray": {"execution/ray_backend.py"},
+    "stable_retro": {"tasks/mario/emulator.py"},
+    "cv2": {"tasks/mario/emulator.py"},
+    "ale_py": {"tasks/builtin/atari.py"},
+    "mujoco": {"simulation/snapshots/mujoco.py"},
+    "minigrid": {"tasks/builtin/minigrid.py"},
+    "highway_env": {"tasks/builtin/highway.py"},
+    "imageio_ffmpeg": {"report/video.py"},
+    "PIL": {"report/images.py"},
+    "minari": {"search/minari.py"},
+    "plotly": set(),
+}
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported_names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "require_extra"
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield str(node.args[0].value)
+
+
+def part_of(name: str) -> str:
+    return name.removesuffix(".py").split("/")[0]
+
+
+def test_imports_go_one_way() -> None:
+    wrong = []
+    for name, tree in modules():
+        part = part_of(name)
+        if part == "__init__":
+            continue
+        for imported in imported_names(tree):
+            if not imported.startswith("tightrope."):
+                continue
+            target = imported.split(".")[1]
+            if target != part and FLOOR_OF[target] <= FLOOR_OF[part]:
+                wrong.append(f"{name} imports {imported}")
+    assert not wrong, "imports that go up or sideways:\n" + "\n".join(wrong)
+
+
+def test_optional_libraries_stay_in_their_leaf_files() -> None:
+    wrong = [
+        f"{name} imports {imported}"
+        for name, tree in modules()
+        for imported in imported_names(tree)
+        if name not in LEAVES.get(imported.split(".")[0], {name})
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_optional_libraries_are_imported_inside_functions() -> None:
+    wrong = [
+        f"{name} imports {imported} when it is itself imported"
+        for name, tree in modules()
+        for statement in tree.body
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for imported in imported_names(statement)
+        if imported.split(".")[0] in LEAVES
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_importing_tightrope_imports_nothing_heavy() -> None:
+    code = "import sys, tightrope; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    assert not loaded & {*LEAVES, "gymnasium", "numpy", "scipy", "typer", "rich", "pydantic"}
+
+
+@pytest.mark.parametrize("name", tightrope.__all__)
+def test_every_public_name_exists_and_comes_from_tightrope(name: str) -> None:
+    value = getattr(tightrope, name)
+    assert getattr(value, "__module__", "tightrope").startswith("tightrope")
+
+
+def test_the_public_names_are_exactly_these() -> None:
+    # Golden: adding or removing a public name is a decision, so it is made here as well.
+    golden = (Path(__file__).parent / "public_names.txt").read_text().split()
+    assert tightrope.__all__ == golden

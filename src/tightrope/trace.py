@@ -20,14 +20,14 @@ Action: TypeAlias = int | float | tuple[Any, ...]
 
 
 def content_id(*parts: object) -> str:
-    """Twelve hex digits that depend on nothing but the parts (48 bits: one clash expected in 16 million)."""
+    """Sixteen hex digits that depend on nothing but the parts (64 bits: no clash among millions)."""
     text = json.dumps(parts, separators=(",", ":"), sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class ActionTrace:
-    """A situation: reset ``task`` with ``seed``, then play ``actions``; ``reseeds`` are the random events on the way."""
+    """A situation: reset ``task`` with ``seed``, then play ``actions``; ``reseeds`` is the randomness on the way."""
 
     task: str
     """Label of the task (name and options), so that a trace is never replayed on another one unnoticed."""

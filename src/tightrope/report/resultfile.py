@@ -1,0 +1,79 @@
+"""``results.json``: the results as one portable file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from tightrope.errors import FormatError, UsageError
+from tightrope.report.results import Results
+from tightrope.statistics.estimate import Estimate
+
+FORMAT = "tightrope/results"
+VERSION = 1
+_adapter = TypeAdapter(Results)
+
+
+def results_to_json(results: Results) -> dict[str, Any]:
+    """The results as JSON values, with the format's name and version."""
+    return {"format": FORMAT, "version": VERSION, **_adapter.dump_python(results, mode="json")}
+
+
+def results_from_json(data: Any, source: str = "results") -> Results:
+    """The results again; ``source`` names the file in errors."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise FormatError(
+            f"{source} is not a results file: its format must read {FORMAT!r}. Give a report's results.json."
+        )
+    version = data.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise FormatError(
+            f"{source} has version {version!r} of {FORMAT}, and this tightrope reads up to {VERSION}; update tightrope."
+        )
+    body = {key: value for key, value in data.items() if key not in ("format", "version")}
+    try:
+        return _adapter.validate_python(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise FormatError(f"{source} is damaged at {where}: {first['msg']}. Write the report again.") from error
+
+
+def save_results(results: Results, path: Path) -> None:
+    """Write results.json."""
+    path.write_text(json.dumps(results_to_json(results), separators=(",", ":"), allow_nan=False) + "\n")
+
+
+def load_results(path: Path) -> Results:
+    """Read results.json."""
+    try:
+        data = json.loads(path.read_text())
+    except ValueError as error:
+        raise FormatError(f"{path} is not JSON ({error}); give a report's results.json.") from error
+    return results_from_json(data, str(path))
+
+
+def combine(reports: Sequence[Results], title: str | None = None, correlation: Estimate | None = None) -> Results:
+    """Several reports as one; run names are made unique."""
+    if not reports:
+        raise UsageError("there is nothing to combine: give at least one report")
+    taken: set[str] = set()
+    runs = []
+    for run in (run for report in reports for run in report.runs):
+        name, count = run.name, 2
+        while name in taken:
+            name, count = f"{run.name} ({count})", count + 1
+        taken.add(name)
+        runs.append(replace(run, name=name))
+    return Results(
+        title=title or " and ".join(dict.fromkeys(report.title for report in reports)),
+        runs=tuple(runs),
+        correlation=correlation or (reports[0].correlation if len(reports) == 1 else Estimate.of_nothing()),
+        findings=tuple(finding for report in reports for finding in report.findings),
+        tightrope_version=reports[0].tightrope_version,
+    )

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+CONFIDENCE = 0.95
+"""Confidence level of every interval, unless the caller says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,20 @@ class Estimate:
     def of_nothing(cls, method: str = "no data") -> Estimate:
         """The estimate when nothing was measured."""
         return cls(None, None, None, 0, method)
+
+    @classmethod
+    def certain(cls, value: float, method: str = "deterministic: one execution stands for all") -> Estimate:
+        """The estimate when nothing in it is random: one observation, and no width."""
+        return cls(float(value), float(value), float(value), 1, method)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Estimate:
+        """The estimate that ``to_json`` described."""
+        return cls(**data)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
 
     def __format__(self, spec: str) -> str:
         """``0.12 [0.05, 0.26] n=50``; "no data" when nothing was measured."""

@@ -1,0 +1,113 @@
+"""The configuration of a campaign: one commented model from which the file, its schema and the command line follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tightrope.trace import content_id
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: frozen, and a misspelt key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AgentConfig(Section):
+    """One agent under test."""
+
+    source: str = Field(description="file (.onnx, .zip, weights.pt@module:Class) or pkg.module:factory")
+    name: str | None = Field(None, description="what the report calls it; default: from the source")
+    behaviour: Literal["greedy", "sampled"] = Field("greedy", description="take the best action, or draw one")
+    epsilon: Fraction = Field(0.0, description="share of steps in which a random action is played instead")
+    trust: bool = Field(False, description="allow the file to run code when it is loaded (pickles)")
+
+
+class SearchConfig(Section):
+    """Step 1: a way to solve the task and its boundary states."""
+
+    method: Literal["auto", "dfs", "archive", "demonstration"] = Field("auto", description="how to find a reference")
+    seconds: float | None = Field(120.0, gt=0, description="stop searching after so many seconds")
+    steps: int | None = Field(None, gt=0, description="stop searching after so many environment steps")
+    repetitions: Count | None = Field(None, description="samples of each action; default: 1, or 22 when stochastic")
+    demonstration: Path | None = Field(None, description="file with an action trace that reaches the goal")
+    probe_seconds: float = Field(30.0, ge=0, description="time to prove boundary states by probing; 0: do not")
+
+
+class SafetyConfig(Section):
+    """Step 2: how often each agent falls at the boundary states."""
+
+    suites: tuple[str, ...] = Field(
+        ("simple", "interval:1", "coverage:1"), description="simple, interval:SIZE, coverage:K"
+    )
+    repetitions: Count = Field(10, description="executions of each case (n)")
+    length: Count = Field(40, description="steps the agent must survive (l)")
+    fixed_prefix: bool = Field(False, description="stochastic tasks: lead to the same situation every time")
+    control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
+    max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")
+    gate_on: Literal["value", "high"] = Field("value", description="gate on the estimate, or on its upper limit")
+
+
+class FuzzingConfig(Section):
+    """Step 3: many other ways through the task."""
+
+    enabled: bool = Field(True, description="whether to fuzz at all (step 4 needs it)")
+    generations: Count = Field(50, description="g")
+    population: Count = Field(50, description="p")
+    mutation_stop: Fraction = Field(0.2, description="chance to stop after each mutation (pmstop)")
+    mutation_size: Count = Field(15, description="longest run of actions that a mutation touches (ms)")
+    crossover: Annotated[float, Field(ge=0, lt=0.5)] = Field(0.25, description="chance of crossover (pc)")
+    weights: tuple[float, float, float] = Field((2.0, 1.5, 1.0), description="of coverage, gains and losses (λ)")
+    truncation: Annotated[float, Field(gt=0, le=1)] | None = Field(None, description="only the best share are parents")
+    independent_actions: bool = Field(False, description="a mutated run holds independent actions")
+    append_only_unfinished: bool = Field(False, description="append only to traces that did not finish")
+
+
+class PerformanceConfig(Section):
+    """Step 4: the agent against the fuzz traces, from the start and from their middle."""
+
+    enabled: bool = Field(True, description="whether to compare performance")
+    episodes: Count = Field(10, description="executions from each situation (n_ep)")
+    tests: Count = Field(10, description="situations for each prefix length (n_test)")
+    step_width: Count = Field(20, description="distance between prefix lengths (w)")
+
+
+class ExecutionConfig(Section):
+    """Where the work is done. Results do not depend on it."""
+
+    backend: Literal["inline", "processes", "ray"] = Field("processes", description="inline, processes or ray")
+    workers: Count | None = Field(None, description="default: one for each core")
+    ray_address: str | None = Field(None, description="address of a running cluster; default: start a local one")
+
+
+class ReportConfig(Section):
+    """What the report shows."""
+
+    videos: int = Field(6, ge=0, description="how many failures to film")
+    title: str | None = Field(None, description="headline; default: the task")
+
+
+class CampaignConfig(Section):
+    """All four steps on one task, for one or more agents."""
+
+    task: str = Field(description="name of the task: `tightrope tasks` lists them")
+    options: dict[str, Any] = Field(default_factory=dict, description="options of the task")
+    agents: tuple[AgentConfig, ...] = Field((), description="the agents under test")
+    seed: int = Field(0, ge=0, description="all randomness follows from it")
+    search: SearchConfig = SearchConfig()
+    safety: SafetyConfig = SafetyConfig()
+    fuzzing: FuzzingConfig = FuzzingConfig()
+    performance: PerformanceConfig = PerformanceConfig()
+    execution: ExecutionConfig = ExecutionConfig()
+    report: ReportConfig = ReportConfig()
+
+    @property
+    def identity(self) -> str:
+        """Changes when the results could: where the work is done and what the report shows do not count."""
+        return content_id(self.model_dump(mode="json", exclude={"execution", "report"}))

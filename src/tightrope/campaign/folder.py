@@ -1,0 +1,116 @@
+"""The run folder: where everything found, measured and believed is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tightrope.errors import FormatError, RunLocked, UsageError
+
+FORMAT = "tightrope/run"
+VERSION = 1
+STEPS = ("1-search", "2-safety", "3-fuzzing", "4-performance")
+
+
+class RunFolder:
+    """A folder with ``run.json``, one folder for each step, the episodes and the report."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create_or_open(cls, path: Path | str) -> RunFolder:
+        """An existing run, or a new one in an empty or missing folder."""
+        folder = cls(Path(path))
+        if folder.manifest_path.exists():
+            folder.manifest()
+            return folder
+        if folder.path.exists() and any(folder.path.iterdir()):
+            raise UsageError(
+                f"{folder.path} is neither empty nor a run folder (it has no run.json); choose another folder with --out"
+            )
+        for step in STEPS:
+            (folder.path / step).mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @classmethod
+    def open(cls, path: Path | str) -> RunFolder:
+        """An existing run."""
+        folder = cls(Path(path))
+        if not folder.manifest_path.exists():
+            raise UsageError(f"{folder.path} is not a run folder: it has no run.json. `tightrope run … --out` makes one")
+        folder.manifest()
+        return folder
+
+    @property
+    def manifest_path(self) -> Path:
+        """Where run.json is."""
+        return self.path / "run.json"
+
+    @property
+    def episodes_path(self) -> Path:
+        """Where the episodes are."""
+        return self.path / "episodes.sqlite"
+
+    @property
+    def report_path(self) -> Path:
+        """Where the report is, or will be."""
+        return self.path / "report" / "index.html"
+
+    def manifest(self) -> dict[str, Any]:
+        """The content of run.json."""
+        return read_json(self.manifest_path, FORMAT, VERSION)
+
+    def write_manifest(self, content: Mapping[str, Any]) -> None:
+        """Replace run.json."""
+        write_json(self.manifest_path, {"format": FORMAT, "version": VERSION, **content})
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from writing this run; the lock ends with this process, however it ends."""
+        import fcntl
+
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("a+") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                handle.seek(0)
+                raise RunLocked(
+                    f"{self.path} is being written by process {handle.read().strip() or 'unknown'}; "
+                    f"wait for it to end, or choose another folder with --out"
+                ) from None
+            handle.seek(0)
+            handle.truncate()
+            handle.write(str(os.getpid()))
+            handle.flush()
+            yield
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file so that a reader sees either the old content or the new, never half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(path.name + ".tmp")
+    draft.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(draft, path)
+
+
+def read_json(path: Path, kind: str, newest: int) -> dict[str, Any]:
+    """Read a JSON file of a known kind; refuse what is damaged, something else, or newer than this version knows."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} cannot be read: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != kind:
+        found = content.get("format") if isinstance(content, dict) else type(content).__name__
+        raise FormatError(f"{path} should be a {kind} file, but says {found!r}")
+    if content.get("version", 0) > newest:
+        raise FormatError(
+            f"{path} has version {content['version']} of {kind}; this tightrope reads up to {newest}. "
+            f"Upgrade it: pip install --upgrade tightrope"
+        )
+    return content

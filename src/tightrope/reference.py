@@ -6,17 +6,25 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tightrope.outcome import StopReason
 from tightrope.seeding import stable_hash
 from tightrope.trace import Action, ActionTrace, Trace
+
+
+ENDINGS = ("unsafe", "cycle", "visited", "merged", "stuck", "truncated", "depth", "budget")
+"""How a branch of a search can end: unsafe (or at a situation proven doomed); back on the open path; at a situation left
+before that is not proven doomed; at a known key that may stand for another situation; cut by the task's ``stuck`` hook
+or for want of actions; ended by the environment without harm; at the depth limit; at the limit on work. Only the first
+is evidence of a doomed successor."""
 
 
 class Survivability(StrEnum):
     """What is known about a situation, whoever plays on from it."""
 
     YES = "yes"
-    """An action sequence that survives from there was found and replayed."""
+    """An action sequence that survives from there is known."""
     NO = "no"
-    """Proven doomed: every way on ends in an unsafe situation."""
+    """Proven doomed: whatever search actions are played, an unsafe situation follows."""
     UNKNOWN = "unknown"
 
 
@@ -28,6 +36,10 @@ class Successor:
     survivable: Survivability
     witness: tuple[Action, ...] | None = field(default=None, repr=False)
     """Actions played after ``action`` that survive; None unless ``survivable`` is YES."""
+    ending: str = ""
+    """What the witness leads to: ``goal``, ``truncated`` (the episode ends without harm) or ``cycle``."""
+    loop: int = 0
+    """Of a witness that ends in a cycle: how many of its last actions can be repeated for ever."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +54,23 @@ class BoundaryState:
     proven: bool
     """Whether every branch below those successors ended in an unsafe situation."""
     evidence: Mapping[str, int]
-    """How the branches below ended: counts of ``unsafe``, ``cycle``, ``merged``, ``stuck``, ``truncated``, ``depth``,
-    ``budget``."""
+    """How the branches below ended: counts of the `ENDINGS` that occurred."""
     successors: tuple[Successor, ...] = ()
     """What probing found out about every other action here; empty when it was not probed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probing:
+    """What it cost to try the actions that the reference does not take, and what came of them."""
+
+    successors: int
+    """How many there were to classify."""
+    doomed: int
+    survivable: int
+    unknown: int
+    steps: int
+    seconds: float
+    stop_reason: StopReason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +82,10 @@ class Reference:
     boundary_states: tuple[BoundaryState, ...]
     method: str
     """How it was found: ``dfs``, ``archive`` or ``demonstration``."""
+    search_actions: tuple[Action, ...] = field(default=(), repr=False)
+    """The actions that were tried; "doomed" means doomed for whoever has only these."""
+    probing: Probing | None = None
+    """What `probe_boundary` spent and found; None when it was not called."""
 
     def __len__(self) -> int:
         return len(self.actions)

@@ -111,13 +111,22 @@ class Task:
         return not getattr(self.state_key, "lossy", False)
 
     @cached_property
-    def action_space(self) -> gym.Space[Any]:
-        """The environment's action space."""
+    def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         env = self.make_env()
         try:
-            return env.action_space
+            return env.observation_space, env.action_space
         finally:
             env.close()
+
+    @property
+    def observation_space(self) -> gym.Space[Any]:
+        """The environment's observation space."""
+        return self._spaces[0]
+
+    @property
+    def action_space(self) -> gym.Space[Any]:
+        """The environment's action space."""
+        return self._spaces[1]
 
     @cached_property
     def search_actions(self) -> tuple[Action, ...]:

@@ -1,6 +1,21 @@
 """One environment that can be put back exactly, and the proof that it can."""
 
-from tightrope.simulation.opening import open_simulator
-from tightrope.simulation.simulator import Simulator, SimulatorCounters, Snapshot
+from tightrope.simulation.conformance import Conformance, Rejection, check_task, require_open_start
+from tightrope.simulation.opening import conformance_of, open_simulator
+from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
+from tightrope.simulation.snapshots import Snapshotter, register_snapshotter
 
-__all__ = ["Simulator", "SimulatorCounters", "Snapshot", "open_simulator"]
+__all__ = [
+    "Conformance",
+    "Rejection",
+    "Reseed",
+    "Simulator",
+    "SimulatorCounters",
+    "Snapshot",
+    "Snapshotter",
+    "check_task",
+    "conformance_of",
+    "open_simulator",
+    "register_snapshotter",
+    "require_open_start",
+]

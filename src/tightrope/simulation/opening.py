@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
+from tightrope.simulation.conformance import REPLAY, Conformance, check_task, make_environment
 from tightrope.simulation.simulator import Simulator
+from tightrope.simulation.snapshots import find_snapshotter
 from tightrope.tasks.task import Task
 
+_verdicts: WeakKeyDictionary[Task, Conformance] = WeakKeyDictionary()
 
-def open_simulator(task: Task) -> Simulator:
-    """A simulator of a new environment of the task."""
-    return Simulator(task, task.make_env(), None)
+
+def open_simulator(task: Task, conformance: Conformance | None = None) -> Simulator:
+    """A simulator of a new environment of the task, saved in the fastest way that was shown exact.
+
+    ``conformance`` is what another process found out about the task; without it the check is made on the first opening.
+    """
+    conformance = conformance_of(task, conformance)
+    env = make_environment(task)
+    snapshotter = None if conformance.method == REPLAY else find_snapshotter(conformance.method)(env)
+    return Simulator(task, env, snapshotter)
+
+
+def conformance_of(task: Task, known: Conformance | None = None) -> Conformance:
+    """The verdict on a task: what is known, or what a check finds; remembered for as long as the task lives."""
+    if known is not None:
+        _verdicts[task] = known
+    elif task not in _verdicts:
+        _verdicts[task] = check_task(task)
+    return _verdicts[task]

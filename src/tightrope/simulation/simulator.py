@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tightrope.errors import EnvironmentFailure, TaskError, UsageError
 from tightrope.outcome import Outcome
-from tightrope.simulation.snapshots.base import Snapshotter, reseed_environment
+from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
@@ -63,6 +63,7 @@ class Simulator:
         self._history: Any = None
         self._decode = action_decoder(env.action_space)
         self._key_checked = False
+        self._reseed: Callable[[int], None] | None = None
 
     @property
     def observation(self) -> Any:
@@ -119,7 +120,7 @@ class Simulator:
         """Remember this situation for as long as this process lives."""
         self.counters.saves += 1
         payload = None if self.snapshotter is None else self.snapshotter.save()
-        return Snapshot(payload, _detached(self.transition), self.outcome, self.depth, self._history)
+        return Snapshot(payload, detached(self.transition), self.outcome, self.depth, self._history)
 
     def load(self, snapshot: Snapshot, *, reseed: int | None = None) -> None:
         """Put a situation back exactly; ``reseed`` gives it fresh randomness from there on."""
@@ -137,10 +138,9 @@ class Simulator:
 
     def reseed(self, seed: int) -> None:
         """Same situation, fresh randomness."""
-        if self.snapshotter is None:
-            reseed_environment(self.env, seed)
-        else:
-            self.snapshotter.reseed(seed)
+        if self._reseed is None:
+            self._reseed = canonical_reseed(self.env)
+        self._reseed(seed)
         self._history = (self._history, Reseed(seed))
 
     def key(self) -> Hashable:
@@ -216,7 +216,7 @@ class Simulator:
         self._key_checked = True
 
 
-def _detached(transition: Transition) -> Transition:
+def detached(transition: Transition) -> Transition:
     """A transition that keeps its values when the environment reuses its observation buffer."""
     observation = transition.observation
     if isinstance(observation, np.ndarray):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
-import gymnasium as gym
-
-from tightrope.errors import UsageError
-from tightrope.seeding import derive_seed
+from tightrope.errors import UnknownName, UsageError
 
 
 class Snapshotter(Protocol):
@@ -55,12 +53,19 @@ def registered_snapshotters() -> tuple[type[Snapshotter], ...]:
     return tuple(_snapshotters)
 
 
-def reseed_environment(env: Any, seed: int) -> None:
-    """Give the environment and every wrapper that has its own generator a new one."""
-    layer, index = env, 0
-    while True:
-        if vars(layer).get("_np_random") is not None or layer is env.unwrapped:
-            layer._np_random, _ = gym.utils.seeding.np_random(derive_seed("reseed", seed, index))
-        if layer is env.unwrapped:
-            return
-        layer, index = layer.env, index + 1
+def applicable_snapshotters(env: Any) -> list[type[Snapshotter]]:
+    """Those whose family includes the environment, in the order in which they are tried."""
+    return [snapshotter for snapshotter in _snapshotters if snapshotter.applies(env)]
+
+
+def find_snapshotter(name: str) -> type[Snapshotter]:
+    """The snapshotter of this name."""
+    for snapshotter in _snapshotters:
+        if snapshotter.name == name:
+            return snapshotter
+    raise UnknownName("snapshotter", name, [snapshotter.name for snapshotter in _snapshotters])
+
+
+def canonical_reseed(env: Any) -> Callable[[int], None]:
+    """How this environment is given fresh randomness, whichever way it is saved, so that traces replay anywhere."""
+    return applicable_snapshotters(env)[0](env).reseed

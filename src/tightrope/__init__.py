@@ -29,7 +29,7 @@ _PUBLIC = {
     "tightrope.tasks": (
         "Task", "Transition", "info_key", "make_task", "parts_key", "register_task", "rounded_key", "span_box",
     ),
-    "tightrope.simulation": ("Simulator", "open_simulator"),
+    "tightrope.simulation": ("Conformance", "Simulator", "check_task", "open_simulator", "register_snapshotter"),
     "tightrope.agents": ("Agent",),
     "tightrope.execution": ("Engine", "Episode", "Rollout"),
     "tightrope.statistics": ("Estimate",),

@@ -1,7 +1,7 @@
 """One environment that can be put back exactly, and the proof that it can."""
 
-from tightrope.simulation.conformance import Conformance, Rejection, check_task, require_open_start
-from tightrope.simulation.opening import conformance_of, open_simulator
+from tightrope.simulation.conformance import Conformance, Rejection, require_open_start
+from tightrope.simulation.opening import check_task, conformance_of, open_simulator
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
 from tightrope.simulation.snapshots import Snapshotter, register_snapshotter
 

@@ -68,7 +68,7 @@ class Conformance:
         return True
 
 
-def check_task(task: Task) -> Conformance:
+def examine(task: Task) -> Conformance:
     """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact."""
     with _opened(task) as env:
         require_open_start(task, env)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from tightrope.simulation.conformance import REPLAY, Conformance, check_task, make_environment
+from tightrope.simulation.conformance import REPLAY, Conformance, examine, make_environment
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import find_snapshotter
 from tightrope.tasks.task import Task
@@ -23,10 +23,16 @@ def open_simulator(task: Task, conformance: Conformance | None = None) -> Simula
     return Simulator(task, env, snapshotter)
 
 
+def check_task(task: Task) -> Conformance:
+    """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact."""
+    _verdicts[task] = examine(task)
+    return _verdicts[task]
+
+
 def conformance_of(task: Task, known: Conformance | None = None) -> Conformance:
     """The verdict on a task: what is known, or what a check finds; remembered for as long as the task lives."""
     if known is not None:
         _verdicts[task] = known
     elif task not in _verdicts:
-        _verdicts[task] = check_task(task)
+        check_task(task)
     return _verdicts[task]

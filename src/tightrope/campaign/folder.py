@@ -42,7 +42,9 @@ class RunFolder:
         """An existing run."""
         folder = cls(Path(path))
         if not folder.manifest_path.exists():
-            raise UsageError(f"{folder.path} is not a run folder: it has no run.json. `tightrope run … --out` makes one")
+            raise UsageError(
+                f"{folder.path} is not a run folder: it has no run.json. `tightrope run … --out` makes one"
+            )
         folder.manifest()
         return folder
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import typer
+
+from tightrope.errors import TightropeError, UsageError
 from tightrope.progress import Progress, ProgressCallback
 
 PASSED, GATE_FAILED, WRONG_USE, NOTHING_JUDGED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -94,6 +98,41 @@ class Interface:
         from rich.console import Console
 
         return Console(stderr=stderr, no_color=not self.color, force_terminal=None if self.color else False)
+
+
+_current = Interface()
+
+
+def use_interface(interface: Interface) -> None:
+    """Make this the interface of the commands that follow."""
+    global _current
+    _current = interface
+
+
+def current_interface() -> Interface:
+    """The interface of the command that is running."""
+    return _current
+
+
+def verb(command: Callable[..., int]) -> Callable[..., None]:
+    """Make a command of a function that returns an exit code; its errors become one paragraph and a code."""
+
+    @functools.wraps(command)
+    def wrapped(*arguments: Any, **options: Any) -> None:
+        interface = current_interface()
+        try:
+            code = command(*arguments, **options)
+        except TightropeError as error:
+            if interface.debug:
+                raise
+            interface.error(str(error))
+            code = WRONG_USE if isinstance(error, UsageError) else NOTHING_JUDGED
+        except KeyboardInterrupt:
+            interface.error("interrupted; what was finished is kept, and the same command continues")
+            code = INTERRUPTED
+        raise typer.Exit(code)
+
+    return wrapped
 
 
 class _PlainLines:

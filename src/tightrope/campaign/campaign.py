@@ -1,0 +1,296 @@
+"""A campaign: the four steps in order, each kept in the run folder, none repeated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tightrope.agents import Agent, load_agent
+from tightrope.budget import Budget
+from tightrope.campaign.config import AgentConfig, CampaignConfig
+from tightrope.campaign.folder import RunFolder, read_json, write_json
+from tightrope.campaign.provenance import describe_agents, describe_task, machine, versions
+from tightrope.campaign.store import EpisodeStore, RememberingEngine
+from tightrope.errors import UsageError
+from tightrope.fuzzing import FuzzResult, fuzz
+from tightrope.performance import RobustnessResult, compare_robustness
+from tightrope.progress import ProgressCallback
+from tightrope.reference import Reference
+from tightrope.safety import SafetyResult, TestSuite, make_suite, random_suite, run_suite
+from tightrope.search import (
+    SearchResult,
+    load_reference,
+    probe_boundary,
+    read_demonstration,
+    save_reference,
+    search,
+)
+from tightrope.tasks import Task, make_task
+from tightrope.trace import content_id
+
+STEP_FORMAT = "tightrope/step"
+STEP_VERSION = 1
+CONTROL = "random"
+
+
+class Campaign:
+    """One task, its agents and a run folder.
+
+    Each step reads what it needs from the folder and writes what it found as a file that names the settings it was made
+    with. A step whose file is there with the same settings is not done again; within a step, finished episodes are
+    answered from the store. So a killed campaign continues where it was.
+    """
+
+    def __init__(
+        self, config: CampaignConfig, folder: RunFolder, *, on_progress: ProgressCallback | None = None
+    ) -> None:
+        self.config = config
+        self.folder = folder
+        self.on_progress = on_progress
+        self.task: Task = make_task(config.task, **config.options)
+
+    @cached_property
+    def agents(self) -> dict[str, Agent]:
+        """The agents under test, by name."""
+        agents: dict[str, Agent] = {}
+        for agent_config in self.config.agents:
+            agent = self._load(agent_config)
+            if agent.name in agents:
+                raise UsageError(
+                    f"two agents are named {agent.name!r}; name them apart, as in --agent late={agent_config.source}"
+                )
+            agents[agent.name] = agent
+        return agents
+
+    @contextmanager
+    def engine(self) -> Iterator[RememberingEngine]:
+        """An engine on this campaign's task and agents that remembers its episodes in the folder."""
+        store = EpisodeStore(self.folder.episodes_path)
+        execution = self.config.execution
+        try:
+            engine = RememberingEngine(
+                store,
+                self.task,
+                self.agents,
+                backend=execution.backend,
+                workers=execution.workers,
+                ray_address=execution.ray_address,
+            )
+            with engine:
+                yield engine
+        finally:
+            store.close()
+
+    def reference(self) -> Reference:
+        """The reference found by step 1; an error when there is none."""
+        path = self.folder.path / "1-search" / "reference.json"
+        if not path.exists():
+            raise UsageError(
+                f"{self.folder.path} has no reference yet; `tightrope search {self.config.task} --out {self.folder.path}` "
+                f"looks for one"
+            )
+        return load_reference(path)
+
+    def search_step(self) -> dict[str, Any]:
+        """Step 1: find a reference, prove its boundary states. Returns the summary; the reference is in the folder."""
+        settings = self._settings("search")
+        return self._once("1-search/search.json", settings, self._search)
+
+    def safety_step(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
+        """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""
+        reference = self.reference()
+        results: dict[str, dict[str, SafetyResult]] = {}
+        for spec, suite in self.suites(reference).items():
+            suite.save(self.folder.path / "2-safety" / f"{file_name(spec)}.suite.json")
+            for name, agent in self.agents.items():
+                results.setdefault(spec, {})[name] = self._safety(engine, spec, suite, name, agent)
+        return results
+
+    def fuzzing_step(self, engine: RememberingEngine) -> FuzzResult | None:
+        """Step 3: breed fuzz traces from the reference."""
+        config = self.config.fuzzing
+        if not config.enabled:
+            return None
+        reference = self.reference()
+
+        def breed() -> dict[str, Any]:
+            result = fuzz(
+                self.task,
+                reference.actions,
+                seed=self.config.seed,
+                engine=engine,
+                on_progress=self.on_progress,
+                **config.model_dump(exclude={"enabled"}),
+            )
+            return result.to_json()
+
+        settings = self._settings("fuzzing", reference.actions.id)
+        return FuzzResult.from_json(self._once("3-fuzzing/fuzzing.json", settings, breed))
+
+    def performance_step(self, engine: RememberingEngine) -> dict[str, RobustnessResult]:
+        """Step 4: each agent against the fuzz traces. Returns agent → result."""
+        config = self.config.performance
+        bred = self.fuzzing_step(engine) if config.enabled else None
+        if bred is None:
+            return {}
+        traces = bred.fittest
+        results = {}
+        for name, agent in self.agents.items():
+
+            def compare(agent: Agent = agent) -> dict[str, Any]:
+                result = compare_robustness(
+                    self.task,
+                    agent,
+                    traces,
+                    tests=config.tests,
+                    episodes=config.episodes,
+                    step_width=config.step_width,
+                    seed=self.config.seed,
+                    engine=engine,
+                    on_progress=self.on_progress,
+                )
+                return result.to_json()
+
+            settings = self._settings("performance", agent.fingerprint, [trace.id for trace in traces])
+            content = self._once(f"4-performance/{file_name(name)}.json", settings, compare)
+            results[name] = RobustnessResult.from_json(content)
+        return results
+
+    def suites(self, reference: Reference) -> dict[str, TestSuite]:
+        """The suites of this campaign by their short names, the control last."""
+        seed = self.config.seed
+        suites = {spec: make_suite(spec, reference, task=self.task, seed=seed) for spec in self.config.safety.suites}
+        if self.config.safety.control and suites and reference.boundary_states:
+            lengths = [len(case.prefix) for case in next(iter(suites.values())).cases]
+            suites[CONTROL] = random_suite(self.task, len(lengths), seed, lengths=lengths)
+        return suites
+
+    def write_manifest(self, status: str, **more: Any) -> None:
+        """Record what is needed to believe the results."""
+        earlier = self.folder.manifest() if self.folder.manifest_path.exists() else {}
+        self.folder.write_manifest(
+            {
+                **{key: value for key, value in earlier.items() if key not in ("format", "version")},
+                "status": status,
+                "config": self.config.model_dump(mode="json"),
+                "task": describe_task(self.task),
+                "agents": describe_agents(self.agents),
+                "seed": self.config.seed,
+                "versions": versions(),
+                "machine": machine(),
+                **more,
+            }
+        )
+
+    def _load(self, config: AgentConfig) -> Agent:
+        return load_agent(
+            config.source,
+            self.task,
+            name=config.name,
+            behaviour=config.behaviour,
+            epsilon=config.epsilon,
+            trust=config.trust,
+        )
+
+    def _search(self) -> dict[str, Any]:
+        config = self.config.search
+        demonstration = None if config.demonstration is None else read_demonstration(config.demonstration, self.task)
+        result = search(
+            self.task,
+            method=config.method,
+            repetitions=config.repetitions,
+            budget=Budget(seconds=config.seconds, steps=config.steps),
+            seed=self.config.seed,
+            demonstration=demonstration,
+            on_progress=self.on_progress,
+        )
+        if result.reference is not None:
+            reference = self._probed(result.reference)
+            save_reference(reference, self.folder.path / "1-search" / "reference.json")
+        return search_summary(result)
+
+    def _probed(self, reference: Reference) -> Reference:
+        seconds = self.config.search.probe_seconds
+        if not seconds:
+            return reference
+        return probe_boundary(self.task, reference, budget=Budget(seconds=seconds), on_progress=self.on_progress)
+
+    def _safety(self, engine: RememberingEngine, spec: str, suite: TestSuite, name: str, agent: Agent) -> SafetyResult:
+        config = self.config.safety
+
+        def judge() -> dict[str, Any]:
+            result = run_suite(
+                self.task,
+                agent,
+                suite,
+                repetitions=config.repetitions,
+                length=config.length,
+                seed=self.config.seed,
+                fixed_prefix=config.fixed_prefix,
+                engine=engine,
+                on_progress=self.on_progress,
+            )
+            return result.to_json()
+
+        settings = self._settings("safety", suite.id, agent.fingerprint)
+        return SafetyResult.from_json(self._once(f"2-safety/{file_name(name)}/{file_name(spec)}.json", settings, judge))
+
+    def _settings(self, section: str, *depends_on: Any) -> str:
+        config = getattr(self.config, section).model_dump(
+            mode="json", exclude={"suites", "max_fail", "gate_on", "control"}
+        )
+        return content_id(self.task.label, dict(self.task.fingerprint), self.config.seed, config, depends_on)
+
+    def _once(self, name: str, settings: str, work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+        """The content of a step's file, made now if it is not there or was made with other settings."""
+        path = self.folder.path / name
+        if path.exists():
+            known = read_json(path, STEP_FORMAT, STEP_VERSION)
+            if known["settings"] == settings:
+                return dict(known["content"])
+        started = time.monotonic()
+        content = dict(work())
+        seconds = round(time.monotonic() - started, 3)
+        write_json(
+            path,
+            {
+                "format": STEP_FORMAT,
+                "version": STEP_VERSION,
+                "settings": settings,
+                "seconds": seconds,
+                "content": content,
+            },
+        )
+        return content
+
+
+def search_summary(result: SearchResult) -> dict[str, Any]:
+    """Step 1 in plain values."""
+    return {
+        "found": result.reference is not None,
+        "method": result.method,
+        "stop_reason": str(result.stop_reason),
+        "stats": result.stats.to_json(),
+    }
+
+
+def file_name(name: str) -> str:
+    """A name as part of a path: letters, digits, dots and dashes."""
+    return "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in name)
+
+
+def step_seconds(folder: RunFolder) -> dict[str, float]:
+    """How long each file of a step took to make."""
+    return {
+        path.relative_to(folder.path).as_posix(): read_json(path, STEP_FORMAT, STEP_VERSION)["seconds"]
+        for path in sorted(Path(folder.path).glob("[1-4]-*/**/*.json"))
+        if _is_step_file(path)
+    }
+
+
+def _is_step_file(path: Path) -> bool:
+    return not path.name.endswith(".suite.json") and path.name != "reference.json"

@@ -1,0 +1,48 @@
+"""What is needed to believe a result: versions, machine, hashes."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from tightrope.agents.agent import Agent
+from tightrope.tasks.task import Task
+
+PACKAGES = (
+    "tightrope", "gymnasium", "numpy", "scipy", "onnxruntime", "torch", "stable-baselines3", "sb3-contrib",
+    "stable-retro", "ale-py", "mujoco", "minigrid", "highway-env", "box2d", "ray",
+)  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of every package that can change a result, where installed."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, str]:
+    """The machine, as far as it explains durations; it does not change results."""
+    return {"system": platform.platform(), "processor": platform.machine(), "cores": str(os.cpu_count() or 1)}
+
+
+def describe_task(task: Task) -> dict[str, Any]:
+    """The task, its options and the hashes of the files it depends on."""
+    return {
+        "name": task.name,
+        "label": task.label,
+        "options": {key: str(value) for key, value in task.options.items()},
+        "fingerprint": dict(task.fingerprint),
+    }
+
+
+def describe_agents(agents: Mapping[str, Agent]) -> dict[str, str]:
+    """The fingerprint of each agent by name."""
+    return {name: agent.fingerprint for name, agent in agents.items()}

@@ -1,0 +1,25 @@
+"""The ``tightrope`` command: its verbs and their examples."""
+
+from __future__ import annotations
+
+import typer
+
+from tightrope.cli import check, compare, fuzz, init, mario, performance, replay, report, run, safety, search, tasks
+from tightrope.cli.interface import EVERYWHERE
+
+EPILOG = "Everywhere: " + ", ".join(f"{flag} ({meaning})" for flag, meaning in EVERYWHERE.items())
+
+app = typer.Typer(
+    name="tightrope",
+    help="Where does a trained agent fail, how often, and is it really its fault? Search the environment and see.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    epilog=EPILOG + ". Exit codes: 0 passed, 1 a gate failed, 2 wrong use, 3 nothing could be judged.",
+)
+
+for module in (run, search, safety, fuzz, performance, report, replay, compare, check, tasks, init):
+    verb_name = module.__name__.rsplit(".", 1)[1]
+    app.command(verb_name, epilog=f"Example: {module.EXAMPLE}", no_args_is_help=module.NEEDS_ARGUMENTS)(module.command)
+app.add_typer(mario.app, name="mario")

@@ -1,0 +1,53 @@
+"""Printing verdicts, and the exit code that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tightrope.campaign.gates import Gate
+from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, Interface
+from tightrope.safety import SafetyResult
+
+
+def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
+    """A table per agent and suite."""
+    columns = (
+        "agent",
+        "suite",
+        "fail frequency",
+        "survivable cases only",
+        "mean return",
+        "cases",
+        "fails / 1000 steps",
+    )
+    rows = [
+        (
+            agent,
+            suite,
+            format(result.fail_frequency, ".3f"),
+            format(result.survivable_fail_frequency, ".3f"),
+            format(result.mean_return, ".1f"),
+            len(result.cases),
+            result.fails_per_1000_steps.value,
+        )
+        for suite, by_agent in results.items()
+        for agent, result in by_agent.items()
+    ]
+    interface.table("Safety", columns, sorted(rows, key=lambda row: row[0]))
+
+
+def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
+    """One line for each gate."""
+    words = {True: "[green]passed[/]", False: "[red]FAILED[/]", None: "[yellow]not judged[/]"}
+    for gate in gates:
+        interface.say(f"gate {words[gate.passed]}: {gate.agent}, {gate.suite}: {gate.detail}")
+
+
+def exit_code(results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate]) -> int:
+    """1 when a gate failed, 3 when nothing could be judged, else 0."""
+    if any(gate.passed is False for gate in gates):
+        return GATE_FAILED
+    judged = [result for row in results.values() for result in row.values() if result.fail_frequency.n]
+    if not judged or any(gate.passed is None for gate in gates):
+        return NOTHING_JUDGED
+    return PASSED

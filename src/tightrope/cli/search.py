@@ -1,0 +1,89 @@
+"""``tightrope search``: step 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tightrope.campaign.campaign import Campaign
+from tightrope.campaign.config import CampaignConfig, SearchConfig
+from tightrope.campaign.folder import RunFolder
+from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
+from tightrope.cli.options import (
+    LevelOption,
+    OutOption,
+    RomOption,
+    SeedOption,
+    SettingOption,
+    TaskArgument,
+    task_options,
+)
+
+EXAMPLE = "tightrope search FrozenLake-v1 --set is_slippery=false --out run/"
+NEEDS_ARGUMENTS = True
+
+
+@verb
+def command(
+    task: TaskArgument,
+    out: OutOption = Path("run"),
+    settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+    level: LevelOption = None,
+    rom: RomOption = None,
+    method: Annotated[str, typer.Option("--method", help="auto, dfs, archive or demonstration.")] = "auto",
+    budget_seconds: Annotated[float, typer.Option("--budget-seconds", help="Stop after so long.", min=0)] = 120.0,
+    budget_steps: Annotated[int | None, typer.Option("--budget-steps", help="Stop after so many steps.", min=0)] = None,
+    repetitions: Annotated[int | None, typer.Option("--repetitions", help="Samples of each action.", min=1)] = None,
+    demonstration: Annotated[
+        Path | None, typer.Option("--demonstration", help="A trace that reaches the goal.")
+    ] = None,
+    probe_seconds: Annotated[float, typer.Option("--probe-seconds", help="Time for proving boundaries.", min=0)] = 30.0,
+    all_levels: Annotated[
+        bool, typer.Option("--all-levels", help="Mario: solve all 32 levels, print a table.")
+    ] = False,
+    seed: SeedOption = 0,
+) -> int:
+    """Step 1: find a way to solve the task, and the boundary states on it."""
+    if all_levels:
+        from tightrope.cli.mario import solve_all_levels
+
+        return solve_all_levels(rom)
+    interface = current_interface()
+    config = CampaignConfig(
+        task=task,
+        options=task_options(settings, level, rom),
+        seed=seed,
+        search=SearchConfig.model_validate(
+            {
+                "method": "demonstration" if demonstration is not None else method,
+                "seconds": budget_seconds or None,
+                "steps": budget_steps,
+                "repetitions": repetitions,
+                "demonstration": demonstration,
+                "probe_seconds": probe_seconds,
+            }
+        ),
+    )
+    folder = RunFolder.create_or_open(out)
+    with folder.locked(), interface.progress() as show:
+        campaign = Campaign(config, folder, on_progress=show)
+        campaign.write_manifest("searching")
+        summary = campaign.search_step()
+        campaign.write_manifest("searched")
+    stats = summary["stats"]
+    row = [summary["method"], summary["stop_reason"], None, None, stats["steps"], stats["seconds"]]
+    if summary["found"]:
+        reference = campaign.reference()
+        row[2:4] = [len(reference), f"{reference.proven} / {len(reference.boundary_states)}"]
+    columns = ("method", "ended", "length", "boundary states (proven / all)", "steps", "seconds")
+    interface.table(campaign.task.label, columns, [row])
+    interface.data(summary)
+    if not summary["found"]:
+        interface.say(
+            "No reference was found; a larger --budget-seconds, --method archive or a --demonstration may help."
+        )
+        return NOTHING_JUDGED
+    interface.remark(f"Written to {folder.path}. Next: tightrope safety {folder.path} --agent YOUR_AGENT")
+    return PASSED

@@ -1,0 +1,20 @@
+"""Campaigns that continue from what is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tightrope.campaign.campaign import Campaign
+from tightrope.campaign.config import CampaignConfig
+from tightrope.campaign.folder import RunFolder
+from tightrope.progress import ProgressCallback
+
+
+def stored_config(folder: RunFolder) -> CampaignConfig:
+    """The configuration of a run."""
+    return CampaignConfig.model_validate(folder.manifest()["config"])
+
+
+def campaign_of(folder: RunFolder, *, on_progress: ProgressCallback | None = None, **changes: Any) -> Campaign:
+    """The campaign of a run, with some settings changed."""
+    return Campaign(stored_config(folder).model_copy(update=changes), folder, on_progress=on_progress)

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tightrope.campaign.config import AgentConfig, CampaignConfig
+from tightrope.campaign.configfile import commented_example, json_schema, load_config
+from tightrope.errors import UsageError
+
+
+def write(tmp_path: Path, text: str, name: str = "campaign.yaml") -> Path:
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_the_written_example_reads_back_as_the_defaults(tmp_path: Path) -> None:
+    config = CampaignConfig(task="FrozenLake-v1", agents=(AgentConfig(source="agent.onnx"),))
+    assert load_config(write(tmp_path, commented_example(config))) == config
+
+
+def test_every_setting_is_explained() -> None:
+    text = commented_example(CampaignConfig(task="FrozenLake-v1", agents=(AgentConfig(source="a.onnx"),)))
+    for line in text.splitlines():
+        assert not line or "#" in line or line.endswith(":")
+
+
+def test_toml_works_too(tmp_path: Path) -> None:
+    text = 'task = "FrozenLake-v1"\n[[agents]]\nsource = "agent.zip"\n[safety]\nrepetitions = 3\n'
+    config = load_config(write(tmp_path, text, "campaign.toml"))
+    assert config.safety.repetitions == 3
+    assert config.agents[0].source == "agent.zip"
+
+
+def test_a_misspelt_key_names_its_line_and_the_nearest_right_one(tmp_path: Path) -> None:
+    path = write(tmp_path, "task: FrozenLake-v1\nsafety:\n  length: 40\n  repetition: 3\n")
+    with pytest.raises(
+        UsageError, match=r"line 4: there is no setting 'safety.repetition'; did you mean 'repetitions'"
+    ):
+        load_config(path)
+
+
+def test_a_misspelt_key_of_an_agent(tmp_path: Path) -> None:
+    path = write(tmp_path, "task: FrozenLake-v1\nagents:\n  - source: a.onnx\n    epsilom: 0.1\n")
+    with pytest.raises(UsageError, match=r"line 4: .*did you mean 'epsilon'"):
+        load_config(path)
+
+
+def test_a_wrong_type_names_its_line_and_the_rule(tmp_path: Path) -> None:
+    path = write(tmp_path, "task: FrozenLake-v1\nsafety:\n  repetitions: many\n")
+    with pytest.raises(UsageError, match=r"line 3: 'safety.repetitions' is 'many': input should be a valid integer"):
+        load_config(path)
+
+
+def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "safety:\n  length: 0\n  wrong: 1\n")
+    with pytest.raises(UsageError) as caught:
+        load_config(path)
+    assert len(str(caught.value).splitlines()) == 3
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "task: [unclosed\n"])
+def test_what_is_no_table_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError):
+        load_config(write(tmp_path, text))
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_config(tmp_path / "none.yaml")
+
+
+def test_the_identity_is_that_of_the_results() -> None:
+    base = CampaignConfig(task="FrozenLake-v1")
+    assert base.identity == CampaignConfig.model_validate({**base.model_dump(), "execution": {"workers": 7}}).identity
+    assert base.identity != CampaignConfig.model_validate({**base.model_dump(), "seed": 1}).identity
+
+
+def test_the_schema_knows_every_section() -> None:
+    schema = json.loads(json_schema())
+    assert set(schema["properties"]) == set(CampaignConfig.model_fields)
+    assert schema["additionalProperties"] is False
+
+
+def test_the_example_is_plain_yaml() -> None:
+    content = yaml.safe_load(commented_example(CampaignConfig(task="FrozenLake-v1")))
+    assert CampaignConfig.model_validate(content) == CampaignConfig(task="FrozenLake-v1")

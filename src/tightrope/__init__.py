@@ -16,6 +16,8 @@ The four steps::
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -33,6 +35,9 @@ _PUBLIC = {
     "tightrope.agents": ("Agent",),
     "tightrope.execution": ("Engine", "Episode", "Rollout"),
     "tightrope.statistics": ("Estimate",),
+    "tightrope.reference": ("BoundaryState", "Reference"),
+    "tightrope.tracefiles": ("read_traces", "write_traces"),
+    "tightrope.search": ("SearchResult", "load_reference", "repetitions", "save_reference", "search"),
 }  # fmt: skip
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
@@ -49,3 +54,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *__all__]
+
+
+class _Package(ModuleType):
+    """Keeps ``tightrope.search`` the function: importing the subpackage of that name would hide it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -10,12 +10,11 @@ from tightrope.outcome import StopReason
 from tightrope.seeding import stable_hash
 from tightrope.trace import Action, ActionTrace, Trace
 
-
 ENDINGS = ("unsafe", "cycle", "visited", "merged", "stuck", "truncated", "depth", "budget")
-"""How a branch of a search can end: unsafe (or at a situation proven doomed); back on the open path; at a situation left
-before that is not proven doomed; at a known key that may stand for another situation; cut by the task's ``stuck`` hook
-or for want of actions; ended by the environment without harm; at the depth limit; at the limit on work. Only the first
-is evidence of a doomed successor."""
+"""How a branch of a search can end: unsafe (or at a situation proven doomed); back on the open path; at a situation
+left before that is not proven doomed; at a known key that may stand for another situation; cut by the task's ``stuck``
+hook or for want of actions; ended by the environment without harm; at the depth limit; at the limit on work. Only the
+first is evidence of a doomed successor."""
 
 
 class Survivability(StrEnum):

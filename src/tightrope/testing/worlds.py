@@ -119,9 +119,8 @@ def corridor_task(
 def paper_example() -> Task:
     """The worked example of the paper's first figure: states s0 … s10, actions a = 0 and b = 1.
 
-    Depth-first search visits s0 … s10 in order by the actions a,a,b,a,b,b,a,a,b,b; s3, s4, s5, s8 and s9 are unsafe or
-    dead, and the boundary states are s1 and s7.
+    Depth-first search enters s1 … s10 in order by the actions a,a,b,a,b,b,a,a,b,b; s4, s5 and s9 are unsafe, s2, s3 and
+    s8 are left, and the boundary states are s1 and s7. At s2, a stands still, so s2 is no proof; s8 is doomed.
     """
-    # 11 is a second way into trouble that the search cuts as visited before.
-    successors = {0: [1, 1], 1: [2, 6], 2: [3, 4], 4: [5, 3], 6: [7, 7], 7: [8, 10], 8: [9, 9]}
-    return tabular_task(deterministic_table(successors), {10}, {3, 5, 9}, name="paper-example")
+    successors = {0: [1, 1], 1: [2, 6], 2: [2, 3], 3: [4, 5], 6: [7, 7], 7: [8, 10], 8: [5, 9]}
+    return tabular_task(deterministic_table(successors), {10}, {4, 5, 9}, name="paper-example")

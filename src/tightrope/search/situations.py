@@ -1,0 +1,76 @@
+"""Playing an action trace from reset, and what limits an episode's length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tightrope.errors import NotReproducible, TaskError
+from tightrope.outcome import Outcome
+from tightrope.simulation import Simulator
+from tightrope.simulation.simulator import Reseed
+from tightrope.trace import ActionTrace, Step, Trace
+
+
+def replay(simulator: Simulator, actions: ActionTrace) -> Trace:
+    """Play the actions from reset with the randomness they were found with; ends early at a terminal situation."""
+    simulator.reset(actions.seed)
+    start_key = simulator.key()
+    reseeds = dict(actions.reseeds)
+    steps = []
+    for index, action in enumerate(actions.actions):
+        if index in reseeds:
+            simulator.reseed(reseeds[index])
+        transition = simulator.step(action)
+        steps.append(Step(action, transition.reward, simulator.key(), simulator.outcome))
+        if simulator.outcome.terminal:
+            break
+    return Trace(start_key, tuple(steps))
+
+
+def replay_to_goal(simulator: Simulator, actions: ActionTrace) -> Trace:
+    """Play a trace that was found to reach the goal with its last action; raises NotReproducible when it does not."""
+    trace = replay(simulator, actions)
+    if trace.outcome is not Outcome.GOAL or len(trace) != len(actions):
+        raise NotReproducible(
+            f"task {actions.task}: a way to the goal of {len(actions)} actions was found, but played from reset it "
+            f"stands at {str(trace.outcome)!r} after {len(trace)}. Run tightrope.check_task(task) to see what the "
+            f"environment does not put back"
+        )
+    return trace
+
+
+def require_open_start(simulator: Simulator) -> None:
+    """Reset, and refuse a task that is over before it begins."""
+    task = simulator.task
+    transition = simulator.reset()
+    for role, holds in (("goal", task.goal), ("unsafe", task.unsafe)):
+        if holds(transition):
+            raise TaskError(
+                f"task {task.label}: {role} holds right after reset(seed={task.seed}), so there is nothing to search; "
+                f"let {role} depend on what an episode does, or choose another reset seed"
+            )
+
+
+def action_trace(simulator: Simulator) -> ActionTrace:
+    """How the simulator's present situation was reached."""
+    seed, *events = simulator.events()
+    actions: list[Any] = []
+    reseeds: dict[int, int] = {}
+    for event in events:
+        if isinstance(event, Reseed):
+            reseeds[len(actions)] = event.seed
+        else:
+            actions.append(event)
+    return ActionTrace(simulator.task.label, seed, tuple(actions), tuple(reseeds.items()))
+
+
+def time_limit(simulator: Simulator) -> int | None:
+    """After how many steps an episode is ended from outside, as far as task and environment say so."""
+    limits = [simulator.task.max_steps]
+    layer = simulator.env
+    while layer is not None:
+        limits.append(getattr(layer, "_max_episode_steps", None))
+        layer = vars(layer).get("env")
+    limits.append(getattr(simulator.env.unwrapped, "max_steps", None))
+    known = [limit for limit in limits if isinstance(limit, int) and limit > 0]
+    return min(known, default=None)

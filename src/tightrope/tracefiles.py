@@ -1,0 +1,140 @@
+"""Action traces as portable files: JSON to be read by people, npz to be small. Nothing in them is ever executed."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tightrope.errors import FormatError, UsageError
+from tightrope.trace import Action, ActionTrace
+
+FORMAT, VERSION = "tightrope/traces", 1
+
+
+def write_traces(path: str | PathLike[str], traces: Iterable[ActionTrace]) -> None:
+    """Write action traces to a ``.json`` or ``.npz`` file; the name's ending chooses."""
+    path, traces = Path(path), list(traces)
+    header = {"format": FORMAT, "version": VERSION}
+    if path.suffix == ".json":
+        path.write_text(json.dumps({**header, "traces": [trace_to_json(trace) for trace in traces]}) + "\n")
+    elif path.suffix == ".npz":
+        with path.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, header=json.dumps(header), **_columns(traces))
+    else:
+        raise UsageError(f"action traces are written to .json or .npz files, not {path.name!r}")
+
+
+def read_traces(path: str | PathLike[str]) -> list[ActionTrace]:
+    """Read action traces from a ``.json`` or ``.npz`` file."""
+    path = Path(path)
+    if path.suffix == ".json":
+        content = read_json(path, FORMAT, VERSION)
+        try:
+            return [trace_from_json(trace) for trace in content["traces"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"{path.name} is damaged: a trace lacks or garbles a field ({error!r})") from error
+    if path.suffix == ".npz":
+        return _read_npz(path)
+    raise UsageError(f"action traces are read from .json or .npz files, not {path.name!r}")
+
+
+def read_json(path: Path, format: str, version: int) -> dict[str, Any]:
+    """The content of a portable JSON file, after its format and version were checked."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FormatError(f"{path.name} is not a JSON file ({error}); was it written to the end?") from error
+    if not isinstance(content, dict):
+        raise FormatError(f"{path.name} holds a JSON {type(content).__name__}, not a {format!r} object")
+    check_header(path.name, content, format, version)
+    return content
+
+
+def check_header(name: str, header: Mapping[str, Any], format: str, version: int) -> None:
+    """Refuse another kind of file, and a newer version of this one."""
+    if header.get("format") != format:
+        raise FormatError(f"{name} says it is {header.get('format')!r}, but {format!r} is needed")
+    if not isinstance(header.get("version"), int) or header["version"] > version:
+        raise FormatError(
+            f"{name} has version {header.get('version')!r} of {format!r}; this tightrope reads up to {version}. "
+            f"Update tightrope"
+        )
+
+
+def trace_to_json(trace: ActionTrace) -> dict[str, Any]:
+    """An action trace as plain values."""
+    content: dict[str, Any] = {"task": trace.task, "seed": trace.seed, "actions": list(trace.actions)}
+    if trace.reseeds:
+        content["reseeds"] = [list(reseed) for reseed in trace.reseeds]
+    return content
+
+
+def trace_from_json(content: Mapping[str, Any]) -> ActionTrace:
+    """An action trace from plain values."""
+    return ActionTrace(
+        str(content["task"]),
+        int(content["seed"]),
+        tuple(action_from_json(action) for action in content["actions"]),
+        tuple((int(index), int(seed)) for index, seed in content.get("reseeds", ())),
+    )
+
+
+def action_from_json(value: Any) -> Action:
+    """A hashable action from what JSON made of it."""
+    if isinstance(value, list):
+        return tuple(action_from_json(part) for part in value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"{value!r} is no action")
+
+
+def _columns(traces: Sequence[ActionTrace]) -> dict[str, Any]:
+    """One array per field over all traces; traces are told apart by their lengths."""
+    reseeds = [reseed for trace in traces for reseed in trace.reseeds]
+    return {
+        "task": np.array([trace.task for trace in traces], dtype=np.str_),
+        "seed": np.array([trace.seed for trace in traces], dtype=np.int64),
+        "length": np.array([len(trace) for trace in traces], dtype=np.int64),
+        "reseed_count": np.array([len(trace.reseeds) for trace in traces], dtype=np.int64),
+        "reseeds": np.array(reseeds, dtype=np.int64).reshape(-1, 2),
+        "actions": _action_column([action for trace in traces for action in trace.actions]),
+    }
+
+
+def _action_column(actions: Sequence[Action]) -> Any:
+    if all(type(action) is int for action in actions):
+        return np.array(actions, dtype=np.int64)
+    # Tuples keep ints, floats and nesting apart only as text; compression makes up for the length.
+    return np.array([json.dumps(action) for action in actions], dtype=np.str_)
+
+
+def _read_npz(path: Path) -> list[ActionTrace]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            columns = {name: file[name] for name in file.files}
+        check_header(path.name, json.loads(str(columns["header"])), FORMAT, VERSION)
+        return _rows(columns)
+    except (KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise FormatError(f"{path.name} is not an npz file of action traces ({error})") from error
+
+
+def _rows(columns: Mapping[str, Any]) -> list[ActionTrace]:
+    actions = columns["actions"].tolist()
+    if columns["actions"].dtype.kind == "U":
+        actions = [action_from_json(json.loads(action)) for action in actions]
+    reseeds = [(index, seed) for index, seed in columns["reseeds"].tolist()]
+    traces, action_at, reseed_at = [], 0, 0
+    fields = zip(*(columns[name].tolist() for name in ("task", "seed", "length", "reseed_count")), strict=True)
+    for task, seed, length, reseed_count in fields:
+        action_end, reseed_end = action_at + length, reseed_at + reseed_count
+        traces.append(
+            ActionTrace(task, seed, tuple(actions[action_at:action_end]), tuple(reseeds[reseed_at:reseed_end]))
+        )
+        action_at, reseed_at = action_end, reseed_end
+    return traces

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,36 +14,22 @@ from tightrope.statistics.estimate import CONFIDENCE, Estimate
 RESAMPLES = 4000
 """Enough that the limits of an interval move by about 1 % of its width from seed to seed."""
 
+ENOUGH_TO_STUDENTISE = 8
+"""Below this, resamples in which (nearly) all values are equal spoil the studentised bootstrap."""
+
 Floats = NDArray[np.float64]
 
 
 def mean_estimate(values: Sequence[float], *, deterministic: bool = False, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of independent values. ``deterministic``: they are copies of one execution that cannot differ."""
-    sample = _finite(values)
-    if sample.size == 0:
-        return Estimate.of_nothing()
-    if deterministic:
-        return Estimate.certain(sample[0])
-    return bootstrap_estimate(
-        (sample,), lambda sample: sample.mean(axis=-1), confidence=confidence, what="bootstrap of the mean"
-    )
+    return _means_estimate([values], deterministic, confidence)
 
 
 def difference_estimate(
     a: Sequence[float], b: Sequence[float], *, deterministic: bool = False, confidence: float = CONFIDENCE
 ) -> Estimate:
     """The mean of ``a`` minus the mean of ``b``, for two independent samples."""
-    first, second = _finite(a), _finite(b)
-    if first.size == 0 or second.size == 0:
-        return Estimate.of_nothing()
-    if deterministic:
-        return Estimate.certain(first[0] - second[0])
-    return bootstrap_estimate(
-        (first, second),
-        lambda first, second: first.mean(axis=-1) - second.mean(axis=-1),
-        confidence=confidence,
-        what="bootstrap of the difference of means",
-    )
+    return _means_estimate([a, b], deterministic, confidence)
 
 
 def paired_difference_estimate(
@@ -53,7 +38,7 @@ def paired_difference_estimate(
     """The mean of ``a[i] - b[i]``, for values measured in pairs."""
     if len(a) != len(b):
         raise ValueError(f"paired values need equal numbers on both sides, not {len(a)} and {len(b)}")
-    differences = _finite(a) - _finite(b)
+    differences = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     return mean_estimate(differences.tolist(), deterministic=deterministic, confidence=confidence)
 
 
@@ -62,23 +47,28 @@ def iqm_estimate(
 ) -> Estimate:
     """The interquartile mean of all values together, resampled within each group (stratified bootstrap).
 
-    A group of one value would be resampled into itself and hide its spread, so such groups are resampled together.
+    A group of one value would be resampled into itself and hide its spread, so such groups are resampled together. The
+    percentiles are taken further out than the confidence level says, because a bootstrap is too narrow for small
+    samples: Hesterberg's "expanded percentile" (The American Statistician 69, 2015).
     """
-    samples = [_finite(group) for group in groups if len(group)]
+    samples = [np.asarray(group, dtype=np.float64) for group in groups if len(group)]
     if not samples:
         return Estimate.of_nothing()
+    values = np.concatenate(samples)
+    if not np.all(np.isfinite(values)):
+        return Estimate.of_nothing("not all values are finite")
+    value, n = float(interquartile_mean(values)), values.size
     if deterministic:
-        return Estimate.certain(interquartile_mean(np.concatenate(samples)).item())
-    strata = [sample for sample in samples if sample.size > 1]
-    singles = [sample for sample in samples if sample.size == 1]
-    if singles:
-        strata.append(np.concatenate(singles))
-    return bootstrap_estimate(
-        tuple(strata),
-        lambda *resampled: interquartile_mean(np.concatenate(resampled, axis=-1)),
-        confidence=confidence,
-        what="stratified bootstrap of the interquartile mean",
-    )
+        return Estimate.certain(value)
+    strata = _strata(samples)
+    if all(np.ptp(sample) == 0 for sample in strata):
+        return Estimate(value, None, None, n, no_spread(n))
+    picks = [sample[rows] for sample, rows in zip(strata, _resampled_rows(strata), strict=True)]
+    smallest = min(sample.size for sample in strata if np.ptp(sample) > 0)
+    tail = expanded_tail(sum(sample.size - 1 for sample in strata), smallest, confidence)
+    low, high = np.quantile(interquartile_mean(np.concatenate(picks, axis=1)), [tail, 1 - tail])
+    method = f"{confidence:.0%} stratified bootstrap of the interquartile mean"
+    return Estimate(value, float(min(low, value)), float(max(high, value)), n, method)
 
 
 def interquartile_mean(values: Floats) -> Floats:
@@ -87,44 +77,80 @@ def interquartile_mean(values: Floats) -> Floats:
     return trimmed
 
 
-def bootstrap_estimate(
-    samples: tuple[Floats, ...], statistic: Callable[..., Floats], *, confidence: float, what: str
-) -> Estimate:
-    """A statistic of one or more samples with its bootstrap interval.
-
-    Percentiles of a bootstrap are too narrow for small samples (by about 1/n of the variance, and the normal quantile
-    stands where Student's belongs), so the percentiles are taken further out: Hesterberg's "expanded percentile"
-    (The American Statistician 69, 2015).
-    """
-    value = float(statistic(*samples))
-    n = sum(sample.size for sample in samples)
-    if all(np.ptp(sample) == 0 for sample in samples):
-        return Estimate(value, None, None, n, _no_spread(n))
-    draws = resampled(samples, statistic)
-    tail = expanded_tail(min(sample.size for sample in samples if np.ptp(sample) > 0), confidence)
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return Estimate(value, float(min(low, value)), float(max(high, value)), n, f"{confidence:.0%} {what}")
-
-
-def resampled(samples: tuple[Floats, ...], statistic: Callable[..., Floats]) -> Floats:
-    """The statistic on resamples drawn with a generator derived from the samples alone."""
-    rng = generator("bootstrap", *(sample.tobytes().hex() for sample in samples))
-    picks = [sample[rng.integers(sample.size, size=(RESAMPLES, sample.size))] for sample in samples]
-    return statistic(*picks)
-
-
-def expanded_tail(n: int, confidence: float) -> float:
-    """The tail probability at which a normal bootstrap of n values gives Student's interval."""
-    reach = stats.t.ppf((1 + confidence) / 2, max(n - 1, 1)) * np.sqrt(n / max(n - 1, 1))
+def expanded_tail(freedom: int, smallest: int, confidence: float) -> float:
+    """The tail probability at which the bootstrap of normal values gives Student's interval."""
+    reach = stats.t.ppf((1 + confidence) / 2, max(freedom, 1)) * np.sqrt(smallest / max(smallest - 1, 1))
     return float(stats.norm.sf(reach))
 
 
-def _no_spread(n: int) -> str:
+def student_limits(value: float, error: float, freedom: float, confidence: float) -> tuple[float, float]:
+    """Student's interval around a value with this standard error."""
+    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
+    return value - reach, value + reach
+
+
+def no_spread(n: int) -> str:
+    """Why there is no interval."""
     return "one value: no interval" if n == 1 else f"all {n} values are equal: no interval can be made of them"
 
 
-def _finite(values: Sequence[float] | Any) -> Floats:
-    sample = np.asarray(values, dtype=np.float64).ravel()
-    if not np.all(np.isfinite(sample)):
-        raise ValueError(f"a mean needs finite values, not {sample[~np.isfinite(sample)][0]}")
-    return sample
+def _means_estimate(groups: Sequence[Sequence[float]], deterministic: bool, confidence: float) -> Estimate:
+    """The mean of the first sample, less that of the second where there is one."""
+    samples = [np.asarray(group, dtype=np.float64) for group in groups]
+    if any(sample.size == 0 for sample in samples):
+        return Estimate.of_nothing()
+    if not all(np.all(np.isfinite(sample)) for sample in samples):
+        return Estimate.of_nothing("not all values are finite")
+    value, n = float(_signed_mean(samples)), sum(sample.size for sample in samples)
+    if deterministic:
+        return Estimate.certain(value)
+    if any(sample.size == 1 for sample in samples):
+        return Estimate(value, None, None, n, "one value: no interval")
+    if all(np.ptp(sample) == 0 for sample in samples):
+        return Estimate(value, None, None, n, no_spread(n))
+    low, high = student_limits(value, float(_error(samples)), _freedom(samples), confidence)
+    if min(sample.size for sample in samples) < ENOUGH_TO_STUDENTISE:
+        return Estimate(value, low, high, n, f"{confidence:.0%} Student")
+    wide_low, wide_high = _studentised_limits(samples, value, confidence)
+    return Estimate(value, min(low, wide_low), max(high, wide_high), n, f"{confidence:.0%} studentised bootstrap")
+
+
+def _studentised_limits(samples: list[Floats], value: float, confidence: float) -> tuple[float, float]:
+    """The bootstrap that looks at Student's t instead of the mean, and so follows the skew of the values."""
+    picks = [sample[rows] for sample, rows in zip(samples, _resampled_rows(samples), strict=True)]
+    errors = _error(picks)
+    varied = errors > 0
+    scores = (_signed_mean(picks)[varied] - value) / errors[varied]
+    low, high = np.quantile(scores, [(1 - confidence) / 2, (1 + confidence) / 2])
+    error = float(_error(samples))
+    return float(value - high * error), float(value - low * error)
+
+
+def _signed_mean(samples: list[Floats]) -> Floats:
+    first: Floats = samples[0].mean(axis=-1)
+    return first if len(samples) == 1 else first - samples[1].mean(axis=-1)
+
+
+def _error(samples: list[Floats]) -> Floats:
+    """The standard error of ``_signed_mean``."""
+    variances = [sample.var(axis=-1, ddof=1) / sample.shape[-1] for sample in samples]
+    error: Floats = np.sqrt(sum(variances))
+    return error
+
+
+def _freedom(samples: list[Floats]) -> float:
+    """Welch's degrees of freedom."""
+    parts = [(float(sample.var(ddof=1)) / sample.size, sample.size - 1) for sample in samples]
+    return sum(part for part, _ in parts) ** 2 / sum(part**2 / freedom for part, freedom in parts)
+
+
+def _strata(samples: list[Floats]) -> list[Floats]:
+    singles = [sample for sample in samples if sample.size == 1]
+    strata = [sample for sample in samples if sample.size > 1]
+    return [*strata, np.concatenate(singles)] if singles else strata
+
+
+def _resampled_rows(samples: list[Floats]) -> list[NDArray[np.int64]]:
+    """Indices drawn with a generator that depends on the samples alone."""
+    rng = generator("bootstrap", *(sample.tobytes().hex() for sample in samples))
+    return [rng.integers(sample.size, size=(RESAMPLES, sample.size)) for sample in samples]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,6 +36,18 @@ def make_task(name: str, **options: Any) -> Task:
     _check_options(name, builders[name], options)
     task = builders[name](**options)
     return replace(task, name=name, options=dict(options), registered=True)
+
+
+def task_from_label(label: str) -> Task:
+    """Build the named task that a label (``Task.label``) describes; labels are what files know a task by."""
+    name, bracket, arguments = label.partition("(")
+    try:
+        call = ast.parse(f"task({arguments}" if bracket else "task()", mode="eval").body
+        assert isinstance(call, ast.Call)
+        options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (SyntaxError, ValueError, AssertionError):
+        raise TaskError(f"{label!r} does not name a task and its options; build the task and pass it instead") from None
+    return make_task(name, **options)
 
 
 def task_builders() -> dict[str, TaskBuilder]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tightrope.fuzzing import FuzzResult, fuzz
 from tightrope.performance import RobustnessResult, compare_robustness
 from tightrope.progress import ProgressCallback
 from tightrope.reference import Reference
-from tightrope.safety import SafetyResult, TestSuite, make_suite, random_suite, run_suite
+from tightrope.safety import SafetyResult, TestSuite, make_suite, random_suite, run_suite, save_suite
 from tightrope.search import (
     SearchResult,
     load_reference,
@@ -105,7 +106,7 @@ class Campaign:
         reference = self.reference()
         results: dict[str, dict[str, SafetyResult]] = {}
         for spec, suite in self.suites(reference).items():
-            suite.save(self.folder.path / "2-safety" / f"{file_name(spec)}.suite.json")
+            save_suite(suite, self.folder.path / "2-safety" / f"{file_name(spec)}.suite.json")
             for name, agent in self.agents.items():
                 results.setdefault(spec, {})[name] = self._safety(engine, spec, suite, name, agent)
         return results
@@ -165,8 +166,8 @@ class Campaign:
         seed = self.config.seed
         suites = {spec: make_suite(spec, reference, task=self.task, seed=seed) for spec in self.config.safety.suites}
         if self.config.safety.control and suites and reference.boundary_states:
-            lengths = [len(case.prefix) for case in next(iter(suites.values())).cases]
-            suites[CONTROL] = random_suite(self.task, len(lengths), seed, lengths=lengths)
+            like = next(iter(suites.values()))
+            suites[CONTROL] = random_suite(self.task, len(like), seed, like=like)
         return suites
 
     def write_manifest(self, status: str, **more: Any) -> None:
@@ -274,7 +275,7 @@ def search_summary(result: SearchResult) -> dict[str, Any]:
         "found": result.reference is not None,
         "method": result.method,
         "stop_reason": str(result.stop_reason),
-        "stats": result.stats.to_json(),
+        "stats": asdict(result.stats),
     }
 
 

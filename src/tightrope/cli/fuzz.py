@@ -48,7 +48,7 @@ def command(
         campaign = campaign_of(folder, on_progress=show, fuzzing=fuzzing, seed=seed, execution=execution)
         with campaign.engine() as engine:
             result = campaign.fuzzing_step(engine)
-            campaign.write_manifest("fuzzed", counters=engine.counters.to_json())
+            campaign.write_manifest("fuzzed", counters=engine.counters.as_dict())
     assert result is not None
     shown = sorted({round(index * (len(result.generations) - 1) / (ROWS - 1)) for index in range(ROWS)})
     rows = [

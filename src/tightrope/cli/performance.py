@@ -53,7 +53,7 @@ def command(
         campaign = campaign_of(folder, on_progress=show, **changes)
         with campaign.engine() as engine:
             results = campaign.performance_step(engine)
-            campaign.write_manifest("performance tested", counters=engine.counters.to_json())
+            campaign.write_manifest("performance tested", counters=engine.counters.as_dict())
     for name, result in results.items():
         rows = [
             (

@@ -84,7 +84,7 @@ def _run(interface: Interface, campaign: Campaign) -> int:
     with campaign.folder.locked(), interface.progress() as show, campaign.engine() as engine:
         campaign.on_progress = show
         results = campaign.safety_step(engine)
-        campaign.write_manifest("safety tested", counters=engine.counters.to_json())
+        campaign.write_manifest("safety tested", counters=engine.counters.as_dict())
     gates = safety_gates(campaign.config.safety, results, CONTROL)
     print_safety(interface, results)
     print_gates(interface, gates)

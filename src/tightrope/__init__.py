@@ -38,6 +38,7 @@ _PUBLIC = {
     "tightrope.reference": ("BoundaryState", "Reference"),
     "tightrope.tracefiles": ("read_traces", "write_traces"),
     "tightrope.search": ("SearchResult", "load_reference", "repetitions", "save_reference", "search"),
+    "tightrope.fuzzing": ("FuzzResult", "Population", "fuzz", "fuzz_policy"),
 }  # fmt: skip
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 

@@ -1,1 +1,30 @@
-"""."""
+"""Step 3: fuzz traces. Breeds traces that go where no earlier one went and still solve the task."""
+
+from tightrope.fuzzing.actions import ActionSource, action_source
+from tightrope.fuzzing.fitness import Evaluation, Fitness, score
+from tightrope.fuzzing.perturbation import Kind, Perturbation, Script
+from tightrope.fuzzing.policy import fuzz_policy
+from tightrope.fuzzing.population import Member, Population, selection_chances
+from tightrope.fuzzing.results import Control, FuzzResult, Generation, Individual, Spread
+from tightrope.fuzzing.traces import fuzz
+
+__all__ = [
+    "ActionSource",
+    "Control",
+    "Evaluation",
+    "Fitness",
+    "FuzzResult",
+    "Generation",
+    "Individual",
+    "Kind",
+    "Member",
+    "Perturbation",
+    "Population",
+    "Script",
+    "Spread",
+    "action_source",
+    "fuzz",
+    "fuzz_policy",
+    "score",
+    "selection_chances",
+]

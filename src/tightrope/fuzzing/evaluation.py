@@ -1,0 +1,56 @@
+"""Executing action traces in the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tightrope.execution import Engine, Episode, Rollout
+from tightrope.fuzzing import masks
+from tightrope.fuzzing.actions import ActionSource
+from tightrope.fuzzing.fitness import NO_KEYS, Evaluation
+from tightrope.seeding import derive_seed
+from tightrope.trace import ActionTrace
+
+
+class TraceEvaluator:
+    """Plays action traces from reset, each once.
+
+    Where the environment is stochastic, the randomness of that one execution is derived from the seed and the trace,
+    so that a trace means the same in every generation and on every back end.
+    """
+
+    def __init__(self, engine: Engine, source: ActionSource, seed: int) -> None:
+        self.engine, self.source, self.seed = engine, source, seed
+        self.masked = bool(engine.map(masks.has_masks, [None])[0])
+
+    def __call__(self, traces: Sequence[ActionTrace]) -> list[Evaluation]:
+        """What became of each trace."""
+        return [evaluation_of(episode) for episode in self.play([self._rollout(trace) for trace in traces])]
+
+    def play(self, rollouts: Sequence[Rollout]) -> list[Episode]:
+        """Run rollouts of fixed actions; on a task with action masks the actions are made to keep to them."""
+        if not self.masked:
+            return self.engine.run(rollouts)
+        chunks = masks.chunked(rollouts, self.source, self.engine.deterministic)
+        return [episode for played in self.engine.map(masks.play, chunks) for episode in played]
+
+    def _rollout(self, trace: ActionTrace) -> Rollout:
+        return Rollout(
+            start=ActionTrace(trace.task, trace.seed),
+            actions=trace.actions,
+            seed=derive_seed("fuzz", self.seed, trace.id),
+            record_keys=True,
+        )
+
+
+def evaluation_of(episode: Episode) -> Evaluation:
+    """An episode from reset as an evaluation."""
+    return Evaluation(
+        trace=episode.trace,
+        rewards=episode.rewards,
+        keys=NO_KEYS if episode.keys is None else np.asarray(episode.keys, dtype=np.uint64),
+        outcome=episode.outcome,
+        error=episode.error,
+    )

@@ -1,0 +1,76 @@
+"""Fuzzing on the level of the policy: perturbations of what the agent does by itself (future work in the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tightrope.agents.agent import Agent
+from tightrope.budget import Budget
+from tightrope.execution import Engine, borrowed_engine
+from tightrope.fuzzing.actions import action_source
+from tightrope.fuzzing.breeding import breed
+from tightrope.fuzzing.control import run_control
+from tightrope.fuzzing.evaluation import TraceEvaluator
+from tightrope.fuzzing.perturbation import Script, ScriptOperators
+from tightrope.fuzzing.population import PAPER_WEIGHTS, Population
+from tightrope.fuzzing.results import FuzzResult
+from tightrope.fuzzing.scripts import ScriptEvaluator, cast
+from tightrope.fuzzing.traces import check_settings, fuzz_result
+from tightrope.progress import ProgressCallback
+from tightrope.tasks.task import Task
+from tightrope.trace import Action, ActionTrace
+
+
+def fuzz_policy(
+    task: Task,
+    agent: Agent,
+    generations: int = 50,
+    population: int = 50,
+    mutation_stop: float = 0.2,
+    mutation_size: int = 15,
+    crossover: float = 0.25,
+    weights: tuple[float, float, float] = PAPER_WEIGHTS,
+    seed: int = 0,
+    budget: Budget | None = None,
+    *,
+    actions: Sequence[Action] | None = None,
+    truncation: float | None = None,
+    max_length: int | None = None,
+    control: bool = True,
+    engine: Engine | None = None,
+    backend: str = "inline",
+    workers: int | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> FuzzResult:
+    """Breed perturbations of the agent's own behaviour, so that the traces stay near what it really does.
+
+    The ancestor is the undisturbed agent. Mutation inserts, removes, changes and moves perturbations of 1 …
+    ``mutation_size`` steps; fitness, selection and the result are those of ``fuzz``. ``max_length`` bounds an episode
+    (default: until it ends); ``actions`` are those a perturbation may force on the agent.
+    """
+    check_settings(mutation_stop, mutation_size, max_length)
+    source = action_source(task, actions)
+    breeder = Population(
+        [Script()],
+        ScriptOperators(source=source, size=mutation_size, stop=mutation_stop),
+        size=population,
+        crossover=crossover,
+        weights=weights,
+        truncation=truncation,
+        seed=seed,
+    )
+    with borrowed_engine(task, cast(agent, source), engine, backend, workers) as engine:
+        traces = TraceEvaluator(engine, source, seed)
+        evaluate = ScriptEvaluator(traces, ActionTrace(task.label, task.seed), agent, max_length)
+        bred = breed(breeder, evaluate, generations=generations, budget=budget, on_progress=on_progress)
+        matched = None
+        if control:
+            matched = run_control(
+                bred.played, traces, size=mutation_size, independent=False, seed=seed, on_progress=on_progress
+            )
+    settings = {
+        "generations": generations, "population": population, "mutation_stop": mutation_stop,
+        "mutation_size": mutation_size, "crossover": crossover, "weights": list(weights), "seed": seed,
+        "actions": None if actions is None else list(actions), "truncation": truncation, "max_length": max_length,
+    }  # fmt: skip
+    return fuzz_result(task, bred, matched, level="policy", settings=settings, agent=agent.name)

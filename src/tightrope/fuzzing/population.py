@@ -1,0 +1,146 @@
+"""A population that is asked for individuals and told what became of them. It never touches an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import UsageError
+from tightrope.fuzzing.fitness import NO_KEYS, Evaluation, Fitness, Keys, grown, score
+from tightrope.seeding import generator
+
+Genome = TypeVar("Genome")
+PAPER_WEIGHTS = (2.0, 1.5, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member(Generic[Genome]):
+    """One individual of the current generation."""
+
+    genome: Genome
+    evaluation: Evaluation
+    fitness: Fitness
+
+
+class Operators(Protocol[Genome]):
+    """How one kind of genome is varied: pure functions of parents and a random generator."""
+
+    def mutate(self, parent: Member[Genome], rng: np.random.Generator) -> Genome:
+        """A changed copy of the parent's genome."""
+        ...
+
+    def cross(self, first: Member[Genome], second: Member[Genome], rng: np.random.Generator) -> Genome | None:
+        """A mixture of two; None when these two cannot be mixed."""
+        ...
+
+    def cut(self, genome: Genome, evaluation: Evaluation) -> Genome:
+        """The genome without what was never played because the episode ended."""
+        ...
+
+
+class Population(Generic[Genome]):
+    """Breeds one generation from the last: ``ask`` for genomes, run them, ``tell`` what happened, in order.
+
+    The first generation asked for is the ancestors; each later one has ``size`` offspring, made by crossover with
+    probability ``crossover``, else by mutation, from parents drawn with probability proportional to fitness
+    (``truncation``: among the best such share only). Offspring j of generation i has its own random stream, derived
+    from the seed, i and j.
+    """
+
+    def __init__(
+        self,
+        ancestors: Sequence[Genome],
+        operators: Operators[Genome],
+        *,
+        size: int = 50,
+        crossover: float = 0.25,
+        weights: tuple[float, float, float] = PAPER_WEIGHTS,
+        truncation: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        _check(ancestors, size, crossover, weights, truncation)
+        self.operators = operators
+        self.size, self.crossover, self.weights = size, crossover, weights
+        self.truncation, self.seed = truncation, seed
+        self.generation = 0
+        """Index of the generation that ``ask`` gives: 0 is the ancestors."""
+        self.members: tuple[Member[Genome], ...] = ()
+        self.covered: Keys = NO_KEYS
+        """Sorted hashed state keys of every generation told so far."""
+        self._asked = list(ancestors)
+
+    def ask(self) -> list[Genome]:
+        """The genomes to execute next; asking again gives the same."""
+        return list(self._asked)
+
+    def tell(self, evaluations: Sequence[Evaluation]) -> tuple[Member[Genome], ...]:
+        """Take what became of each genome asked for, breed the next generation, return this one's members."""
+        if len(evaluations) != len(self._asked):
+            raise UsageError(
+                f"tell needs one evaluation for each of the {len(self._asked)} genomes, not {len(evaluations)}"
+            )
+        fitness = score(evaluations, self.covered, self.weights)
+        # Ancestors are kept whole: where the environment is stochastic, one unlucky execution says little about them.
+        genomes = self._asked if self.generation == 0 else list(map(self.operators.cut, self._asked, evaluations))
+        self.members = tuple(
+            Member(genome=genome, evaluation=evaluation, fitness=value)
+            for genome, evaluation, value in zip(genomes, evaluations, fitness, strict=True)
+        )
+        self.covered = grown(self.covered, evaluations)
+        self.generation += 1
+        chances = selection_chances([value.value for value in fitness], self.truncation)
+        self._asked = [self._offspring(chances, index) for index in range(self.size)]
+        return self.members
+
+    def _offspring(self, chances: NDArray[np.float64], index: int) -> Genome:
+        rng = generator("offspring", self.seed, self.generation, index)
+        first = self._draw(chances, rng)
+        if rng.random() < self.crossover:
+            child = self.operators.cross(first, self._draw(chances, rng), rng)
+            if child is not None:
+                return child
+        return self.operators.mutate(first, rng)
+
+    def _draw(self, chances: NDArray[np.float64], rng: np.random.Generator) -> Member[Genome]:
+        return self.members[int(rng.choice(len(chances), p=chances))]
+
+
+def fittest(members: Sequence[Member[Genome]]) -> Member[Genome]:
+    """The member of the largest fitness; the first of several."""
+    return max(members, key=lambda member: member.fitness.value)
+
+
+def selection_chances(fitness: Sequence[float], truncation: float | None = None) -> NDArray[np.float64]:
+    """The probability of each member to be drawn as a parent: proportional to fitness, equal where all are 0."""
+    chances = np.asarray(fitness, dtype=np.float64)
+    if truncation is not None:
+        kept = np.argsort(-chances, kind="stable")[: ceil(truncation * len(chances))]
+        best = np.zeros_like(chances)
+        best[kept] = chances[kept] if chances[kept].sum() > 0 else 1.0
+        chances = best
+    total = chances.sum()
+    return chances / total if total > 0 else np.full(len(chances), 1.0 / len(chances))
+
+
+def _check(
+    ancestors: Sequence[object],
+    size: int,
+    crossover: float,
+    weights: tuple[float, float, float],
+    truncation: float | None,
+) -> None:
+    if not ancestors:
+        raise UsageError("fuzzing needs at least one ancestor; give reference.actions, or a demonstration")
+    if size < 1:
+        raise UsageError(f"population must be 1 or more, not {size}")
+    if not 0 <= crossover <= 1:
+        raise UsageError(f"crossover is a probability in 0 … 1, not {crossover}; the method wants less than 0.5")
+    if len(weights) != 3 or min(weights) < 0:
+        raise UsageError(f"weights are three numbers of 0 or more (coverage, positive, negative), not {weights}")
+    if truncation is not None and not 0 < truncation <= 1:
+        raise UsageError(f"truncation is the share of a generation that may be parents, in 0 … 1, not {truncation}")

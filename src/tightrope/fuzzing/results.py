@@ -1,0 +1,233 @@
+"""What fuzzing found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import fmean, pstdev
+from typing import Any
+
+from tightrope.errors import FormatError
+from tightrope.fuzzing.actions import hashable_action
+from tightrope.fuzzing.fitness import Fitness
+from tightrope.fuzzing.perturbation import Perturbation, perturbation_from_json
+from tightrope.fuzzing.population import Member
+from tightrope.outcome import Outcome, StopReason
+from tightrope.trace import ActionTrace
+
+FORMAT, VERSION = "tightrope/fuzzing", 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Individual:
+    """One trace, what it earned and how it ended."""
+
+    generation: int
+    """0 is an ancestor."""
+    trace: ActionTrace
+    """What was played, cut where the episode ended."""
+    total_return: float
+    outcome: Outcome
+    fitness: Fitness
+    perturbations: tuple[Perturbation, ...] = ()
+    """Policy-level fuzzing: where the agent was disturbed."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Individual(generation {self.generation}, {len(self.trace)} actions, return {self.total_return:g}, "
+            f"{self.outcome}, fitness {self.fitness.value:.3f})"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """The best, the mean and the standard deviation of one number over a generation."""
+
+    best: float
+    mean: float
+    spread: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """Of values of which the largest is the best."""
+        return cls(best=max(values), mean=fmean(values), spread=pstdev(values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """One generation in numbers."""
+
+    index: int
+    """1 is the first bred from the ancestors."""
+    size: int
+    terms: Mapping[str, Spread] = field(repr=False)
+    """``fitness``, its normalised terms ``coverage``, ``positive``, ``negative``, the same raw (``new_keys``,
+    ``positive_reward``, ``negative_reward``), and ``total_return``."""
+    covered: int
+    """State keys seen by this and all earlier generations."""
+    goals: int
+    """Individuals that reached the goal."""
+    unsafe: int
+    """Individuals that ended unsafe."""
+    failures: int
+    """Distinct unsafe ends (by state key) in this and all earlier generations."""
+    steps: int
+    """Steps played by this generation."""
+    errors: int = 0
+    """Individuals whose execution raised."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """As many random traces, of the same lengths: what fuzzing must beat."""
+
+    traces: int
+    steps: int
+    """Steps played: fewer than planned, since random traces end early."""
+    covered: int
+    covered_by_generation: tuple[int, ...]
+    best_return: float
+    goals: int
+    unsafe: int
+    failures: int
+    """Distinct unsafe ends, by state key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FuzzResult:
+    """The fittest individual of each generation, and how the generations went."""
+
+    task: str
+    level: str
+    """``traces``, or ``policy`` for perturbations of an agent."""
+    agent: str | None = None
+    settings: Mapping[str, Any] = field(repr=False)
+    """The arguments of the call, as plain values."""
+    ancestors: tuple[Individual, ...] = field(repr=False)
+    individuals: tuple[Individual, ...] = field(repr=False)
+    """The fittest of each generation, in order."""
+    generations: tuple[Generation, ...] = field(repr=False)
+    covered: int
+    """Number of state keys seen."""
+    control: Control | None
+    """None when it was not asked for, or fuzzing was cancelled before it."""
+    stop_reason: StopReason
+
+    @property
+    def fittest(self) -> tuple[ActionTrace, ...]:
+        """The fittest trace of each generation, in order."""
+        return tuple(individual.trace for individual in self.individuals)
+
+    @property
+    def best_return(self) -> float | None:
+        """The largest return of any individual bred; None when there was none."""
+        return max((generation.terms["total_return"].best for generation in self.generations), default=None)
+
+    @property
+    def goals(self) -> int:
+        """Individuals that reached the goal."""
+        return sum(generation.goals for generation in self.generations)
+
+    @property
+    def failures(self) -> int:
+        """Distinct unsafe ends, by state key."""
+        return self.generations[-1].failures if self.generations else 0
+
+    @property
+    def steps(self) -> int:
+        """Steps played by all generations, ancestors not counted."""
+        return sum(generation.steps for generation in self.generations)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FuzzResult:
+        """The result that ``to_json`` described."""
+        _check_format(data)
+        control = data["control"]
+        return cls(
+            task=data["task"],
+            level=data["level"],
+            agent=data["agent"],
+            settings=dict(data["settings"]),
+            ancestors=tuple(map(_individual, data["ancestors"])),
+            individuals=tuple(map(_individual, data["individuals"])),
+            generations=tuple(map(_generation, data["generations"])),
+            covered=data["covered"],
+            control=control and Control(**_tupled(control, "covered_by_generation")),
+            stop_reason=StopReason(data["stop_reason"]),
+        )
+
+
+def individual(member: Member[Any], generation: int) -> Individual:
+    """A population's member as part of a result."""
+    evaluation = member.evaluation
+    return Individual(
+        generation=generation,
+        trace=evaluation.trace,
+        total_return=evaluation.total_return,
+        outcome=evaluation.outcome,
+        fitness=member.fitness,
+        perturbations=getattr(member.genome, "perturbations", ()),
+    )
+
+
+def summarise(members: Sequence[Member[Any]], index: int, covered: int, failures: int) -> Generation:
+    """One generation in numbers."""
+    outcomes = [member.evaluation.outcome for member in members]
+    return Generation(
+        index=index,
+        size=len(members),
+        terms=_terms(members),
+        covered=covered,
+        goals=outcomes.count(Outcome.GOAL),
+        unsafe=outcomes.count(Outcome.UNSAFE),
+        failures=failures,
+        steps=sum(member.evaluation.steps for member in members),
+        errors=sum(member.evaluation.error is not None for member in members),
+    )
+
+
+def _terms(members: Sequence[Member[Any]]) -> dict[str, Spread]:
+    columns = {
+        "fitness": [member.fitness.value for member in members],
+        "total_return": [member.evaluation.total_return for member in members],
+    }
+    for name in ("coverage", "positive", "negative", "new_keys", "positive_reward", "negative_reward"):
+        columns[name] = [float(getattr(member.fitness, name)) for member in members]
+    return {name: Spread.of(values) for name, values in columns.items()}
+
+
+def _check_format(data: Mapping[str, Any]) -> None:
+    if data.get("format") != FORMAT:
+        raise FormatError(f"this is {data.get('format')!r}, not a result of fuzzing ({FORMAT!r})")
+    if data.get("version", 0) > VERSION:
+        raise FormatError(
+            f"this result of fuzzing has format version {data['version']}, newer than {VERSION}; update tightrope"
+        )
+
+
+def _individual(data: Mapping[str, Any]) -> Individual:
+    return Individual(
+        generation=data["generation"],
+        trace=_trace(data["trace"]),
+        total_return=data["total_return"],
+        outcome=Outcome(data["outcome"]),
+        fitness=Fitness(**data["fitness"]),
+        perturbations=tuple(map(perturbation_from_json, data["perturbations"])),
+    )
+
+
+def _trace(data: Mapping[str, Any]) -> ActionTrace:
+    reseeds = tuple((index, seed) for index, seed in data["reseeds"])
+    return ActionTrace(data["task"], data["seed"], tuple(map(hashable_action, data["actions"])), reseeds)
+
+
+def _generation(data: Mapping[str, Any]) -> Generation:
+    return Generation(**{**data, "terms": {name: Spread(**spread) for name, spread in data["terms"].items()}})
+
+
+def _tupled(data: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {**data, name: tuple(data[name])}

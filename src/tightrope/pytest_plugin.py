@@ -1,1 +1,218 @@
-"""Fixture, marker and suite-file collection for pytest."""
+"""Fixture, marker and suite-file collection for pytest.
+
+::
+
+    def test_agent_is_safe(tightrope):
+        result = tightrope.safety("mario", level="1-1", agent="agent.onnx", suite="interval:1")
+        assert result.fail_frequency.high < 0.10
+
+The search and every finished episode are kept in pytest's cache, so the second run only judges. ``*.suite.json`` files are
+collected when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tightrope.safety import SafetyResult
+
+CACHE = "tightrope"
+SHOWN_CASES = 10
+"""Failing cases named in a failure message; the report has all of them."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options for suite files."""
+    group = parser.getgroup("tightrope", "testing of trained agents")
+    group.addoption("--tightrope-agent", metavar="AGENT", help="agent that collected *.suite.json files test")
+    parser.addini("tightrope_agent", "agent that collected *.suite.json files test", default="")
+    parser.addini("tightrope_max_fail", "fail frequency allowed at a boundary state of a suite file", default="0")
+    parser.addini("tightrope_repetitions", "executions of each case of a suite file", default="10")
+    parser.addini("tightrope_length", "steps the agent must survive in a suite file's cases", default="40")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line(
+        "markers",
+        "tightrope(**settings): defaults for the tightrope fixture of this test, such as repetitions=3 or length=20",
+    )
+
+
+@pytest.fixture
+def tightrope(request: pytest.FixtureRequest) -> Iterator[Tightrope]:
+    """Tests agents; see ``Tightrope.safety``."""
+    marker = request.node.get_closest_marker("tightrope")
+    cache = request.config.cache
+    assert cache is not None
+    tester = Tightrope(cache.mkdir(CACHE), dict(marker.kwargs) if marker else {})
+    request.node._tightrope = tester
+    yield tester
+
+
+class Tightrope:
+    """What the ``tightrope`` fixture gives a test."""
+
+    def __init__(self, cache: Path, defaults: dict[str, Any]) -> None:
+        self._cache = cache
+        self._defaults = defaults
+        self._notes: list[str] = []
+
+    def safety(
+        self,
+        task: str,
+        *,
+        agent: str,
+        suite: str = "simple",
+        repetitions: int | None = None,
+        length: int | None = None,
+        seed: int = 0,
+        behaviour: str = "greedy",
+        epsilon: float = 0.0,
+        trust: bool = False,
+        backend: str = "inline",
+        search_seconds: float = 120.0,
+        **options: Any,
+    ) -> SafetyResult:
+        """Run one suite for one agent; ``options`` are those of the task. The search is done once and kept."""
+        from tightrope.campaign.campaign import Campaign, file_name
+        from tightrope.campaign.config import CampaignConfig
+        from tightrope.campaign.folder import RunFolder
+        from tightrope.errors import UsageError
+
+        given = {"repetitions": repetitions, "length": length}
+        settings = {**self._defaults, **{key: value for key, value in given.items() if value is not None}}
+        config = CampaignConfig.model_validate(
+            {
+                "task": task,
+                "options": options,
+                "seed": seed,
+                "agents": [{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
+                "search": {"seconds": search_seconds},
+                "safety": {"suites": [suite], "control": False, **settings},
+                "execution": {"backend": backend},
+            }
+        )
+        label = "-".join([task, *(f"{key}={value}" for key, value in sorted(options.items())), f"seed={seed}"])
+        folder = RunFolder.create_or_open(self._cache / file_name(label))
+        with folder.locked():
+            campaign = Campaign(config, folder)
+            campaign.write_manifest("pytest")
+            if not campaign.search_step()["found"]:
+                raise UsageError(f"no reference was found for {campaign.task.label}; give search_seconds more time")
+            with campaign.engine() as engine:
+                result = campaign.safety_step(engine)[suite][next(iter(campaign.agents))]
+        self._notes.append(describe_failures(result, folder.path))
+        return result
+
+
+def describe_failures(result: SafetyResult, folder: Path) -> str:
+    """The failing boundary states of a result, each with the command that replays a fall."""
+    lines = [f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f}"]
+    failing = [case for case in result.cases if case.fail_frequency.value]
+    failing.sort(key=lambda case: -(case.fail_frequency.value or 0))
+    for case in failing[:SHOWN_CASES]:
+        lines.append(
+            f"  boundary state {case.case.boundary}, {case.case.doc}: fails {case.fail_frequency:.2f}, "
+            f"survivable: {case.survivable}"
+        )
+        lines.append(f"    tightrope replay {folder} {case.case.id}")
+    if len(failing) > SHOWN_CASES:
+        lines.append(f"  and {len(failing) - SHOWN_CASES} more failing cases")
+    return "\n".join(lines)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show where the agent fell when a test that used the fixture fails."""
+    report = yield
+    tester = getattr(item, "_tightrope", None)
+    if report.when == "call" and report.failed and tester is not None:
+        for note in tester._notes:
+            report.sections.append(("tightrope", note))
+    return report
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect suite files, when there is an agent to test with them."""
+    if file_path.name.endswith(".suite.json") and _agent(parent.config):
+        return SuiteFile.from_parent(parent, path=file_path)
+    return None
+
+
+def _agent(config: pytest.Config) -> str:
+    return str(config.getoption("--tightrope-agent") or config.getini("tightrope_agent"))
+
+
+class SuiteFile(pytest.File):
+    """A ``*.suite.json`` file: one test for each boundary state."""
+
+    _result: SafetyResult | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item for each boundary state that has cases."""
+        from tightrope.safety import load_suite
+
+        suite = load_suite(self.path)
+        for number in sorted({case.boundary for case in suite.cases}):
+            yield SuiteItem.from_parent(self, name=f"boundary-{number}", number=number)
+
+    def result(self) -> SafetyResult:
+        """The result of the suite, run when the first item asks for it."""
+        if self._result is None:
+            from tightrope.agents import load_agent
+            from tightrope.safety import load_suite, run_suite
+            from tightrope.tasks import task_from_label
+
+            suite = load_suite(self.path)
+            task = task_from_label(suite.task)
+            self._result = run_suite(
+                task,
+                load_agent(_agent(self.config), task),
+                suite,
+                repetitions=int(self.config.getini("tightrope_repetitions")),
+                length=int(self.config.getini("tightrope_length")),
+            )
+        return self._result
+
+
+class SuiteItem(pytest.Item):
+    """One boundary state of a suite file."""
+
+    def __init__(self, *, number: int, **more: Any) -> None:
+        super().__init__(**more)
+        self.number = number
+
+    def runtest(self) -> None:
+        """Fails when the agent falls here more often than allowed, in cases that can be survived."""
+        assert isinstance(self.parent, SuiteFile)
+        allowed = float(self.config.getini("tightrope_max_fail"))
+        result = self.parent.result()
+        state = next(state for state in result.boundary_states if state.number == self.number)
+        measured = state.survivable_fail_frequency.value
+        if measured is not None and measured > allowed:
+            raise FellTooOften(
+                f"{result.agent} falls in {state.survivable_fail_frequency:.2f} of the executions at boundary state "
+                f"{self.number}; {allowed:g} is allowed"
+            )
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """One sentence for a fall; a traceback for anything else."""
+        if isinstance(excinfo.value, FellTooOften):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where the item is."""
+        return self.path, None, f"{self.path.name}: {self.name}"
+
+
+class FellTooOften(Exception):  # noqa: N818
+    """The agent fell more often than allowed."""

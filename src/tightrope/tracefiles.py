@@ -87,7 +87,7 @@ def trace_from_json(content: Mapping[str, Any]) -> ActionTrace:
 
 def action_from_json(value: Any) -> Action:
     """A hashable action from what JSON made of it."""
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return tuple(action_from_json(part) for part in value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value

@@ -126,8 +126,3 @@ def _perturbed(space: gym.Space[Any], action: Any, rng: np.random.Generator) -> 
         width = np.where(np.isfinite(high - low), high - low, 1.0)
         return np.clip(np.asarray(action) + PERTURBATION * width * rng.standard_normal(space.shape), low, high)
     return _sample(space, rng)
-
-
-def hashable_action(action: Any) -> Action:
-    """An action as it was before JSON made lists of its tuples."""
-    return tuple(map(hashable_action, action)) if isinstance(action, (list, tuple)) else action

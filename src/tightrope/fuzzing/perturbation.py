@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.fuzzing.actions import ActionSource, hashable_action
+from tightrope.fuzzing.actions import ActionSource
 from tightrope.fuzzing.fitness import Evaluation
 from tightrope.fuzzing.mutation import crossing_point
 from tightrope.fuzzing.population import Member
 from tightrope.trace import Action, content_id
+from tightrope.tracefiles import action_from_json
 
 
 class Kind(StrEnum):
@@ -48,7 +49,7 @@ class Perturbation:
 
 def perturbation_from_json(data: Mapping[str, Any]) -> Perturbation:
     """The perturbation that was written as plain values."""
-    return Perturbation(**{**data, "kind": Kind(data["kind"]), "action": hashable_action(data["action"])})
+    return Perturbation(**{**data, "kind": Kind(data["kind"]), "action": action_from_json(data["action"])})
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass, field
 from statistics import fmean, pstdev
 from typing import Any
 
-from tightrope.errors import FormatError
-from tightrope.fuzzing.actions import hashable_action
 from tightrope.fuzzing.fitness import Fitness
 from tightrope.fuzzing.perturbation import Perturbation, perturbation_from_json
 from tightrope.fuzzing.population import Member
 from tightrope.outcome import Outcome, StopReason
 from tightrope.trace import ActionTrace
+from tightrope.tracefiles import check_header, trace_from_json
 
 FORMAT, VERSION = "tightrope/fuzzing", 1
 
@@ -145,7 +144,7 @@ class FuzzResult:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> FuzzResult:
         """The result that ``to_json`` described."""
-        _check_format(data)
+        check_header("the result of fuzzing", data, FORMAT, VERSION)
         control = data["control"]
         return cls(
             task=data["task"],
@@ -200,29 +199,15 @@ def _terms(members: Sequence[Member[Any]]) -> dict[str, Spread]:
     return {name: Spread.of(values) for name, values in columns.items()}
 
 
-def _check_format(data: Mapping[str, Any]) -> None:
-    if data.get("format") != FORMAT:
-        raise FormatError(f"this is {data.get('format')!r}, not a result of fuzzing ({FORMAT!r})")
-    if data.get("version", 0) > VERSION:
-        raise FormatError(
-            f"this result of fuzzing has format version {data['version']}, newer than {VERSION}; update tightrope"
-        )
-
-
 def _individual(data: Mapping[str, Any]) -> Individual:
     return Individual(
         generation=data["generation"],
-        trace=_trace(data["trace"]),
+        trace=trace_from_json(data["trace"]),
         total_return=data["total_return"],
         outcome=Outcome(data["outcome"]),
         fitness=Fitness(**data["fitness"]),
         perturbations=tuple(map(perturbation_from_json, data["perturbations"])),
     )
-
-
-def _trace(data: Mapping[str, Any]) -> ActionTrace:
-    reseeds = tuple((index, seed) for index, seed in data["reseeds"])
-    return ActionTrace(data["task"], data["seed"], tuple(map(hashable_action, data["actions"])), reseeds)
 
 
 def _generation(data: Mapping[str, Any]) -> Generation:

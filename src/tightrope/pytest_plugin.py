@@ -6,8 +6,8 @@
         result = tightrope.safety("mario", level="1-1", agent="agent.onnx", suite="interval:1")
         assert result.fail_frequency.high < 0.10
 
-The search and every finished episode are kept in pytest's cache, so the second run only judges. ``*.suite.json`` files are
-collected when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``.
+The search and every finished episode are kept in pytest's cache, so the second run only judges. ``*.suite.json`` files
+are collected when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def tightrope(request: pytest.FixtureRequest) -> Iterator[Tightrope]:
+def tightrope(request: pytest.FixtureRequest) -> Tightrope:
     """Tests agents; see ``Tightrope.safety``."""
     marker = request.node.get_closest_marker("tightrope")
     cache = request.config.cache
     assert cache is not None
     tester = Tightrope(cache.mkdir(CACHE), dict(marker.kwargs) if marker else {})
     request.node._tightrope = tester
-    yield tester
+    return tester
 
 
 class Tightrope:
@@ -214,5 +214,5 @@ class SuiteItem(pytest.Item):
         return self.path, None, f"{self.path.name}: {self.name}"
 
 
-class FellTooOften(Exception):  # noqa: N818
+class FellTooOften(Exception):
     """The agent fell more often than allowed."""

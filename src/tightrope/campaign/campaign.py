@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from tightrope.agents import Agent, load_agent
@@ -91,8 +91,8 @@ class Campaign:
         path = self.folder.path / "1-search" / "reference.json"
         if not path.exists():
             raise UsageError(
-                f"{self.folder.path} has no reference yet; `tightrope search {self.config.task} --out {self.folder.path}` "
-                f"looks for one"
+                f"{self.folder.path} has no reference yet; look for one: "
+                f"tightrope search {self.config.task} --out {self.folder.path}"
             )
         return load_reference(path)
 
@@ -130,7 +130,7 @@ class Campaign:
             return result.to_json()
 
         settings = self._settings("fuzzing", reference.actions.id)
-        return FuzzResult.from_json(self._once("3-fuzzing/fuzzing.json", settings, breed))
+        return FuzzResult.from_json(self._once("3-fuzzing/fuzzing.json", settings, breed, engine))
 
     def performance_step(self, engine: RememberingEngine) -> dict[str, RobustnessResult]:
         """Step 4: each agent against the fuzz traces. Returns agent → result."""
@@ -157,7 +157,7 @@ class Campaign:
                 return result.to_json()
 
             settings = self._settings("performance", agent.fingerprint, [trace.id for trace in traces])
-            content = self._once(f"4-performance/{file_name(name)}.json", settings, compare)
+            content = self._once(f"4-performance/{file_name(name)}.json", settings, compare, engine)
             results[name] = RobustnessResult.from_json(content)
         return results
 
@@ -238,7 +238,8 @@ class Campaign:
             return result.to_json()
 
         settings = self._settings("safety", suite.id, agent.fingerprint)
-        return SafetyResult.from_json(self._once(f"2-safety/{file_name(name)}/{file_name(spec)}.json", settings, judge))
+        path = f"2-safety/{file_name(name)}/{file_name(spec)}.json"
+        return SafetyResult.from_json(self._once(path, settings, judge, engine))
 
     def _settings(self, section: str, *depends_on: Any) -> str:
         config = getattr(self.config, section).model_dump(
@@ -246,7 +247,9 @@ class Campaign:
         )
         return content_id(self.task.label, dict(self.task.fingerprint), self.config.seed, config, depends_on)
 
-    def _once(self, name: str, settings: str, work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    def _once(
+        self, name: str, settings: str, work: Callable[[], Mapping[str, Any]], engine: RememberingEngine | None = None
+    ) -> dict[str, Any]:
         """The content of a step's file, made now if it is not there or was made with other settings."""
         path = self.folder.path / name
         if path.exists():
@@ -254,19 +257,19 @@ class Campaign:
             if known["settings"] == settings:
                 return dict(known["content"])
         started = time.monotonic()
+        before = {} if engine is None else engine.counters.as_dict()
         content = dict(work())
-        seconds = round(time.monotonic() - started, 3)
-        write_json(
-            path,
-            {
-                "format": STEP_FORMAT,
-                "version": STEP_VERSION,
-                "settings": settings,
-                "seconds": seconds,
-                "content": content,
-            },
-        )
-        return content
+        step = {
+            "format": STEP_FORMAT,
+            "version": STEP_VERSION,
+            "settings": settings,
+            "seconds": round(time.monotonic() - started, 3),
+            "counters": {} if engine is None else _spent_since(before, engine.counters.as_dict()),
+            "content": content,
+        }
+        write_json(path, step)
+        # JSON turns tuples into lists; what is returned now must be what a resumed run will read.
+        return dict(json.loads(json.dumps(content)))
 
 
 def search_summary(result: SearchResult) -> dict[str, Any]:
@@ -284,14 +287,15 @@ def file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in name)
 
 
-def step_seconds(folder: RunFolder) -> dict[str, float]:
-    """How long each file of a step took to make."""
+def step_files(folder: RunFolder) -> dict[str, dict[str, Any]]:
+    """The files of the steps that are finished, by their path in the folder."""
     return {
-        path.relative_to(folder.path).as_posix(): read_json(path, STEP_FORMAT, STEP_VERSION)["seconds"]
-        for path in sorted(Path(folder.path).glob("[1-4]-*/**/*.json"))
-        if _is_step_file(path)
+        path.relative_to(folder.path).as_posix(): read_json(path, STEP_FORMAT, STEP_VERSION)
+        for path in sorted(folder.path.glob("[1-4]-*/**/*.json"))
+        if not path.name.endswith(".suite.json") and path.name != "reference.json"
     }
 
 
-def _is_step_file(path: Path) -> bool:
-    return not path.name.endswith(".suite.json") and path.name != "reference.json"
+def _spent_since(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The counters that grew, by how much; a mean is not a count."""
+    return {name: after[name] - before[name] for name in before if name != "mean_batch"}

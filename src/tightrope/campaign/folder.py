@@ -31,7 +31,7 @@ class RunFolder:
             return folder
         if folder.path.exists() and any(folder.path.iterdir()):
             raise UsageError(
-                f"{folder.path} is neither empty nor a run folder (it has no run.json); choose another folder with --out"
+                f"{folder.path} is neither empty nor a run folder (it has no run.json); choose another with --out"
             )
         for step in STEPS:
             (folder.path / step).mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.campaign.assembly import assemble
-from tightrope.campaign.campaign import CONTROL, Campaign, step_seconds
+from tightrope.campaign.campaign import CONTROL, Campaign, step_files
 from tightrope.campaign.config import CampaignConfig
 from tightrope.campaign.folder import RunFolder
 from tightrope.campaign.gates import Gate, safety_gates
@@ -55,7 +55,11 @@ def run_campaign(
         safety = _test(campaign) if found else {}
         gates = safety_gates(config.safety, safety, CONTROL)
         report = write_campaign_report(campaign)
-        campaign.write_manifest("finished", durations=step_seconds(folder), suites=_suite_ids(safety))
+        campaign.write_manifest(
+            "finished",
+            durations={name: step["seconds"] for name, step in step_files(folder).items()},
+            suites=_suite_ids(safety),
+        )
     return WholeRun(folder=folder.path, report=report, found_reference=found, safety=safety, gates=tuple(gates))
 
 

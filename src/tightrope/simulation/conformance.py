@@ -153,7 +153,7 @@ def _one_round_trip(
 
 def _save_along(walk: Walk, saver: Snapshotter, recording: Recording) -> list[tuple[int, Any, Transition]]:
     length = len(recording.actions)
-    depths = {length // 3, 2 * length // 3, max(0, length - 1)}
+    depths = {0, length // 3, 2 * length // 3, max(0, length - 1)}
     saved = []
     walk.reset(recording.seed)
     for depth, action in enumerate(recording.actions):
@@ -328,8 +328,17 @@ def _second(task: Task, env: Any) -> Iterator[Any]:
     if task.one_per_process:
         yield env
         return
-    with _opened(task) as other:
+    try:
+        other = make_environment(task)
+    except EnvironmentFailure as error:
+        raise EnvironmentFailure(
+            f"{error}. One environment was open already; if a process can hold only one, say so: "
+            f"Task(…, one_per_process=True)"
+        ) from error
+    try:
         yield other
+    finally:
+        other.close()
 
 
 def make_environment(task: Task) -> Any:

@@ -1,5 +1,6 @@
 """Ways of saving an environment exactly, in the order in which they are tried."""
 
+from tightrope.simulation.snapshots.ale import AleSnapshotter
 from tightrope.simulation.snapshots.attributes import AttributesSnapshotter
 from tightrope.simulation.snapshots.base import (
     Snapshotter,
@@ -9,12 +10,25 @@ from tightrope.simulation.snapshots.base import (
     register_snapshotter,
     registered_snapshotters,
 )
+from tightrope.simulation.snapshots.mujoco import MujocoSnapshotter
+from tightrope.simulation.snapshots.own import OwnMethodsSnapshotter
+from tightrope.simulation.snapshots.retro import RetroSnapshotter
 
-for _snapshotter in (AttributesSnapshotter,):
+for _snapshotter in (
+    OwnMethodsSnapshotter,
+    AleSnapshotter,
+    MujocoSnapshotter,
+    RetroSnapshotter,
+    AttributesSnapshotter,
+):
     register_snapshotter(_snapshotter, first=False)
 
 __all__ = [
+    "AleSnapshotter",
     "AttributesSnapshotter",
+    "MujocoSnapshotter",
+    "OwnMethodsSnapshotter",
+    "RetroSnapshotter",
     "Snapshotter",
     "applicable_snapshotters",
     "canonical_reseed",

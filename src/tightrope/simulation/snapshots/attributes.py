@@ -28,14 +28,14 @@ class AttributesSnapshotter:
     """Saves every attribute of every layer, except those that hold a live object or are declared static.
 
     A live object (a space, a window, an emulator) belongs to the instance, not to the situation, and stays where it is;
-    so a situation can be loaded into another instance of the same environment.
+    so a situation can be loaded into another instance of the same environment. ``layers``: only these.
     """
 
     name: ClassVar[str] = "attributes"
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, layers: Sequence[Any] | None = None) -> None:
         self.env = env
-        self._layers = environment_layers(env)
+        self._layers = environment_layers(env) if layers is None else layers
         self._layer_index = {id(layer): index for index, layer in enumerate(self._layers)}
         self._static = [static_attributes(layer) for layer in self._layers]
         self._handles = _fatal_handles(self._layers)

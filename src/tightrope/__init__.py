@@ -37,8 +37,9 @@ _PUBLIC = {
     "tightrope.statistics": ("Estimate",),
     "tightrope.reference": ("BoundaryState", "Reference"),
     "tightrope.tracefiles": ("read_traces", "write_traces"),
-    "tightrope.search": ("SearchResult", "load_reference", "repetitions", "save_reference", "search"),
+    "tightrope.search": ("SearchResult", "load_reference", "probe_boundary", "repetitions", "save_reference", "search"),
     "tightrope.fuzzing": ("FuzzResult", "Population", "fuzz", "fuzz_policy"),
+    "tightrope.performance": ("Comparison", "Robustness", "compare_performance", "compare_robustness"),
 }  # fmt: skip
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 

@@ -1,0 +1,169 @@
+"""Robust performance: the agent put into the middle of the traces."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tightrope.agents.agent import Agent
+from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.performance.play import Plan, check_call, prefix_test, run_distinct
+from tightrope.performance.results import Comparison, PrefixTest, Robustness
+from tightrope.performance.simple import goal_share, simple_comparison, simple_rollouts
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.seeding import generator
+from tightrope.statistics import iqm_estimate, mean_estimate, paired_difference_estimate
+from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace
+
+
+def compare_robustness(
+    task: Task,
+    agent: Agent,
+    traces: Sequence[ActionTrace],
+    tests: int = 10,
+    episodes: int = 10,
+    step_width: int = 20,
+    seed: int = 0,
+    *,
+    length: int | None = None,
+    engine: Engine | None = None,
+    backend: str = "inline",
+    workers: int | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> Robustness:
+    """The agent against the rest of the trace, from prefixes of length 0, ``step_width``, 2 ``step_width``, …
+
+    At each length ``tests`` traces that are long enough are drawn, with replacement; the lengths end where fewer than
+    ``tests`` traces are long enough. From each prefix the trace and the agent go on ``episodes`` times, and the reward
+    of the prefix counts for both. Length 0 is ``compare_performance``. The draws depend on nothing but ``seed`` and the
+    traces, so several agents meet the same situations.
+    """
+    traces = check_call(task, traces, tests=tests, episodes=episodes, step_width=step_width)
+    with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as engine:
+        plan = Plan.of(engine, agent, episodes, length, seed)
+        draws = draw_traces(traces, tests, step_width, seed)
+        points = _play(engine, plan, traces, draws, on_progress)
+    settings = {
+        "tests": tests, "episodes": episodes, "step_width": step_width, "seed": seed, "length": length,
+        "traces": len(traces),
+    }  # fmt: skip
+    return _robustness(task, agent, settings, points)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The traces drawn for one prefix length."""
+
+    prefix_length: int
+    traces: tuple[ActionTrace, ...]
+
+
+def draw_traces(traces: Sequence[ActionTrace], tests: int, step_width: int, seed: int) -> list[Drawn]:
+    """For each prefix length the traces to test with; ends where too few are long enough."""
+    drawn: list[Drawn] = []
+    while True:
+        prefix_length = step_width * (len(drawn) + 1)
+        long_enough = [trace for trace in traces if len(trace) >= prefix_length]
+        if len(long_enough) < tests:
+            return drawn
+        picks = generator("robust", seed, prefix_length).integers(len(long_enough), size=tests)
+        drawn.append(Drawn(prefix_length, tuple(long_enough[pick] for pick in picks)))
+
+
+def _play(
+    engine: Engine,
+    plan: Plan,
+    traces: Sequence[ActionTrace],
+    draws: Sequence[Drawn],
+    on_progress: ProgressCallback | None,
+) -> tuple[Comparison, ...]:
+    """All prefix lengths in one go, so that the agent is asked for as many situations at once as there are."""
+    work = {0: simple_rollouts(plan, traces)}
+    for drawn in draws:
+        work[drawn.prefix_length] = _rollouts(plan, drawn)
+    rollouts = [rollout for part in work.values() for rollout in part]
+    episodes = run_distinct(engine, rollouts, _countdown(work, on_progress))
+    return (simple_comparison(plan, traces, episodes), *(_point(plan, drawn, episodes) for drawn in draws))
+
+
+def _rollouts(plan: Plan, drawn: Drawn) -> list[Rollout]:
+    return [
+        rollout
+        for draw, trace in enumerate(drawn.traces)
+        for make in (plan.agent_after, plan.suffix)
+        for rollout in make(trace, drawn.prefix_length, draw)
+    ]
+
+
+def _point(plan: Plan, drawn: Drawn, episodes: dict[str, Episode]) -> Comparison:
+    length = drawn.prefix_length
+    tests = tuple(
+        prefix_test(
+            trace,
+            [episodes[rollout.id] for rollout in plan.agent_after(trace, length, draw)],
+            [episodes[rollout.id] for rollout in plan.suffix(trace, length, draw)],
+        )
+        for draw, trace in enumerate(drawn.traces)
+    )
+    pairs = [(test.agent_mean, test.trace_mean) for test in tests]
+    both = [(agent, trace) for agent, trace in pairs if agent is not None and trace is not None]
+    asked = [test for test in tests if not test.ended]
+    return Comparison(
+        prefix_length=length,
+        agent=mean_estimate([agent for agent, _ in pairs if agent is not None]),
+        traces=mean_estimate([trace for _, trace in pairs if trace is not None]),
+        difference=paired_difference_estimate([agent for agent, _ in both], [trace for _, trace in both]),
+        agent_iqm=iqm_estimate([test.agent_returns for test in tests]),
+        traces_iqm=iqm_estimate([test.trace_returns for test in tests]),
+        agent_goal_share=goal_share([(test.agent_goals, len(test.agent_returns)) for test in asked], "prefixes"),
+        traces_goal_share=goal_share([(test.trace_goals, len(test.trace_returns)) for test in asked], "prefixes"),
+        agent_deterministic=plan.agent_deterministic,
+        traces_deterministic=plan.traces_deterministic,
+        tests=tests,
+    )
+
+
+def _robustness(
+    task: Task, agent: Agent, settings: dict[str, int | None], points: tuple[Comparison, ...]
+) -> Robustness:
+    strata = [point.tests for point in points if point.prefix_length > 0]
+    asked = [test for tests in strata for test in tests if not test.ended]
+    return Robustness(
+        task=task.label,
+        agent=agent.name,
+        settings=settings,
+        points=points,
+        agent_iqm=iqm_estimate([[m for test in tests if (m := test.agent_mean) is not None] for tests in strata]),
+        traces_iqm=iqm_estimate([[m for test in tests if (m := test.trace_mean) is not None] for tests in strata]),
+        agent_goal_share=goal_share(_by_trace(asked), "traces"),
+    )
+
+
+def _by_trace(tests: Sequence[PrefixTest]) -> list[tuple[int, int]]:
+    """(goals, episodes) of each trace: prefixes of one trace hang together, so a trace is what is resampled."""
+    goals, episodes = Counter[str](), Counter[str]()
+    for test in tests:
+        goals[test.trace] += test.agent_goals
+        episodes[test.trace] += len(test.agent_returns)
+    return [(goals[trace], episodes[trace]) for trace in episodes]
+
+
+def _countdown(
+    work: dict[int, list[Rollout]], on_progress: ProgressCallback | None
+) -> Callable[[Episode], None] | None:
+    """Reports each prefix length when the last of its executions has finished."""
+    if on_progress is None:
+        return None
+    home = {rollout.id: length for length, rollouts in work.items() for rollout in rollouts}
+    left = Counter(home.values())
+
+    def finished(episode: Episode) -> None:
+        length = home[episode.rollout.id]
+        left[length] -= 1
+        if left[length] == 0:
+            reached = sum(count == 0 for count in left.values())
+            on_progress(Progress("performance", reached, len(work), f"prefix length {length}"))
+
+    return finished

@@ -1,0 +1,94 @@
+"""Simple performance: the agent and the traces, each from reset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tightrope.agents.agent import Agent
+from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.performance.play import Plan, check_call, prefix_test, run_distinct
+from tightrope.performance.results import Comparison, PrefixTest
+from tightrope.statistics import (
+    Estimate,
+    clustered_rate_estimate,
+    difference_estimate,
+    iqm_estimate,
+    mean_estimate,
+    rate_estimate,
+)
+from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace
+
+
+def compare_performance(
+    task: Task,
+    agent: Agent,
+    traces: Sequence[ActionTrace],
+    episodes: int = 10,
+    *,
+    length: int | None = None,
+    seed: int = 0,
+    engine: Engine | None = None,
+    backend: str = "inline",
+    workers: int | None = None,
+) -> Comparison:
+    """The agent's mean return from reset against that of the traces, ``episodes`` executions of each.
+
+    ``length`` bounds the agent's episodes; without it they last until the environment ends them.
+    """
+    traces = check_call(task, traces, episodes=episodes)
+    with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as engine:
+        plan = Plan.of(engine, agent, episodes, length, seed)
+        return simple_comparison(plan, traces, run_distinct(engine, simple_rollouts(plan, traces)))
+
+
+def simple_rollouts(plan: Plan, traces: Sequence[ActionTrace]) -> list[Rollout]:
+    """All executions of the simple comparison."""
+    return [rollout for trace in traces for rollout in (*plan.agent_from_reset(trace), *plan.from_reset(trace))]
+
+
+def simple_comparison(plan: Plan, traces: Sequence[ActionTrace], episodes: dict[str, Episode]) -> Comparison:
+    """The comparison at prefix length 0. The agent's episodes are those of each reset seed, counted once."""
+    tests = tuple(
+        prefix_test(
+            trace,
+            [episodes[rollout.id] for rollout in plan.agent_from_reset(trace)],
+            [episodes[rollout.id] for rollout in plan.from_reset(trace)],
+        )
+        for trace in traces
+    )
+    resets = list({trace.seed: test for trace, test in zip(traces, tests, strict=True)}.values())
+    agent_returns = [value for test in resets for value in test.agent_returns]
+    trace_means = [test.trace_mean for test in tests if test.trace_mean is not None]
+    certain = plan.agent_deterministic and len(resets) == 1
+    return Comparison(
+        prefix_length=0,
+        agent=mean_estimate(agent_returns, deterministic=certain),
+        traces=mean_estimate(trace_means),
+        difference=_difference(agent_returns, trace_means, certain),
+        agent_iqm=iqm_estimate([agent_returns], deterministic=certain),
+        traces_iqm=iqm_estimate([test.trace_returns for test in tests]),
+        agent_goal_share=_agent_goal_share(resets, certain),
+        traces_goal_share=goal_share([(test.trace_goals, len(test.trace_returns)) for test in tests]),
+        agent_deterministic=plan.agent_deterministic,
+        traces_deterministic=plan.traces_deterministic,
+        tests=tests,
+    )
+
+
+def _difference(agent_returns: Sequence[float], trace_means: Sequence[float], certain: bool) -> Estimate:
+    """Agent minus traces. A return that cannot differ only shifts the traces' interval."""
+    if certain and agent_returns:
+        return mean_estimate([agent_returns[0] - mean for mean in trace_means])
+    return difference_estimate(agent_returns, trace_means)
+
+
+def _agent_goal_share(resets: Sequence[PrefixTest], certain: bool) -> Estimate:
+    hits = sum(test.agent_goals for test in resets)
+    return rate_estimate(hits, sum(len(test.agent_returns) for test in resets), deterministic=certain)
+
+
+def goal_share(counts: Sequence[tuple[int, int]], unit: str = "traces") -> Estimate:
+    """The mean over situations of the share of (goals, episodes)."""
+    groups = [[1.0] * goals + [0.0] * (episodes - goals) for goals, episodes in counts]
+    return clustered_rate_estimate(groups, unit=unit)

@@ -18,7 +18,7 @@ from tightrope.campaign.provenance import describe_agents, describe_task, machin
 from tightrope.campaign.store import EpisodeStore, RememberingEngine
 from tightrope.errors import UsageError
 from tightrope.fuzzing import FuzzResult, fuzz
-from tightrope.performance import RobustnessResult, compare_robustness
+from tightrope.performance import Robustness, compare_robustness
 from tightrope.progress import ProgressCallback
 from tightrope.reference import Reference
 from tightrope.safety import SafetyResult, TestSuite, make_suite, random_suite, run_suite, save_suite
@@ -132,7 +132,7 @@ class Campaign:
         settings = self._settings("fuzzing", reference.actions.id)
         return FuzzResult.from_json(self._once("3-fuzzing/fuzzing.json", settings, breed, engine))
 
-    def performance_step(self, engine: RememberingEngine) -> dict[str, RobustnessResult]:
+    def performance_step(self, engine: RememberingEngine) -> dict[str, Robustness]:
         """Step 4: each agent against the fuzz traces. Returns agent → result."""
         config = self.config.performance
         bred = self.fuzzing_step(engine) if config.enabled else None
@@ -158,7 +158,7 @@ class Campaign:
 
             settings = self._settings("performance", agent.fingerprint, [trace.id for trace in traces])
             content = self._once(f"4-performance/{file_name(name)}.json", settings, compare, engine)
-            results[name] = RobustnessResult.from_json(content)
+            results[name] = Robustness.from_json(content)
         return results
 
     def suites(self, reference: Reference) -> dict[str, TestSuite]:

@@ -51,17 +51,27 @@ def command(
             campaign.write_manifest("fuzzed", counters=engine.counters.as_dict())
     assert result is not None
     shown = sorted({round(index * (len(result.generations) - 1) / (ROWS - 1)) for index in range(ROWS)})
-    rows = [
-        (entry.index, entry.best_fitness, entry.best_return, entry.covered, entry.goals, entry.steps)
-        for entry in (result.generations[index] for index in shown)
-    ]
-    columns = ("generation", "best fitness", "its return", "keys covered", "goals", "steps")
+    rows = []
+    for index in shown:
+        generation, fittest = result.generations[index], result.individuals[index]
+        rows.append(
+            (
+                generation.index,
+                fittest.fitness.value,
+                fittest.total_return,
+                generation.terms["total_return"].mean,
+                generation.covered,
+                generation.goals,
+                generation.steps,
+            )
+        )
+    columns = ("generation", "best fitness", "its return", "mean return", "keys covered", "goals", "steps")
     interface.table(f"Fuzzing {campaign.task.label}", columns, rows)
     control = result.control
     if control is not None:
         interface.say(
             f"Control, as many random traces of the same lengths: {control.covered:,} keys covered against "
-            f"{result.covered:,}, best return {control.best_return:,.1f}."
+            f"{result.covered:,}, best return {control.best_return:,.1f} against {result.best_return:,.1f}."
         )
     interface.data(result.to_json())
     return PASSED

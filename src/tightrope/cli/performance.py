@@ -61,7 +61,7 @@ def command(
                 format(point.agent, ".1f"),
                 format(point.traces, ".1f"),
                 format(point.difference, ".1f"),
-                format(point.goal_share, ".2f"),
+                format(point.agent_goal_share, ".2f"),
             )
             for point in result.points
         ]

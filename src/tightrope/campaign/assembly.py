@@ -1,0 +1,327 @@
+"""From what a run folder holds to what a report shows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tightrope import __version__
+from tightrope.campaign.campaign import CONTROL, Campaign, file_name, step_files
+from tightrope.campaign.gates import safety_gates
+from tightrope.campaign.provenance import machine, versions
+from tightrope.campaign.store import RememberingEngine
+from tightrope.execution import Rollout
+from tightrope.fuzzing import FuzzResult
+from tightrope.outcome import Verdict
+from tightrope.performance import Robustness
+from tightrope.reference import Reference
+from tightrope.report import (
+    AgentInfo,
+    BoundaryResult,
+    BoundarySummary,
+    CaseResult,
+    FuzzSummary,
+    GateResult,
+    GenerationSummary,
+    MapPicture,
+    PerformancePoint,
+    PerformanceSummary,
+    Results,
+    RunResults,
+    SearchSummary,
+    StepCost,
+    SuiteResult,
+    TaskInfo,
+    map_picture,
+)
+from tightrope.safety import SafetyResult, correlation
+from tightrope.safety import results as safety_results
+from tightrope.simulation import check_task
+from tightrope.statistics import Estimate
+from tightrope.tasks import Task
+from tightrope.trace import ActionTrace
+
+FUZZ_TRACES_ON_MAP = 50
+"""More lines than this hide the level."""
+
+
+def assemble(campaigns: Sequence[tuple[Campaign, RememberingEngine]], title: str | None = None) -> Results:
+    """The results of one or more campaigns, each with its engine, as one report."""
+    runs = tuple(run_results(campaign, engine) for campaign, engine in campaigns)
+    first = campaigns[0][0]
+    everything = [result for campaign, _ in campaigns for result in _measured(stored_safety(campaign))]
+    return Results(
+        title=title or first.task.label,
+        runs=runs,
+        correlation=_correlation(everything),
+        tightrope_version=__version__,
+    )
+
+
+def run_results(campaign: Campaign, engine: RememberingEngine) -> RunResults:
+    """One run as the report shows it."""
+    steps = step_files(campaign.folder)
+    found = steps.get("1-search/search.json", {}).get("content", {}).get("found", False)
+    reference = campaign.reference() if found else None
+    safety = stored_safety(campaign)
+    bred = stored_fuzzing(campaign)
+    picture = None if reference is None else _picture(campaign.task, engine, reference, bred)
+    return RunResults(
+        name=campaign.folder.path.name,
+        task=_task_info(campaign.task),
+        agents=tuple(_agent_infos(campaign)),
+        search=_search(steps, reference, picture),
+        suites=tuple(suite_result(campaign, name, result) for name, row in safety.items() for result in row.values()),
+        fuzzing=None if bred is None else _fuzzing(bred),
+        performance=tuple(_performance(result) for result in stored_performance(campaign)),
+        costs=tuple(_costs(steps)),
+        gates=tuple(
+            GateResult(name=f"{gate.suite} fail frequency", passed=gate.passed, detail=gate.detail, agent=gate.agent)
+            for gate in safety_gates(campaign.config.safety, safety, CONTROL)
+        ),
+        map=picture,
+        correlation=_correlation(_measured(safety)),
+        command=str(campaign.folder.manifest().get("command", "")),
+        machine=machine(),
+        versions=versions(),
+        seeds={"campaign": campaign.config.seed, "reset": campaign.task.seed},
+        status="finished" if _complete(campaign, steps) else "unfinished: some steps have not been run",
+    )
+
+
+def stored_safety(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
+    """Suite → agent → result, for what is in the folder."""
+    steps = step_files(campaign.folder)
+    results: dict[str, dict[str, SafetyResult]] = {}
+    for suite in (*campaign.config.safety.suites, CONTROL):
+        for agent in campaign.agents:
+            step = steps.get(f"2-safety/{file_name(agent)}/{file_name(suite)}.json")
+            if step is not None:
+                results.setdefault(suite, {})[agent] = SafetyResult.from_json(step["content"])
+    return results
+
+
+def stored_fuzzing(campaign: Campaign) -> FuzzResult | None:
+    """The result of step 3, if it is in the folder."""
+    step = step_files(campaign.folder).get("3-fuzzing/fuzzing.json")
+    return None if step is None else FuzzResult.from_json(step["content"])
+
+
+def stored_performance(campaign: Campaign) -> list[Robustness]:
+    """The results of step 4 that are in the folder, in the order of the agents."""
+    steps = step_files(campaign.folder)
+    names = [f"4-performance/{file_name(agent)}.json" for agent in campaign.agents]
+    return [Robustness.from_json(steps[name]["content"]) for name in names if name in steps]
+
+
+def suite_result(campaign: Campaign, name: str, result: SafetyResult) -> SuiteResult:
+    """One suite under one agent as the report shows it."""
+    return SuiteResult(
+        suite=name,
+        agent=result.agent,
+        fail_frequency=result.fail_frequency,
+        survivable_fail_frequency=result.survivable_fail_frequency,
+        mean_return=result.mean_return,
+        fails_per_1000_steps=result.fails_per_1000_steps,
+        cases=tuple(_case(campaign, result, case) for case in result.cases),
+        boundary=tuple(_boundary(state) for state in result.boundary_states if state.depth is not None),
+        repetitions=result.repetitions,
+        length=result.length,
+        control=name == CONTROL,
+        id=result.suite.id,
+    )
+
+
+def _task_info(task: Task) -> TaskInfo:
+    conformance = check_task(task)
+    return TaskInfo(
+        label=task.label,
+        deterministic=conformance.deterministic,
+        snapshots=conformance.method,
+        action_names=tuple(task.action_names or ()),
+        fingerprint=dict(task.fingerprint),
+    )
+
+
+def _agent_infos(campaign: Campaign) -> Iterable[AgentInfo]:
+    for config, (name, agent) in zip(campaign.config.agents, campaign.agents.items(), strict=True):
+        noise = f", ε = {config.epsilon:g}" if config.epsilon else ""
+        yield AgentInfo(
+            name=name, fingerprint=agent.fingerprint, source=config.source, behaviour=f"{config.behaviour}{noise}"
+        )
+
+
+def _search(steps: Mapping[str, Any], reference: Reference | None, picture: MapPicture | None) -> SearchSummary | None:
+    step = steps.get("1-search/search.json")
+    if step is None:
+        return None
+    content = step["content"]
+    positions = {} if picture is None else dict(enumerate(picture.reference))
+    return SearchSummary(
+        method=content["method"],
+        stop_reason=content["stop_reason"],
+        found=content["found"],
+        length=None if reference is None else len(reference),
+        total_reward=None if reference is None else reference.trace.total_reward,
+        steps=content["stats"]["steps"],
+        visited=content["stats"]["expansions"],
+        seconds=content["stats"]["seconds"],
+        boundary_states=tuple(
+            BoundarySummary(
+                depth=state.depth,
+                proven=state.proven,
+                evidence=dict(state.evidence),
+                actions=state.actions,
+                position=positions.get(state.depth),
+            )
+            for state in (reference.boundary_states if reference is not None else ())
+        ),
+    )
+
+
+def _case(campaign: Campaign, result: SafetyResult, case: safety_results.CaseResult) -> CaseResult:
+    falls = case.failing_episodes
+    return CaseResult(
+        id=case.case.id,
+        depth=result.suite.depths[case.case.boundary] if result.suite.depths else None,
+        handover=len(case.case.prefix),
+        label=_label(campaign.task, result, case),
+        passes=case.counts[Verdict.PASS],
+        fails=case.fails,
+        invalid=case.counts[Verdict.INVALID],
+        errors=case.errors,
+        fail_frequency=case.fail_frequency,
+        mean_return=case.mean_return,
+        survivable=case.survivable,
+        witness=case.witness,
+        replay=f"tightrope replay {campaign.folder.path} {case.case.id} --agent {result.agent}" if falls else "",
+        fall=falls[0].trace if falls else None,
+    )
+
+
+def _label(task: Task, result: SafetyResult, case: safety_results.CaseResult) -> str:
+    if case.case.added and result.suite.kind == "coverage":
+        return ", ".join(task.action_names[action] if task.action_names else str(action) for action in case.case.added)
+    if result.suite.depths:
+        return f"{len(case.case.prefix) - result.suite.depths[case.case.boundary]:+d}"
+    return f"{len(case.case.prefix)} random actions"
+
+
+def _boundary(state: safety_results.BoundaryResult) -> BoundaryResult:
+    assert state.depth is not None
+    return BoundaryResult(
+        depth=state.depth,
+        fail_frequency=state.fail_frequency,
+        survivable_fail_frequency=state.survivable_fail_frequency,
+        mean_return=state.mean_return,
+        cases=len(state.cases),
+        invalid=sum(case.invalid for case in state.cases),
+        doomed=sum(case.survivable == "no" for case in state.cases),
+    )
+
+
+def _fuzzing(result: FuzzResult) -> FuzzSummary:
+    control = result.control
+    weights = result.settings.get("weights", (1.0, 1.0, 1.0))
+    generations = []
+    for position, (generation, fittest) in enumerate(zip(result.generations, result.individuals, strict=True)):
+        fitness = fittest.fitness
+        generations.append(
+            GenerationSummary(
+                index=generation.index,
+                best_fitness=fitness.value,
+                coverage_term=weights[0] * fitness.coverage,
+                positive_term=weights[1] * fitness.positive,
+                negative_term=weights[2] * fitness.negative,
+                best_return=fittest.total_return,
+                mean_return=generation.terms["total_return"].mean,
+                covered=generation.covered,
+                control_covered=None if control is None else control.covered_by_generation[position],
+                goals=generation.goals,
+                length=len(fittest.trace),
+            )
+        )
+    return FuzzSummary(
+        generations=tuple(generations),
+        population=result.settings.get("population"),
+        stop_reason=str(result.stop_reason),
+        covered=result.covered,
+        control_covered=None if control is None else control.covered,
+        control_best_return=None if control is None else control.best_return,
+        best_return=result.best_return,
+        settings={name: str(value) for name, value in result.settings.items()},
+    )
+
+
+def _performance(result: Robustness) -> PerformanceSummary:
+    points = tuple(
+        PerformancePoint(
+            prefix_length=point.prefix_length,
+            agent=point.agent,
+            traces=point.traces,
+            difference=point.difference,
+            agent_iqm=point.agent_iqm,
+            traces_iqm=point.traces_iqm,
+            agent_goal_share=point.agent_goal_share,
+            traces_goal_share=point.traces_goal_share,
+        )
+        for point in result.points
+    )
+    return PerformanceSummary(agent=result.agent, points=points)
+
+
+def _costs(steps: Mapping[str, Any]) -> Iterable[StepCost]:
+    names = {"1": "search", "2": "safety", "3": "fuzzing", "4": "performance"}
+    totals: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for path, step in steps.items():
+        total = totals[names[path[0]]]
+        total["seconds"] += step["seconds"]
+        for name, value in step["counters"].items():
+            total[name] += value
+        if path == "1-search/search.json":
+            total["steps_executed"] += step["content"]["stats"]["steps"]
+    for name, total in totals.items():
+        counted = "steps_asked" in total
+        yield StepCost(
+            step=name,
+            steps_asked=int(total["steps_asked"]) if counted else None,
+            steps_executed=int(total["steps_executed"]),
+            steps_saved=int(total["steps_saved"]) if counted else None,
+            agent_queries=int(total["agent_queries"]) if counted else None,
+            seconds=total["seconds"],
+            episodes=int(total["episodes"]) if counted else None,
+        )
+
+
+def _picture(task: Task, engine: RememberingEngine, reference: Reference, bred: FuzzResult | None) -> MapPicture | None:
+    if task.position is None:
+        return None
+    traces: list[ActionTrace] = [reference.actions]
+    if bred is not None:
+        traces += bred.fittest[-FUZZ_TRACES_ON_MAP:]
+    rollouts = [Rollout(start=trace, fixed_prefix=True, record_positions=True) for trace in traces]
+    lines = [episode.positions for episode in engine.run(rollouts)]
+    return map_picture(task, reference.actions, lines[0], [line for line in lines[1:] if line is not None])
+
+
+def _complete(campaign: Campaign, steps: Mapping[str, Any]) -> bool:
+    config = campaign.config
+    expected = ["1-search/search.json"]
+    if not steps.get("1-search/search.json", {}).get("content", {}).get("found", False):
+        return "1-search/search.json" in steps
+    for agent in campaign.agents:
+        expected += [f"2-safety/{file_name(agent)}/{file_name(suite)}.json" for suite in config.safety.suites]
+        if config.performance.enabled and config.fuzzing.enabled:
+            expected.append(f"4-performance/{file_name(agent)}.json")
+    if config.fuzzing.enabled:
+        expected.append("3-fuzzing/fuzzing.json")
+    return all(name in steps for name in expected)
+
+
+def _measured(safety: Mapping[str, Mapping[str, SafetyResult]]) -> list[SafetyResult]:
+    return [result for suite, row in safety.items() if suite != CONTROL for result in row.values() if result.judged]
+
+
+def _correlation(results: Sequence[SafetyResult]) -> Estimate:
+    return correlation(results)

@@ -1,0 +1,43 @@
+"""``tightrope report``: make the report anew, of one run or several."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tightrope.campaign.assembly import assemble
+from tightrope.campaign.config import ExecutionConfig
+from tightrope.campaign.folder import RunFolder
+from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.stored import campaign_of
+from tightrope.report import write_report
+
+EXAMPLE = "tightrope report run/   or   tightrope report run-a run-b --out both/"
+NEEDS_ARGUMENTS = True
+
+
+@verb
+def command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="One or more run folders.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Default: RUN/report.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Headline.")] = None,
+    videos: Annotated[int, typer.Option("--videos", help="How many failures to film.", min=0)] = 6,
+) -> int:
+    """Write the report of one run, or one report over several."""
+    interface = current_interface()
+    folders = [RunFolder.open(run) for run in runs]
+    with ExitStack() as stack:
+        campaigns = []
+        for folder in folders:
+            # What the report replays is little, and mostly stored: not worth starting workers for.
+            campaign = campaign_of(folder, execution=ExecutionConfig(backend="inline"))
+            campaigns.append((campaign, stack.enter_context(campaign.engine())))
+        results = assemble(campaigns, title=title)
+    target = out or folders[0].report_path.parent
+    path = write_report(results, target, tasks=[campaign.task for campaign, _ in campaigns], videos=videos)
+    interface.say(f"Report: {path}")
+    interface.data({"report": str(path)})
+    return PASSED

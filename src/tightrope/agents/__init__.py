@@ -1,5 +1,16 @@
 """Agents: anything that maps a batch of observations to actions."""
 
 from tightrope.agents.agent import Agent, Answer
+from tightrope.agents.loading import AgentArgument, load_agent, parse_agent_argument
+from tightrope.agents.names import TranslatedAgent
+from tightrope.agents.normalisation import convert_normalisation
 
-__all__ = ["Agent", "Answer"]
+__all__ = [
+    "Agent",
+    "AgentArgument",
+    "Answer",
+    "TranslatedAgent",
+    "convert_normalisation",
+    "load_agent",
+    "parse_agent_argument",
+]

@@ -1,4 +1,4 @@
-"""How an agent plays what it has learnt: its best action, an action drawn from its distribution, or either with noise."""
+"""How an agent plays what it has learnt: the best action, one drawn from its distribution, or either with noise."""
 
 from __future__ import annotations
 

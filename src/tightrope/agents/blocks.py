@@ -1,10 +1,11 @@
 """Running a network so that the answer to one observation does not depend on the batch it is in, bit for bit.
 
-Matrix libraries choose their kernels by the shape of the whole batch, and kernels add in different orders: torch answers
-one row, two rows and four rows differently in the last digits, and with three rows even by position. From some size on
-they agree; which sizes those are differs with library, processor and network. So the network is measured when it is
-loaded: the sizes that agree bit for bit, in every position and whatever the other rows hold, are used, and no others.
-Rows that do not fill a block are padded. If nothing agrees (a layer that normalises over the batch), rows go one by one.
+Matrix libraries choose their kernels by the shape of the whole batch, and kernels add in different orders: torch
+answers one row, two rows and four rows differently in the last digits, and with three rows even by position. From some
+size on they agree; which sizes those are differs with library, processor and network. So the network is measured when
+it is loaded: the sizes that agree bit for bit, in every position and whatever the other rows hold, are used, and no
+others. Rows that do not fill a block are padded. If nothing agrees (a layer that normalises over the batch), rows go
+one by one.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tightrope.agents.agent import Answer
 from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, stream
-from tightrope.agents.blocks import PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
+from tightrope.agents.blocks import CANDIDATE_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
 from tightrope.agents.heads import Head
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
@@ -64,7 +64,12 @@ class NetworkAgent:
         self.recurrent = bool(parts.memory)
         self._parts, self._spaces, self._rebuild = parts, spaces, rebuild
         self._stack = ObservationStacker(spaces.observation)
-        self.block_sizes = self._measure_blocks()
+        self.block_sizes = self._rehearsed_sizes()
+
+    @property
+    def own_actions(self) -> tuple[str, ...] | None:
+        """The names of the actions it answers with, where they are known."""
+        return self._spaces.action_names
 
     def act(
         self,
@@ -119,14 +124,23 @@ class NetworkAgent:
             return [None] * len(memories)
         return [tuple(part[row].copy() for part in outputs) for row in range(len(memories))]
 
-    def _measure_blocks(self) -> Sequence[int]:
-        samples = self._inputs(self._spaces.sample_observations(PROBES), [None] * PROBES)
-        if self._parts.sizes is not None:
-            return agreeing_sizes(self._parts.network, samples, candidates=self._parts.sizes)
-        return agreeing_sizes(self._parts.network, samples)
+    def _rehearsed_sizes(self) -> Sequence[int]:
+        """The block sizes that can be used; finds out at loading what would otherwise fail in the middle of a run."""
+        candidates = self._parts.sizes or CANDIDATE_SIZES
+        try:
+            samples = self._inputs(self._spaces.sample_observations(PROBES), [None] * PROBES)
+            sizes = agreeing_sizes(self._parts.network, samples, candidates=candidates)
+            outputs = run_in_blocks(self._parts.network, samples, sizes)
+            self._parts.head.best(outputs[: self._parts.head.outputs], [None] * PROBES)
+        except Exception as error:
+            raise AgentError(
+                f"agent {self.name!r} cannot answer observations of task {self._spaces.task} "
+                f"({self._spaces.observation} to {self._spaces.action}): {error}"
+            ) from error
+        return sizes
 
-    def __reduce__(self) -> Any:
-        return self._rebuild if self._rebuild is not None else super().__reduce__()
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._rebuild if self._rebuild is not None else super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         return f"NetworkAgent({self.name!r}, {self.behaviour.kind}, epsilon={self.behaviour.epsilon})"

@@ -42,7 +42,7 @@ def _parts(space: gym.Space[Any], name: str, pick: Callable[[Any], Any]) -> Iter
     elif isinstance(space, gym.spaces.Tuple):
         for index, inner in enumerate(space.spaces):
             yield from _parts(inner, f"{name}.{index}" if name else str(index), _Picker(pick, index))
-    elif space.shape is not None and space.dtype is not None and np.issubdtype(space.dtype, np.number | np.bool_):
+    elif space.shape is not None and space.dtype is not None and np.dtype(space.dtype).kind in "biuf":
         yield Part(name or "observation", space.shape, np.dtype(space.dtype), pick, space)
     else:
         raise AgentError(
@@ -65,7 +65,9 @@ def _stacked(part: Part, observations: Sequence[Any]) -> NDArray[Any]:
         try:
             value = np.asarray(part.pick(observation))
         except (KeyError, IndexError, TypeError) as error:
-            raise AgentFailure(f"the agent was made for observations with {part.name!r}, got {observation!r}") from error
+            raise AgentFailure(
+                f"the agent was made for observations with {part.name!r}, and was given {observation!r:.200}"
+            ) from error
         if value.shape != part.shape:
             raise AgentFailure(
                 f"the agent was made for observations of shape {part.shape} ({part.name}), "

@@ -1,1 +1,45 @@
-"""."""
+"""Step 2: the agent in the narrow places, and whose fault it was."""
+
+from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
+from tightrope.safety.files import load_suite, save_suite
+from tightrope.safety.judge import judge_case, judge_episode, judge_suite
+from tightrope.safety.results import BoundaryResult, CaseResult, SafetyResult, Survival
+from tightrope.safety.run import run_suite, suite_rollouts
+from tightrope.safety.shorthand import make_suite, parse_spec, possible_actions
+from tightrope.safety.suites import (
+    TestCase,
+    TestSuite,
+    action_coverage_suite,
+    interval_suite,
+    random_suite,
+    simple_suite,
+)
+from tightrope.safety.survival import find_survival
+
+__all__ = [
+    "BoundaryResult",
+    "CaseDifference",
+    "CaseResult",
+    "SafetyComparison",
+    "SafetyResult",
+    "Survival",
+    "TestCase",
+    "TestSuite",
+    "action_coverage_suite",
+    "compare_safety",
+    "correlation",
+    "find_survival",
+    "interval_suite",
+    "judge_case",
+    "judge_episode",
+    "judge_suite",
+    "load_suite",
+    "make_suite",
+    "parse_spec",
+    "possible_actions",
+    "random_suite",
+    "run_suite",
+    "save_suite",
+    "simple_suite",
+    "suite_rollouts",
+]

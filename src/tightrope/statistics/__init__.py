@@ -9,6 +9,7 @@ from tightrope.statistics.means import (
     iqm_estimate,
     mean_estimate,
     paired_difference_estimate,
+    stratified_mean_estimate,
 )
 from tightrope.statistics.pairs import PairCounts
 from tightrope.statistics.proportions import rate_estimate, stratified_rate_estimate
@@ -27,5 +28,6 @@ __all__ = [
     "mean_estimate",
     "paired_difference_estimate",
     "rate_estimate",
+    "stratified_mean_estimate",
     "stratified_rate_estimate",
 ]

@@ -42,6 +42,28 @@ def paired_difference_estimate(
     return mean_estimate(differences.tolist(), deterministic=deterministic, confidence=confidence)
 
 
+def stratified_mean_estimate(
+    groups: Sequence[Sequence[float]], *, deterministic: bool = False, confidence: float = CONFIDENCE
+) -> Estimate:
+    """The mean of the means of several kinds of tries, each weighing the same; kinds without tries are left out.
+
+    The kinds are all there are, so only the tries within each are random.
+    """
+    samples = [np.asarray(group, dtype=np.float64) for group in groups if len(group)]
+    if len(samples) < 2:
+        return _means_estimate(samples or [()], deterministic, confidence)
+    value, n = float(np.mean([sample.mean() for sample in samples])), sum(sample.size for sample in samples)
+    if not np.isfinite(value):
+        return Estimate.of_nothing("not all values are finite")
+    if deterministic:
+        return Estimate(value, value, value, len(samples), "deterministic: one execution of each case stands for all")
+    if any(sample.size == 1 for sample in samples) or all(np.ptp(sample) == 0 for sample in samples):
+        return Estimate(value, None, None, n, "too little spread within the cases: no interval")
+    error = float(_error(samples)) / len(samples)
+    low, high = student_limits(value, error, _freedom(samples), confidence)
+    return Estimate(value, low, high, n, f"{confidence:.0%} Student, each case weighing the same")
+
+
 def iqm_estimate(
     groups: Sequence[Sequence[float]], *, deterministic: bool = False, confidence: float = CONFIDENCE
 ) -> Estimate:
@@ -94,7 +116,7 @@ def no_spread(n: int) -> str:
     return "one value: no interval" if n == 1 else f"all {n} values are equal: no interval can be made of them"
 
 
-def _means_estimate(groups: Sequence[Sequence[float]], deterministic: bool, confidence: float) -> Estimate:
+def _means_estimate(groups: Sequence[Sequence[float] | Floats], deterministic: bool, confidence: float) -> Estimate:
     """The mean of the first sample, less that of the second where there is one."""
     samples = [np.asarray(group, dtype=np.float64) for group in groups]
     if any(sample.size == 0 for sample in samples):
@@ -132,7 +154,7 @@ def _signed_mean(samples: list[Floats]) -> Floats:
 
 
 def _error(samples: list[Floats]) -> Floats:
-    """The standard error of ``_signed_mean``."""
+    """The standard error of the sum or difference of the means."""
     variances = [sample.var(axis=-1, ddof=1) / sample.shape[-1] for sample in samples]
     error: Floats = np.sqrt(sum(variances))
     return error

@@ -1,0 +1,112 @@
+"""Suites as portable files: JSON, nothing that could run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tightrope.errors import FormatError
+from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.trace import Action, ActionTrace
+
+FORMAT = "tightrope/suite"
+VERSION = 1
+
+
+def save_suite(suite: TestSuite, path: str | Path) -> Path:
+    """Write the suite to one file, ``NAME.suite.json`` by convention; the old one stays until the new one is whole."""
+    path = Path(path)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(suite_to_json(suite)) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+    return path
+
+
+def load_suite(path: str | Path) -> TestSuite:
+    """Read a suite that ``save_suite`` wrote, here or elsewhere."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FormatError(f"{path} is not a suite file: it is no JSON ({error})") from error
+    try:
+        return suite_from_json(data)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from error
+
+
+def suite_to_json(suite: TestSuite) -> dict[str, Any]:
+    """Plain values; prefixes are stored once, as their reference."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "id": suite.id,
+        "kind": suite.kind,
+        "parameters": dict(suite.parameters),
+        "task": suite.task,
+        "seed": suite.reference.seed,
+        "reference": list(suite.reference.actions),
+        "reseeds": [list(pair) for pair in suite.reference.reseeds],
+        # Hexadecimal, because readers other than Python round integers above 2⁵³.
+        "checksums": [f"{checksum:x}" for checksum in suite.checksums],
+        "depths": list(suite.depths),
+        "doomed": [list(pair) for pair in suite.doomed],
+        "cases": [[case.boundary, case.kept, list(case.added)] for case in suite.cases],
+    }
+
+
+def suite_from_json(data: Any) -> TestSuite:
+    """The suite that ``suite_to_json`` described; raises FormatError for anything else."""
+    check_format(data, FORMAT, VERSION)
+    try:
+        suite = _suite(data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"the suite is damaged ({type(error).__name__}: {error}); write it anew") from error
+    if suite.id != data.get("id"):
+        raise FormatError(f"the suite is damaged: its content has the id {suite.id}, but it says {data.get('id')}")
+    return suite
+
+
+def check_format(data: Any, format_name: str, version: int) -> None:
+    """Refuse what is of another kind or newer."""
+    found = data.get("format") if isinstance(data, Mapping) else None
+    if found != format_name:
+        raise FormatError(f"expected a file of format {format_name!r}, not {found!r}")
+    if not isinstance(data.get("version"), int) or data["version"] > version:
+        raise FormatError(
+            f"the file has version {data.get('version')!r} of {format_name!r} and this tightrope reads up to {version}:"
+            f" update tightrope"
+        )
+
+
+def frozen_action(action: Any) -> Action:
+    """An action as JSON gave it (lists) in its hashable form (tuples)."""
+    return tuple(frozen_action(part) for part in action) if isinstance(action, list) else action
+
+
+def _suite(data: Mapping[str, Any]) -> TestSuite:
+    reference = ActionTrace(
+        data["task"],
+        int(data["seed"]),
+        tuple(frozen_action(action) for action in data["reference"]),
+        tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
+    )
+    parameters = dict(data["parameters"])
+    if "actions" in parameters:
+        parameters["actions"] = tuple(frozen_action(action) for action in parameters["actions"])
+    return TestSuite(
+        kind=data["kind"],
+        parameters=parameters,
+        reference=reference,
+        checksums=tuple(int(checksum, 16) for checksum in data["checksums"]),
+        depths=tuple(map(int, data["depths"])),
+        doomed=tuple((int(depth), frozen_action(action)) for depth, action in data["doomed"]),
+        cases=tuple(_case(reference, data["depths"], *case) for case in data["cases"]),
+    )
+
+
+def _case(reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any]) -> TestCase:
+    prefix = reference.prefix(kept).then(frozen_action(action) for action in added)
+    return TestCase(prefix=prefix, boundary=boundary, depth=depths[boundary] if depths else None, kept=kept)

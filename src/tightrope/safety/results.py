@@ -1,0 +1,204 @@
+"""What a suite showed about an agent.
+
+::
+
+    SafetyResult ─┬─ BoundaryResult ── CaseResult        grouped as the frequencies are averaged
+                  └─ CaseResult ── Episode, Survival     one per case of the suite, in its order
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tightrope.execution import Episode
+from tightrope.outcome import Verdict
+from tightrope.reference import Survivability
+from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.statistics import Estimate
+from tightrope.trace import Action
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survival:
+    """Whether anyone could survive a case, and the evidence."""
+
+    survivable: Survivability
+    witness: tuple[Action, ...] | None = field(default=None, repr=False)
+    """Actions from hand-over on that survive; only where ``survivable`` is YES."""
+    evidence: str = ""
+    """How this is known, in a few words."""
+
+
+NOT_ASKED = Survival(survivable=Survivability.UNKNOWN, evidence="not asked")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseResult:
+    """One case under one agent."""
+
+    case: TestCase
+    episodes: tuple[Episode, ...] = field(repr=False)
+    """Its executions, in order of repetition; one where it stands for all."""
+    verdicts: tuple[Verdict, ...]
+    """The judgement on each episode."""
+    returns: tuple[float, ...] = field(repr=False)
+    """Reward from hand-over on of each execution that passed or failed; of one where it stands for all."""
+    fail_frequency: Estimate
+    """Share of fails among the executions that reached hand-over."""
+    mean_return: Estimate
+    survival: Survival = NOT_ASKED
+
+    @property
+    def invalid(self) -> bool:
+        """Whether every execution of the prefix met a terminal situation."""
+        return bool(self.verdicts) and all(verdict is Verdict.INVALID for verdict in self.verdicts)
+
+    @property
+    def survivable(self) -> Survivability:
+        """Whether anyone could survive from here."""
+        return self.survival.survivable
+
+    @property
+    def witness(self) -> tuple[Action, ...] | None:
+        """Actions from hand-over on that survive."""
+        return self.survival.witness
+
+    @cached_property
+    def counts(self) -> Counter[Verdict]:
+        """How often each verdict was given."""
+        return Counter(self.verdicts)
+
+    @property
+    def fails(self) -> int:
+        """Executions in which the agent fell."""
+        return self.counts[Verdict.FAIL]
+
+    @property
+    def ended_early(self) -> int:
+        """Executions whose prefix ended before hand-over, in a case that is not invalid: neither pass nor fail."""
+        return 0 if self.invalid else self.counts[Verdict.INVALID]
+
+    @property
+    def errors(self) -> int:
+        """Executions in which agent or environment raised."""
+        return self.counts[Verdict.ERROR]
+
+    @property
+    def failing_episodes(self) -> tuple[Episode, ...]:
+        """The executions in which the agent fell; ``.trace`` of each replays without the agent."""
+        pairs = zip(self.episodes, self.verdicts, strict=True)
+        return tuple(episode for episode, verdict in pairs if verdict is Verdict.FAIL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundaryResult:
+    """One boundary state under one agent: the mean over its cases, invalid ones left out."""
+
+    number: int
+    depth: int | None
+    """Depth on the reference; None for a random case, which stands for itself."""
+    cases: tuple[CaseResult, ...] = field(repr=False)
+    fail_frequency: Estimate
+    survivable_fail_frequency: Estimate
+    mean_return: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class SafetyResult:
+    """One suite under one agent."""
+
+    suite: TestSuite
+    agent: str
+    fingerprint: str
+    """Of the agent."""
+    repetitions: int
+    length: int
+    """Most steps the agent acts for."""
+    seed: int
+    fixed_prefix: bool
+    cases: tuple[CaseResult, ...] = field(repr=False)
+    boundary_states: tuple[BoundaryResult, ...] = field(repr=False)
+    fail_frequency: Estimate
+    """As in the paper: mean over boundary states of the means over their cases, invalid cases left out."""
+    survivable_fail_frequency: Estimate
+    """The same over the cases with an escape witness."""
+    mean_return: Estimate
+    """Reward from hand-over on, averaged in the same way."""
+    fails_per_1000_steps: Estimate
+    """Fails found for the price: executed episodes and all their steps, prefixes included."""
+
+    @cached_property
+    def counts(self) -> Counter[Verdict]:
+        """How often each verdict was given, the same case counted once."""
+        return sum((case.counts for case in self.distinct_cases), start=Counter())
+
+    @cached_property
+    def distinct_cases(self) -> tuple[CaseResult, ...]:
+        """The cases without repetition: neighbouring boundary states can share one."""
+        return tuple({case.case.id: case for case in self.cases}.values())
+
+    @property
+    def fails(self) -> int:
+        """Executions in which the agent fell."""
+        return self.counts[Verdict.FAIL]
+
+    @property
+    def doomed_fails(self) -> int:
+        """Those of them in cases that are proven doomed: not the agent's fault."""
+        return sum(case.fails for case in self.distinct_cases if case.survivable is Survivability.NO)
+
+    @property
+    def errors(self) -> int:
+        """Executions in which agent or environment raised."""
+        return self.counts[Verdict.ERROR]
+
+    @property
+    def ended_early(self) -> int:
+        """Executions whose prefix ended before hand-over in cases that are not invalid."""
+        return sum(case.ended_early for case in self.distinct_cases)
+
+    @property
+    def invalid_cases(self) -> int:
+        """Cases in which the agent was never asked."""
+        return sum(case.invalid for case in self.distinct_cases)
+
+    @cached_property
+    def survivability(self) -> Counter[Survivability]:
+        """How many cases are survivable, doomed, unknown; invalid ones left out."""
+        return Counter(case.survivable for case in self.distinct_cases if not case.invalid)
+
+    @property
+    def failing_cases(self) -> tuple[CaseResult, ...]:
+        """Cases with fails that can be the agent's fault, most frequent first."""
+        blamed = [case for case in self.distinct_cases if case.fails and case.survivable is not Survivability.NO]
+        return tuple(sorted(blamed, key=lambda case: -(case.fail_frequency.value or 0.0)))
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether one execution stood for all repetitions."""
+        episodes = [episode for case in self.cases for episode in case.episodes]
+        return bool(episodes) and all(episode.deterministic for episode in episodes)
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything could be judged at all."""
+        return self.fail_frequency.n > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, episodes included; ``from_json`` reads them back."""
+        from tightrope.safety.storage import result_to_json
+
+        return result_to_json(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> SafetyResult:
+        """The result that ``to_json`` described."""
+        from tightrope.safety.storage import result_from_json
+
+        return result_from_json(data)
+
+    def __repr__(self) -> str:
+        return f"SafetyResult({self.agent!r} on {self.suite.name!r}: fails {self.fail_frequency})"

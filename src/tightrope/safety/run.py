@@ -1,0 +1,143 @@
+"""Running suites: rollouts out, episodes in; the judge does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tightrope.agents import Agent
+from tightrope.errors import NotReproducible, UsageError
+from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.outcome import Verdict
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.safety.judge import judge_episode, judge_suite
+from tightrope.safety.results import SafetyResult, Survival
+from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.safety.survival import find_survival, replay
+from tightrope.seeding import derive_seed
+from tightrope.tasks.task import Task
+from tightrope.trace import Action
+
+
+def run_suite(
+    task: Task,
+    agent: Agent,
+    suite: TestSuite,
+    repetitions: int = 10,
+    length: int = 40,
+    seed: int = 0,
+    *,
+    fixed_prefix: bool = False,
+    survivable: bool | Mapping[str, Survival] = True,
+    actions: Sequence[Action] | None = None,
+    allow_changed: bool = False,
+    engine: Engine | None = None,
+    backend: str = "inline",
+    workers: int | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> SafetyResult:
+    """Put the agent into every case of the suite ``repetitions`` times and watch it for at most ``length`` steps.
+
+    Seeds come from ``seed``, the case and the repetition, so two agents meet the same randomness, and the same case in
+    two suites is the same work. ``fixed_prefix`` (stochastic tasks): the prefix leads to the same situation every time.
+    ``survivable``: whether to look for escape witnesses, or those already known by case id; ``actions`` are what the
+    agent can do (None: all the environment takes). ``allow_changed`` tests even where the reference leads elsewhere
+    than when the suite was made.
+    """
+    _check(task, suite, repetitions, length, allow_changed)
+    with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
+        reference = _replayed_reference(runner, suite, allow_changed)
+        rollouts = suite_rollouts(
+            suite,
+            agent.name,
+            repetitions=1 if runner.deterministic and agent.deterministic else repetitions,
+            length=length,
+            seed=seed,
+            fixed_prefix=fixed_prefix,
+        )
+        episodes = runner.run(rollouts, on_episode=_counter(on_progress, suite, len(rollouts)))
+        if survivable is True:
+            survivable = find_survival(
+                runner, suite, length, replayed_reference=reference, actions=actions, on_progress=on_progress
+            )
+    return judge_suite(
+        suite,
+        episodes,
+        agent=agent.name,
+        fingerprint=agent.fingerprint,
+        repetitions=repetitions,
+        length=length,
+        seed=seed,
+        fixed_prefix=fixed_prefix,
+        survival=survivable or {},
+    )
+
+
+def suite_rollouts(
+    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool = False
+) -> list[Rollout]:
+    """The work of a suite: every case once, in its order, times the repetitions."""
+    cases: dict[str, TestCase] = {case.id: case for case in suite.cases}
+    return [
+        Rollout(
+            start=case.prefix,
+            agent=agent,
+            length=length,
+            seed=derive_seed("safety", seed, case.id, repetition),
+            fixed_prefix=fixed_prefix,
+        )
+        for case in cases.values()
+        for repetition in range(repetitions)
+    ]
+
+
+def _check(task: Task, suite: TestSuite, repetitions: int, length: int, allow_changed: bool) -> None:
+    for name, value in (("repetitions", repetitions), ("length", length)):
+        if value < 1:
+            raise UsageError(f"{name} must be 1 or more, not {value}")
+    if suite.task != task.label and not allow_changed:
+        raise UsageError(
+            f"the suite was made for the task {suite.task!r} and cannot test {task.label!r}; make one for this task, "
+            f"or say allow_changed=True if both are the same environment"
+        )
+
+
+def _replayed_reference(engine: Engine, suite: TestSuite, allow_changed: bool) -> Episode | None:
+    """The reference played again, None when there is none or it leads elsewhere than it did."""
+    if not suite.cases or not suite.checksums:
+        return None
+    episode = engine.run([replay(suite.reference, record_keys=True)])[0]
+    differs = _first_difference(episode, suite.checksums)
+    if differs is None:
+        return episode
+    if allow_changed:
+        return None
+    raise NotReproducible(
+        f"the environment has changed since the suite {suite.name!r} was made: after {differs} of the "
+        f"{len(suite.reference)} reference actions the task {suite.task!r} is elsewhere than it was"
+        f"{' (' + episode.error.strip().splitlines()[-1] + ')' if episode.error else ''}. Search again and make a new "
+        f"suite, or say allow_changed=True to test anyway"
+    )
+
+
+def _first_difference(episode: Episode, checksums: tuple[int, ...]) -> int | None:
+    keys = np.zeros(0, dtype=np.uint64) if episode.keys is None else episode.keys
+    for depth, checksum in enumerate(checksums):
+        if depth >= len(keys) or int(keys[depth]) != checksum:
+            return depth
+    return None
+
+
+class _counter:  # noqa: N801  a callback with a count
+    """Turns finished episodes into progress."""
+
+    def __init__(self, on_progress: ProgressCallback | None, suite: TestSuite, total: int) -> None:
+        self.on_progress, self.name, self.total = on_progress, suite.name, total
+        self.finished = self.fails = 0
+
+    def __call__(self, episode: Episode) -> None:
+        self.finished += 1
+        self.fails += judge_episode(episode) is Verdict.FAIL
+        if self.on_progress is not None:
+            self.on_progress(Progress("safety", self.finished, self.total, f"{self.name}: {self.fails} fails"))

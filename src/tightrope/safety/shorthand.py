@@ -1,0 +1,62 @@
+"""Suites by their short names: ``simple``, ``interval:1``, ``coverage:2``, ``random:40``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gymnasium as gym
+
+from tightrope.errors import UnknownName, UsageError
+from tightrope.reference import Reference
+from tightrope.safety.suites import TestSuite, action_coverage_suite, interval_suite, random_suite, simple_suite
+from tightrope.tasks.task import Task
+from tightrope.trace import Action
+
+KINDS = ("simple", "interval", "coverage", "random")
+
+
+def make_suite(
+    spec: str,
+    reference: Reference,
+    actions: Sequence[Action] | None = None,
+    task: Task | None = None,
+    seed: int = 0,
+) -> TestSuite:
+    """The suite that ``spec`` names. Coverage takes ``actions``, or those of ``task``; random needs ``task``."""
+    kind, number = parse_spec(spec)
+    if kind == "simple":
+        return simple_suite(reference)
+    if kind == "interval":
+        return interval_suite(reference, number)
+    if task is None and (kind == "random" or actions is None):
+        raise UsageError(f"the suite {spec!r} needs the task{'' if kind == 'random' else ' or the actions'}")
+    if kind == "random":
+        assert task is not None
+        return random_suite(task, number, seed, like=simple_suite(reference), actions=actions)
+    if actions is None:
+        assert task is not None
+        actions = possible_actions(task) or task.search_actions
+    return action_coverage_suite(reference, number, actions)
+
+
+def parse_spec(spec: str) -> tuple[str, int]:
+    """Kind and number of a suite's short name."""
+    kind, colon, number = spec.strip().partition(":")
+    if kind not in KINDS:
+        raise UnknownName("suite", kind, KINDS, "Write simple, interval:1, coverage:2 or random:40.")
+    if kind == "simple":
+        if colon:
+            raise UsageError(f"the simple suite takes no number, so {spec!r} must be 'simple'")
+        return kind, 0
+    try:
+        return kind, int(number)
+    except ValueError:
+        raise UsageError(f"the suite {spec!r} needs a whole number after the colon, as in '{kind}:2'") from None
+
+
+def possible_actions(task: Task) -> tuple[Action, ...] | None:
+    """Every action the environment takes, or None where they cannot be listed."""
+    space = task.action_space
+    if isinstance(space, gym.spaces.Discrete):
+        return tuple(range(int(space.start), int(space.start + space.n)))
+    return None

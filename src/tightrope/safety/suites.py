@@ -1,0 +1,207 @@
+"""Test suites: situations around the boundary states, each an action trace that can be replayed by anyone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+from tightrope.errors import UsageError
+from tightrope.reference import BoundaryState, Reference, Survivability
+from tightrope.seeding import generator
+from tightrope.tasks.task import Task
+from tightrope.trace import Action, ActionTrace, content_id
+
+MOST_CASES = 1_000_000
+"""More cases than this are a mistake in k rather than a wish: at a millisecond a step they take days."""
+
+RANDOM_LENGTHS = range(1, 41)
+"""Prefix lengths of random cases when there is no suite to take them from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestCase:
+    """One situation in which the agent takes over."""
+
+    __test__: ClassVar[bool] = False
+
+    prefix: ActionTrace
+    boundary: int
+    """Number of the boundary state it belongs to, from 0 on; random cases belong to none and are numbered."""
+    depth: int | None
+    """Depth of that boundary state on the reference; None for random cases."""
+    kept: int
+    """How many actions of the prefix are the reference's; the rest was added by the suite."""
+
+    @property
+    def id(self) -> str:
+        """Identifier derived from the prefix alone: the same situation in two suites is the same case."""
+        return self.prefix.id
+
+    @property
+    def added(self) -> tuple[Action, ...]:
+        """The actions after the part taken from the reference."""
+        return self.prefix.actions[self.kept :]
+
+    @property
+    def label(self) -> str:
+        """What tells it from its neighbours: the offset from the boundary state ("+1") or the actions added ("0 1")."""
+        if self.depth is None:
+            return f"{len(self.prefix)} random actions"
+        return " ".join(map(str, self.added)) if self.added else f"{self.kept - self.depth:+d}"
+
+    def __repr__(self) -> str:
+        return f"TestCase({self.id}, {len(self.prefix)} actions, {self.label!r})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestSuite:
+    """Cases with their task, reference and parameters."""
+
+    __test__: ClassVar[bool] = False
+
+    kind: str
+    """``simple``, ``interval``, ``coverage`` or ``random``."""
+    parameters: Mapping[str, Any]
+    reference: ActionTrace
+    """The reference action trace; empty for random suites."""
+    checksums: tuple[int, ...] = field(default=(), repr=False)
+    """Hashes of the state keys along the reference, by which a changed environment is noticed."""
+    depths: tuple[int, ...]
+    """Depths of the boundary states on the reference."""
+    doomed: tuple[tuple[int, Action], ...] = field(default=(), repr=False)
+    """(depth, action): steps off the reference that step 1 proved to lead to doom, for the actions it searched with."""
+    cases: tuple[TestCase, ...] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    @property
+    def task(self) -> str:
+        """Label of the task."""
+        return self.reference.task
+
+    @property
+    def name(self) -> str:
+        """The shorthand that ``make_suite`` understands: ``simple``, ``interval:1``, ``coverage:2``, ``random:40``."""
+        size = {"interval": "size", "coverage": "k", "random": "n"}.get(self.kind)
+        return self.kind if size is None else f"{self.kind}:{self.parameters[size]}"
+
+    @cached_property
+    def id(self) -> str:
+        """Identifier derived from the content alone."""
+        cases = [(case.boundary, case.kept, case.id) for case in self.cases]
+        return content_id(self.kind, dict(self.parameters), self.reference.id, self.checksums, self.depths, cases)
+
+    @property
+    def boundaries(self) -> tuple[int, ...]:
+        """Numbers of the boundary states: all of the reference, or those of the random cases."""
+        if self.kind == "random":
+            return tuple(case.boundary for case in self.cases)
+        return tuple(range(len(self.depths)))
+
+    @property
+    def without_cases(self) -> tuple[int, ...]:
+        """Numbers of the boundary states that gave no case (k larger than their depth)."""
+        used = {case.boundary for case in self.cases}
+        return tuple(number for number in self.boundaries if number not in used)
+
+    def __repr__(self) -> str:
+        return f"TestSuite({self.name!r}, {self.task!r}, {len(self)} cases at {len(self.boundaries)} boundary states)"
+
+
+def simple_suite(reference: Reference) -> TestSuite:
+    """One case per boundary state: the reference up to it."""
+    cases = [_on_reference(reference, number, depth) for number, depth in enumerate(reference.depths)]
+    return _suite("simple", {}, reference, cases)
+
+
+def interval_suite(reference: Reference, size: int) -> TestSuite:
+    """For each boundary state the reference up to it and up to ``size`` steps before and after, where there are any."""
+    if size < 0:
+        raise UsageError(f"an interval suite's size must be 0 or more, not {size}")
+    cases = [
+        _on_reference(reference, number, depth + offset)
+        for number, depth in enumerate(reference.depths)
+        for offset in range(-size, size + 1)
+        if 0 <= depth + offset <= len(reference)
+    ]
+    return _suite("interval", {"size": size}, reference, cases)
+
+
+def action_coverage_suite(reference: Reference, k: int, actions: Sequence[Action]) -> TestSuite:
+    """For each boundary state the reference up to k steps before it, then every combination of k actions.
+
+    ``actions`` are those of the tested agent. A boundary state at a depth below k gives no cases.
+    """
+    choices = tuple(actions)
+    _check_coverage(reference, k, choices)
+    cases = [
+        TestCase(
+            prefix=reference.actions.prefix(depth - k).then(combination), boundary=number, depth=depth, kept=depth - k
+        )
+        for number, depth in enumerate(reference.depths)
+        if depth >= k
+        for combination in itertools.product(choices, repeat=k)
+    ]
+    return _suite("coverage", {"k": k, "actions": choices}, reference, cases)
+
+
+def random_suite(
+    task: Task, n: int, seed: int = 0, *, like: TestSuite | None = None, actions: Sequence[Action] | None = None
+) -> TestSuite:
+    """The control: ``n`` cases of random actions, with prefixes as long as those of ``like``.
+
+    Without ``like`` the lengths are drawn from 1 … 40. Each case stands for itself, as no boundary state joins them.
+    """
+    if n < 0:
+        raise UsageError(f"a random suite needs 0 or more cases, not {n}")
+    choices = task.search_actions if actions is None else tuple(actions)
+    lengths = [len(case.prefix) for case in like.cases] if like is not None and like.cases else None
+    rng = generator("random suite", seed, task.label)
+    start = ActionTrace(task.label, task.seed if like is None else like.reference.seed)
+    cases = []
+    for number in range(n):
+        length = int(rng.choice(RANDOM_LENGTHS)) if lengths is None else lengths[number % len(lengths)]
+        prefix = start.then(choices[index] for index in rng.integers(len(choices), size=length))
+        cases.append(TestCase(prefix=prefix, boundary=number, depth=None, kept=0))
+    return TestSuite(kind="random", parameters={"n": n, "seed": seed}, reference=start, depths=(), cases=tuple(cases))
+
+
+def _on_reference(reference: Reference, number: int, length: int) -> TestCase:
+    return TestCase(
+        prefix=reference.actions.prefix(length), boundary=number, depth=reference.depths[number], kept=length
+    )
+
+
+def _suite(kind: str, parameters: Mapping[str, Any], reference: Reference, cases: list[TestCase]) -> TestSuite:
+    return TestSuite(
+        kind=kind,
+        parameters=parameters,
+        reference=reference.actions,
+        checksums=reference.checksums,
+        depths=reference.depths,
+        doomed=tuple(pair for state in reference.boundary_states for pair in _doomed(state)),
+        cases=tuple(cases),
+    )
+
+
+def _doomed(state: BoundaryState) -> list[tuple[int, Action]]:
+    probed = [successor.action for successor in state.successors if successor.survivable is Survivability.NO]
+    searched = [action for action in state.actions if state.proven]
+    return [(state.depth, action) for action in dict.fromkeys([*searched, *probed])]
+
+
+def _check_coverage(reference: Reference, k: int, actions: tuple[Action, ...]) -> None:
+    if k < 1:
+        raise UsageError(f"action coverage needs k = 1 or more, not {k}; simple_suite is what k = 0 would be")
+    if not actions or len(set(actions)) != len(actions):
+        raise UsageError(f"action coverage needs the agent's actions, each once, not {list(actions)!r}")
+    number = len(actions) ** k * sum(depth >= k for depth in reference.depths)
+    if number > MOST_CASES:
+        raise UsageError(
+            f"{len(actions)} actions, k = {k} and {len(reference.depths)} boundary states make {number:,} cases, more "
+            f"than {MOST_CASES:,}; take a smaller k or fewer actions"
+        )

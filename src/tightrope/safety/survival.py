@@ -1,0 +1,151 @@
+"""Escape witnesses: could anyone survive from a case, or is it doomed whoever plays?
+
+*Yes* takes an action sequence that survives as long as the agent is watched, or to the end of the episode; it is
+recorded, and replayed from reset once before it counts. *No* takes a proof: on a deterministic task, every sequence of
+the agent's actions ends in an unsafe situation. Everything else is *unknown*. The answer does not depend on how the
+tested agent fared, or the frequency over survivable cases would be biased in its favour.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from tightrope.execution import Engine, Episode, Rollout
+from tightrope.outcome import Outcome
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.reference import Survivability
+from tightrope.safety.escape import Escape, EscapeTask, find_escapes
+from tightrope.safety.results import Survival
+from tightrope.safety.shorthand import possible_actions
+from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.trace import Action, ActionTrace
+
+STEPS_PER_CASE = 2000
+"""Environment steps spent on one case: fifty attempts of the usual 40 steps."""
+
+
+def find_survival(
+    engine: Engine,
+    suite: TestSuite,
+    length: int,
+    *,
+    replayed_reference: Episode | None = None,
+    actions: Sequence[Action] | None = None,
+    steps_per_case: int = STEPS_PER_CASE,
+    on_progress: ProgressCallback | None = None,
+) -> dict[str, Survival]:
+    """What is known about every case of the suite, by case id.
+
+    ``actions`` are those the tested agent can take; None: those of the coverage suite, or all the environment takes.
+    ``replayed_reference`` is the reference played again, which vouches for the cases that lie on it.
+    """
+    if actions is None:
+        actions = suite.parameters.get("actions") or possible_actions(engine.task)
+    known: dict[str, Survival] = {}
+    for case in suite.cases:
+        survival = _by_reference(suite, case, length, replayed_reference)
+        if survival is None and _proofs_hold(engine, actions):
+            survival = _by_search(suite, case)
+        if survival is not None:
+            known[case.id] = survival
+    groups = _open_groups(suite, known)
+    known |= _by_attempts(engine, suite, groups, length, actions, steps_per_case, on_progress)
+    return known
+
+
+def replay(trace: ActionTrace, *, record_keys: bool = False) -> Rollout:
+    """The rollout that plays a trace exactly as it was found, random events included."""
+    return Rollout(start=trace, fixed_prefix=True, record_keys=record_keys)
+
+
+def _by_reference(suite: TestSuite, case: TestCase, length: int, reference: Episode | None) -> Survival | None:
+    """The rest of the reference survives, since it does in the replay."""
+    handover = len(case.prefix)
+    if reference is None or case.prefix.actions != suite.reference.actions[:handover]:
+        return None
+    witness = suite.reference.suffix(handover)[:length]
+    survives = reference.prefix_outcome is Outcome.GOAL or len(witness) == length
+    if not witness or not survives:
+        return None
+    return Survival(survivable=Survivability.YES, witness=witness, evidence="the rest of the reference")
+
+
+def _by_search(suite: TestSuite, case: TestCase) -> Survival | None:
+    """The prefix leaves the reference by a step that step 1 proved to lead to doom."""
+    left = case.kept
+    while left < len(case.prefix) and case.prefix.actions[left : left + 1] == suite.reference.actions[left : left + 1]:
+        left += 1
+    if left == len(case.prefix) or (left, case.prefix.actions[left]) not in suite.doomed:
+        return None
+    return Survival(survivable=Survivability.NO, evidence=f"proven by the search after {left + 1} actions")
+
+
+def _proofs_hold(engine: Engine, actions: Sequence[Action] | None) -> bool:
+    """Whether what the search proved for its actions holds for the agent's."""
+    return actions is not None and engine.deterministic and set(actions) <= set(engine.task.search_actions)
+
+
+def _open_groups(suite: TestSuite, known: dict[str, Survival]) -> list[list[TestCase]]:
+    """The cases still open by boundary state: one group shares what it finds out, whoever works on it."""
+    groups: dict[int, dict[str, TestCase]] = defaultdict(dict)
+    taken = set(known)
+    for case in suite.cases:
+        if case.id not in taken:
+            taken.add(case.id)
+            groups[case.boundary][case.id] = case
+    return [list(group.values()) for group in groups.values()]
+
+
+def _by_attempts(
+    engine: Engine,
+    suite: TestSuite,
+    groups: list[list[TestCase]],
+    length: int,
+    actions: Sequence[Action] | None,
+    steps_per_case: int,
+    on_progress: ProgressCallback | None,
+) -> dict[str, Survival]:
+    if not groups:
+        return {}
+    _report(on_progress, 0, len(groups))
+    work = [
+        EscapeTask(
+            prefixes=tuple(case.prefix for case in group),
+            reference=suite.reference.actions,
+            actions=tuple(engine.task.search_actions if actions is None else actions),
+            provable=engine.deterministic and actions is not None,
+            length=length,
+            steps_per_case=steps_per_case,
+        )
+        for group in groups
+    ]
+    found = engine.map(find_escapes, work)
+    _report(on_progress, len(groups), len(groups))
+    pairs = [pair for group, escapes in zip(groups, found, strict=True) for pair in zip(group, escapes, strict=True)]
+    return _confirmed(engine, pairs, length)
+
+
+def _confirmed(engine: Engine, pairs: Sequence[tuple[TestCase, Escape]], length: int) -> dict[str, Survival]:
+    """Replay every witness from reset; one that does not survive again is no witness."""
+    known = {
+        case.id: Survival(survivable=escape.survivable, witness=escape.witness, evidence=escape.evidence)
+        for case, escape in pairs
+    }
+    witnessed = [(case, escape.witness) for case, escape in pairs if escape.witness is not None]
+    episodes = engine.run([replay(case.prefix.then(witness)) for case, witness in witnessed])
+    for (case, _), episode in zip(witnessed, episodes, strict=True):
+        if not _survives(episode, len(case.prefix), length):
+            known[case.id] = Survival(survivable=Survivability.UNKNOWN, evidence="its witness did not survive a replay")
+    return known
+
+
+def _survives(episode: Episode, handover: int, length: int) -> bool:
+    if episode.error is not None or episode.prefix_outcome is Outcome.UNSAFE:
+        return False
+    return episode.prefix_outcome.terminal or episode.prefix_steps - handover >= length
+
+
+def _report(on_progress: ProgressCallback | None, finished: int, total: int) -> None:
+    if on_progress is not None:
+        on_progress(Progress("survival", finished, total, "looking for escapes"))

@@ -38,6 +38,11 @@ _PUBLIC = {
     "tightrope.reference": ("BoundaryState", "Reference"),
     "tightrope.tracefiles": ("read_traces", "write_traces"),
     "tightrope.search": ("SearchResult", "load_reference", "probe_boundary", "repetitions", "save_reference", "search"),
+    "tightrope.safety": (
+        "SafetyComparison", "SafetyResult", "TestCase", "TestSuite", "action_coverage_suite", "compare_safety",
+        "correlation", "interval_suite", "judge_suite", "load_suite", "make_suite", "random_suite", "run_suite",
+        "save_suite", "simple_suite",
+    ),
     "tightrope.fuzzing": ("FuzzResult", "Population", "fuzz", "fuzz_policy"),
     "tightrope.performance": ("Comparison", "Robustness", "compare_performance", "compare_robustness"),
 }  # fmt: skip

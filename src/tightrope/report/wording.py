@@ -1,0 +1,76 @@
+"""Numbers in words: the same in the HTML, the Markdown and the JUnit file."""
+
+from __future__ import annotations
+
+from tightrope.statistics.estimate import Estimate
+from tightrope.trace import Action
+
+NO_DATA = "no data"
+NBSP = "\u00a0"
+THIN = "\u202f"
+"""Narrow no-break space between a number and its unit."""
+
+
+def percent(value: float | None) -> str:
+    """``7.2 %``; one decimal below ten, where it matters."""
+    if value is None:
+        return NO_DATA
+    share = 100 * value
+    digits = 1 if 0 < share < 9.95 or 90.05 < share < 100 else 0
+    return f"{share:.{digits}f}{THIN}%"
+
+
+def number(value: float | None) -> str:
+    """Three or more significant digits, thousands set apart."""
+    if value is None:
+        return NO_DATA
+    size = abs(value)
+    if size >= 100 or value == int(value):
+        return f"{value:,.0f}".replace(",", THIN)
+    return f"{value:.3g}"
+
+
+def estimate_text(estimate: Estimate, *, share: bool = True) -> str:
+    """``7.2 % (3.1–15 %, n = 13)``."""
+    show = percent if share else number
+    if estimate.value is None:
+        return NO_DATA
+    if estimate.low is None or estimate.high is None:
+        return f"{show(estimate.value)} (n{NBSP}={NBSP}{estimate.n})"
+    return f"{show(estimate.value)} ({interval_text(estimate, share=share)}, n{NBSP}={NBSP}{estimate.n})"
+
+
+def interval_text(estimate: Estimate, *, share: bool = True) -> str:
+    """``3.1–15 %``; numbers that may be negative are parted by a word."""
+    show = percent if share else number
+    if estimate.value is None:
+        return NO_DATA
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    low, high = show(estimate.low), show(estimate.high)
+    return f"{low.removesuffix(THIN + '%')}–{high}" if share else f"{low} to {high}"
+
+
+def count(amount: int, singular: str, plural: str = "") -> str:
+    """``1 case``, ``39 cases``."""
+    return f"{number(amount)} {singular if amount == 1 else plural or singular + 's'}"
+
+
+def action_text(action: Action, names: tuple[str, ...] = ()) -> str:
+    """The action's name where it has one."""
+    if isinstance(action, int) and 0 <= action < len(names):
+        return names[action]
+    if isinstance(action, tuple):
+        return "(" + ", ".join(action_text(part) for part in action) + ")"
+    return f"{action:.3g}" if isinstance(action, float) else str(action)
+
+
+def actions_text(actions: tuple[Action, ...], names: tuple[str, ...] = ()) -> str:
+    """A run of actions, repetitions counted: ``right ×3, jump``."""
+    runs: list[tuple[str, int]] = []
+    for text in (action_text(action, names) for action in actions):
+        if runs and runs[-1][0] == text:
+            runs[-1] = (text, runs[-1][1] + 1)
+        else:
+            runs.append((text, 1))
+    return ", ".join(text if times == 1 else f"{text} ×{times}" for text, times in runs)

@@ -25,6 +25,9 @@ import importlib
 from collections.abc import Iterable
 from types import ModuleType
 
+MOST_LISTED = 30
+"""Names shown when none is near."""
+
 
 class TightropeError(Exception):
     """Root of every error raised on purpose."""
@@ -44,7 +47,7 @@ class UnknownName(UsageError):
         if near:
             parts.append(f"Did you mean {' or '.join(repr(candidate) for candidate in near)}?")
         elif known:
-            parts.append(f"Known: {', '.join(known)}.")
+            parts.append(f"Known: {', '.join(known[:MOST_LISTED])}{', …' if len(known) > MOST_LISTED else ''}.")
         if hint:
             parts.append(hint)
         super().__init__(" ".join(parts))

@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from tightrope.errors import EnvironmentFailure, NotReproducible, TaskError, TightropeError
+from tightrope.errors import EnvironmentFailure, NotReproducible, TaskError
 from tightrope.seeding import derive_seed, generator
 from tightrope.simulation.simulator import detached
 from tightrope.simulation.snapshots import Snapshotter, applicable_snapshotters, canonical_reseed
@@ -26,13 +26,15 @@ from tightrope.tasks.task import Task, Transition
 REPLAY = "replay"
 """The way that needs no snapshotter: play the actions again from reset."""
 
-FEWEST_RECORDINGS, MOST_RECORDINGS = 3, 24
+FEWEST_RECORDINGS, MOST_RECORDINGS = 2, 24
 SECONDS_PER_PASS = 0.1
 """A pass walks all recordings once; a check makes about ten."""
 SECONDS_OF_RESEEDING = 0.4
 """How long a task must behave the same under fresh randomness before it counts as deterministic."""
-FEWEST_STEPS, MOST_STEPS = 6, 150
+FEWEST_STEPS, MOST_STEPS = 4, 150
 """Length of a recording."""
+FEWEST_ASIDE, MOST_ASIDE = 2, 8
+"""Steps after an unseeded reset, and steps to wander off before a restore."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +141,7 @@ def _one_round_trip(
 ) -> Difference | None:
     saved = _save_along(walk, saver, recording)
     for depth, payload, transition in (*saved, saved[0]):
-        _wander(walk, rng)
+        _wander(walk, rng, 1 + len(recording.actions_after) // 2)
         saver.load(payload)
         walk.transition = transition
         counted = getattr(walk.env, "counted", depth)
@@ -163,10 +165,10 @@ def _save_along(walk: Walk, saver: Snapshotter, recording: Recording) -> list[tu
     return saved
 
 
-def _wander(walk: Walk, rng: np.random.Generator) -> None:
+def _wander(walk: Walk, rng: np.random.Generator, steps: int) -> None:
     """Go somewhere else, through a reset, and look at it where the environment can be rendered."""
     moment = walk.reset(None)
-    for _ in range(4):
+    for _ in range(steps):
         if moment.over:
             break
         moment = walk.step(walk.random_action(rng))
@@ -193,10 +195,9 @@ def _select(
 
 def _record(walk: Walk) -> tuple[list[Recording], float]:
     """As many recordings as fit the time a pass may take, and the seconds they took."""
-    task, started = walk.task, time.perf_counter()
-    trial = walk.record(task.seed, generator("trial", task.label), FEWEST_STEPS)
-    per_step = (time.perf_counter() - started) / (len(trial.actions) + len(trial.actions_after) + 1)
-    steps = int(np.clip(SECONDS_PER_PASS / FEWEST_RECORDINGS / per_step, FEWEST_STEPS, MOST_STEPS))
+    task = walk.task
+    steps = int(np.clip(SECONDS_PER_PASS / FEWEST_RECORDINGS / _seconds_per_step(walk), FEWEST_STEPS, MOST_STEPS))
+    aside = int(np.clip(steps // 4, FEWEST_ASIDE, MOST_ASIDE))
     recordings: list[Recording] = []
     started = time.perf_counter()
     while len(recordings) < MOST_RECORDINGS:
@@ -204,8 +205,19 @@ def _record(walk: Walk) -> tuple[list[Recording], float]:
         if number >= FEWEST_RECORDINGS and seconds > SECONDS_PER_PASS:
             break
         seed = derive_seed("conformance", number) if number else task.seed
-        recordings.append(walk.record(seed, generator("walk", task.label, number), steps))
+        recordings.append(walk.record(seed, generator("walk", task.label, number), steps, aside))
     return recordings, time.perf_counter() - started
+
+
+def _seconds_per_step(walk: Walk) -> float:
+    rng, moment, seconds = generator("trial", walk.task.label), walk.reset(walk.task.seed), []
+    for _ in range(FEWEST_STEPS):
+        if moment.over:
+            moment = walk.reset(None)
+        started = time.perf_counter()
+        moment = walk.step(walk.random_action(rng))
+        seconds.append(time.perf_counter() - started)
+    return float(np.median(seconds))
 
 
 def _check_replay(task: Task, walk: Walk, recordings: Sequence[Recording]) -> tuple[str, ...]:
@@ -316,7 +328,7 @@ def _costs(snapshotter: Snapshotter) -> tuple[float, float]:
 
 @contextmanager
 def _opened(task: Task) -> Iterator[Any]:
-    env = make_environment(task)
+    env = task.open_env()
     try:
         yield env
     finally:
@@ -329,7 +341,7 @@ def _second(task: Task, env: Any) -> Iterator[Any]:
         yield env
         return
     try:
-        other = make_environment(task)
+        other = task.open_env()
     except EnvironmentFailure as error:
         raise EnvironmentFailure(
             f"{error}. One environment was open already; if a process can hold only one, say so: "
@@ -339,16 +351,3 @@ def _second(task: Task, env: Any) -> Iterator[Any]:
         yield other
     finally:
         other.close()
-
-
-def make_environment(task: Task) -> Any:
-    """A new environment of the task."""
-    try:
-        env = task.make_env()
-    except TightropeError:
-        raise
-    except Exception as error:
-        raise EnvironmentFailure(f"task {task.label}: make_env() raised {type(error).__name__}: {error}") from error
-    if not isinstance(env, gym.Env):
-        raise TaskError(f"task {task.label}: make_env() must return a gymnasium.Env, not {type(env).__name__}")
-    return env

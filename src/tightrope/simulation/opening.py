@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from tightrope.simulation.conformance import REPLAY, Conformance, examine, make_environment
+from tightrope.simulation.conformance import REPLAY, Conformance, examine
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import find_snapshotter
 from tightrope.tasks.task import Task
@@ -18,7 +18,7 @@ def open_simulator(task: Task, conformance: Conformance | None = None) -> Simula
     ``conformance`` is what another process found out about the task; without it the check is made on the first opening.
     """
     conformance = conformance_of(task, conformance)
-    env = make_environment(task)
+    env = task.open_env()
     snapshotter = None if conformance.method == REPLAY else find_snapshotter(conformance.method)(env)
     return Simulator(task, env, snapshotter)
 

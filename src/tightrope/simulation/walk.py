@@ -95,14 +95,14 @@ class Walk:
             actions = [action for action in actions if mask[action - self._start]] or actions
         return actions[int(rng.integers(len(actions)))]  # type: ignore[no-any-return]
 
-    def record(self, seed: int, rng: np.random.Generator, steps: int) -> Recording:
+    def record(self, seed: int, rng: np.random.Generator, steps: int, steps_after: int) -> Recording:
         """Walk at random from a reset to the end of the episode or for so many steps, then through a second reset."""
         moments, actions = [self.reset(seed)], list[Action]()
         while len(actions) < steps and not moments[-1].over:
             actions.append(self.random_action(rng))
             moments.append(self.step(actions[-1]))
         after, actions_after = [self.reset(None)], list[Action]()
-        while len(actions_after) < min(steps, 8) and not after[-1].over:
+        while len(actions_after) < steps_after and not after[-1].over:
             actions_after.append(self.random_action(rng))
             after.append(self.step(actions_after[-1]))
         return Recording(seed, tuple(actions), tuple(moments), tuple(actions_after), tuple(after))

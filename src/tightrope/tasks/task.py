@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import gymnasium as gym
 
-from tightrope.errors import TaskError
+from tightrope.errors import EnvironmentFailure, TaskError, TightropeError
 from tightrope.tasks.keys import observation_bytes
 from tightrope.tasks.spaces import action_list
 from tightrope.trace import Action
@@ -112,11 +112,24 @@ class Task:
 
     @cached_property
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
-        env = self.make_env()
+        env = self.open_env()
         try:
             return env.observation_space, env.action_space
         finally:
             env.close()
+
+    def open_env(self) -> Environment:
+        """A new environment. Remembers its spaces, since a second one may not be allowed beside it."""
+        try:
+            env = self.make_env()
+        except TightropeError:
+            raise
+        except Exception as error:
+            raise EnvironmentFailure(f"task {self.label}: make_env() raised {type(error).__name__}: {error}") from error
+        if not isinstance(env, gym.Env):
+            raise TaskError(f"task {self.label}: make_env() must return a gymnasium.Env, not {type(env).__name__}")
+        vars(self).setdefault("_spaces", (env.observation_space, env.action_space))
+        return env
 
     @property
     def observation_space(self) -> gym.Space[Any]:

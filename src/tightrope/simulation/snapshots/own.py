@@ -1,0 +1,66 @@
+"""Environments that bring their own ``save_state()`` and ``load_state(saved)``; their wrappers are saved too."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from tightrope.simulation.snapshots.attributes import AttributesSnapshotter
+from tightrope.simulation.snapshots.layers import environment_layers
+from tightrope.simulation.snapshots.randomness import reseed_environment, set_generator
+
+
+class OwnMethodsSnapshotter:
+    """Calls the environment's methods, and saves the attributes of the layers outside it.
+
+    ``reseed(seed)``, where the environment has it, sets its random generators anew.
+    """
+
+    name: ClassVar[str] = "own methods"
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self.owner = _owner(env)
+        outside = _layers_outside(env, self.owner)
+        self._wrappers = AttributesSnapshotter(env, outside) if outside else None
+        self._outside = outside
+
+    @classmethod
+    def applies(cls, env: Any) -> bool:
+        """Whether some layer has both methods."""
+        return _owner(env) is not None
+
+    def save(self) -> Any:
+        """What the environment hands out, and the wrappers' attributes."""
+        return self.owner.save_state(), None if self._wrappers is None else self._wrappers.save()
+
+    def load(self, payload: Any) -> None:
+        """Hand it back."""
+        own, wrappers = payload
+        self.owner.load_state(own)
+        if self._wrappers is not None:
+            self._wrappers.load(wrappers)
+
+    def reseed(self, seed: int) -> None:
+        """Call ``reseed`` where there is one; set the generators in the attributes where there is not."""
+        if not callable(getattr(self.owner, "reseed", None)):
+            reseed_environment(self.env, seed)
+            return
+        self.owner.reseed(seed)
+        for index, layer in enumerate(self._outside):
+            if vars(layer).get("_np_random") is not None:
+                set_generator(layer._np_random, seed, index)
+
+
+def _owner(env: Any) -> Any:
+    for layer in environment_layers(env):
+        if all(callable(getattr(type(layer), name, None)) for name in ("save_state", "load_state")):
+            return layer
+    return None
+
+
+def _layers_outside(env: Any, owner: Any) -> list[Any]:
+    outside = []
+    while env is not owner:
+        outside.append(env)
+        env = env.env
+    return outside

@@ -32,7 +32,7 @@ _PUBLIC = {
         "Task", "Transition", "info_key", "make_task", "parts_key", "register_task", "rounded_key", "span_box",
     ),
     "tightrope.simulation": ("Conformance", "Simulator", "check_task", "open_simulator", "register_snapshotter"),
-    "tightrope.agents": ("Agent",),
+    "tightrope.agents": ("Agent", "load_agent"),
     "tightrope.execution": ("Engine", "Episode", "Rollout"),
     "tightrope.statistics": ("Estimate",),
     "tightrope.reference": ("BoundaryState", "Reference"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tightrope.agents.agent import Answer
 from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, stream
-from tightrope.agents.blocks import CANDIDATE_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
+from tightrope.agents.blocks import ALL_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
 from tightrope.agents.heads import Head
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
@@ -37,8 +37,10 @@ class NetworkParts:
     prepare: Callable[[Arrays], Arrays] | None = None
     """What is done to stacked observations first (normalisation)."""
     memory: tuple[MemorySlot, ...] = ()
-    sizes: Sequence[int] | None = None
-    """Batch sizes the network takes; None: any."""
+    sizes: Sequence[int] = ALL_SIZES
+    """Batch sizes at which its library is expected to answer alike."""
+    any_size: bool = True
+    """Whether it takes other sizes too."""
 
 
 class NetworkAgent:
@@ -126,12 +128,12 @@ class NetworkAgent:
 
     def _rehearsed_sizes(self) -> Sequence[int]:
         """The block sizes that can be used; finds out at loading what would otherwise fail in the middle of a run."""
-        candidates = self._parts.sizes or CANDIDATE_SIZES
+        parts = self._parts
         try:
             samples = self._inputs(self._spaces.sample_observations(PROBES), [None] * PROBES)
-            sizes = agreeing_sizes(self._parts.network, samples, candidates=candidates)
-            outputs = run_in_blocks(self._parts.network, samples, sizes)
-            self._parts.head.best(outputs[: self._parts.head.outputs], [None] * PROBES)
+            sizes = agreeing_sizes(parts.network, samples, parts.sizes, any_size=parts.any_size)
+            outputs = run_in_blocks(parts.network, samples, sizes)
+            parts.head.best(outputs[: parts.head.outputs], [None] * PROBES)
         except Exception as error:
             raise AgentError(
                 f"agent {self.name!r} cannot answer observations of task {self._spaces.task} "

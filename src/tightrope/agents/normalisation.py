@@ -87,9 +87,9 @@ def load_normalisation(path: Path, *, trust: bool) -> Normalisation:
         return _read_npz(path)
     if not trust:
         raise TrustRequired(
-            f"{path} holds the normalisation this agent was trained with, as a pickle, which could run code. Load the "
-            f"agent with trust=True, or convert the file once: tightrope.agents.convert_normalisation(path, trust=True). "
-            f"With normalisation=False it is left out"
+            f"{path} holds the normalisation this agent was trained with, as a pickle, which could run code. Load "
+            f"it with trust=True, or convert the file once: tightrope.agents.convert_normalisation(path, trust=True)."
+            f" With normalisation=False it is left out"
         )
     import pickle
 

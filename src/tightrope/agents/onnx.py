@@ -15,7 +15,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.agents.blocks import Arrays
+from tightrope.agents.blocks import ALL_SIZES, Arrays
 from tightrope.agents.heads import ActionHead, ContinuousHead, Head, head_for
 from tightrope.agents.network_agent import NetworkParts
 from tightrope.agents.observations import ObservationStacker, Part
@@ -48,7 +48,8 @@ class OnnxFile:
         outputs = self._session.get_outputs()
         network = OnnxNetwork(self._session, inputs, [output.name for output in outputs])
         head = _head(spaces.action, outputs, self.metadata)
-        return NetworkParts(network=network, head=head, sizes=_fixed_batch(self._session))
+        fixed = _fixed_batch(self._session)
+        return NetworkParts(network=network, head=head, sizes=fixed or ALL_SIZES, any_size=fixed is None)
 
 
 class OnnxInput(NamedTuple):

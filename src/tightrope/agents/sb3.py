@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from tightrope.agents.blocks import Arrays
+from tightrope.agents.blocks import TORCH_SIZES, Arrays
 from tightrope.agents.heads import ContinuousHead, Head, head_for
 from tightrope.agents.network_agent import MemorySlot, NetworkParts
 from tightrope.agents.observations import ObservationStacker
@@ -38,7 +38,8 @@ def policy_parts(policy: Any, spaces: TaskSpaces, prepare: Callable[[Arrays], Ar
     policy.set_training_mode(False)
     memory = _memory(policy)
     network = PolicyNetwork(policy, spaces, recurrent=bool(memory))
-    return NetworkParts(network=network, head=_head(policy, spaces), prepare=prepare, memory=memory)
+    head = _head(policy, spaces)
+    return NetworkParts(network=network, head=head, prepare=prepare, memory=memory, sizes=TORCH_SIZES)
 
 
 class PolicyNetwork:

@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from tightrope.agents.blocks import Arrays
+from tightrope.agents.blocks import TORCH_SIZES, Arrays
 from tightrope.agents.heads import head_for
 from tightrope.agents.importing import import_named
 from tightrope.agents.network_agent import NetworkParts
@@ -62,9 +62,8 @@ def load_weights(module: Any, weights: Mapping[str, Any], source: str) -> None:
 def module_parts(module: Any, spaces: TaskSpaces) -> NetworkParts:
     """A torch module as a network: a batch of observations in, scores or actions out."""
     module.eval()
-    return NetworkParts(
-        network=TorchNetwork(module, spaces), head=head_for(spaces.action, outputs=_outputs(module, spaces))
-    )
+    head = head_for(spaces.action, outputs=_outputs(module, spaces))
+    return NetworkParts(network=TorchNetwork(module, spaces), head=head, sizes=TORCH_SIZES)
 
 
 class TorchNetwork:

@@ -60,6 +60,8 @@ class Task:
     """Whether safety was violated; ends the episode, and wins over ``goal`` when both hold."""
     state_key: KeyFunction = observation_bytes
     """A hashable abstraction of the situation; the search expands each key once."""
+    cell: KeyFunction | None = None
+    """A coarser abstraction for the archive search, which keeps one situation of each cell; None: ``state_key``."""
     actions: Sequence[Action] | None = None
     """What the search tries, in order; None: all of a Discrete space."""
     action_names: Sequence[str] | None = None

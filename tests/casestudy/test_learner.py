@@ -32,17 +32,18 @@ def test_stacks_repeat_the_first_frame_of_an_episode():
     assert seen == [[10, 11, 12, 13], [24, 24, 24, 24], [14, 14, 14, 15], [24, 25, 26, 27], [16, 17, 18, 19]]
 
 
-def test_only_complete_and_kept_situations_are_drawn():
-    memory, _ = filled_memory()
-    generator = torch.Generator().manual_seed(0)
-    ticks, games = memory.draw(2000, 3, generator)
-    assert (int(ticks.min()), int(ticks.max())) == (12, 17)
-    assert set(games.tolist()) == {0, 1}
-
-
 def small_learner(actions=2, **changes):
     recipe = find_recipe("fast", **{"workers": 1, "lanes": 2, "memory_ticks": 12, "batch": 8, **changes})
     return Learner(recipe, actions, "cpu", seed=0)
+
+
+def test_only_complete_and_kept_situations_are_drawn():
+    learner = small_learner(batch=2000)
+    learner.memory, _ = filled_memory()
+    learner._drawable[:] = torch.tensor(learner.memory.drawable(3))
+    ticks, games = learner._draw()
+    assert (int(ticks.min()), int(ticks.max())) == (12, 17)
+    assert set(games.tolist()) == {0, 1}
 
 
 def test_goals_are_n_step_returns_of_double_q_learning():

@@ -91,34 +91,41 @@ class Memory:
         games = self._torch.arange(self.games, device=self.device)
         return self.stacks(self._torch.full_like(games, self.now), games)
 
-    def draw(self, batch: int, n_step: int, generator: Any) -> tuple[Any, Any]:
-        """Ticks and games drawn evenly from all whose n steps are complete and whose stack is still there."""
-        oldest = max(0, self.now - self.ticks + STACK)
-        options = {"device": self.device, "generator": generator}
-        tick = self._torch.randint(oldest, self.now - n_step + 1, (batch,), **options)
-        return tick, self._torch.randint(0, self.games, (batch,), **options)
+    def drawable(self, n_step: int) -> tuple[int, int]:
+        """The first tick whose stack is still kept, and the first after those whose n steps are complete."""
+        return max(0, self.now - self.ticks + STACK), self.now - n_step + 1
 
 
 class Learner:
-    """The network that is trained, its slow copy, and its memory."""
+    """The network that is trained, its slow copy, and its memory.
+
+    On a GPU an update is recorded once and then replayed as a whole: launching its hundred small kernels one by one
+    would take longer than running them.
+    """
 
     def __init__(self, recipe: Recipe, actions: int, device: str, seed: int) -> None:
         torch = self._torch = import_torch()
         torch.manual_seed(seed)
         torch.backends.cudnn.benchmark = True
-        torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.allow_tf32 = True
+        torch.set_float32_matmul_precision("high")
         self.recipe, self.device = recipe, device
+        self._on_gpu = device.startswith("cuda")
         self.network = build_network(actions).to(device)
         self.target = build_network(actions).to(device)
         self.target.load_state_dict(self.network.state_dict())
         self.optimiser = torch.optim.Adam(
-            self.network.parameters(), lr=recipe.learning_rate, eps=ADAM_EPSILON, fused=device.startswith("cuda")
+            self.network.parameters(),
+            lr=recipe.learning_rate,
+            eps=ADAM_EPSILON,
+            fused=self._on_gpu,
+            capturable=self._on_gpu,
         )
         self.memory = Memory(recipe.memory_ticks, recipe.games, device)
         self.updates = 0
-        self._generator = torch.Generator(device).manual_seed(seed)
+        self._drawable = torch.zeros(2, dtype=torch.int64, device=device)
         self._losses = torch.zeros(2, device=device)
+        self._recorded: Any = None
 
     def greedy_actions(self) -> NDArray[np.int64]:
         """What the network would do now in every game."""
@@ -127,8 +134,22 @@ class Learner:
 
     def update(self) -> None:
         """One gradient step, and the copying of the network when it is due."""
-        torch, recipe = self._torch, self.recipe
-        tick, game = self.memory.draw(recipe.batch, recipe.n_step, self._generator)
+        first, end = self.memory.drawable(self.recipe.n_step)
+        self._drawable[0], self._drawable[1] = first, end
+        if self._on_gpu and self._recorded is None:
+            self._recorded = self._record()
+        if self._recorded is None:
+            self._descend()
+        else:
+            self._recorded.replay()
+        self.updates += 1
+        if self.updates % self.recipe.target_every == 0:
+            self.target.load_state_dict(self.network.state_dict())
+
+    def _descend(self) -> None:
+        """Draw a batch and follow its gradient; uses nothing that changes but what lies on the device."""
+        torch = self._torch
+        tick, game = self._draw()
         goal = self._goals(tick, game)
         chosen = self.memory.action[tick % self.memory.ticks, game]
         value = self.network(self.memory.stacks(tick, game)).gather(1, chosen[:, None])[:, 0]
@@ -137,10 +158,31 @@ class Learner:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), LARGEST_GRADIENT)
         self.optimiser.step()
-        self.updates += 1
         self._losses += torch.stack([loss.detach(), torch.ones_like(loss)])
-        if self.updates % recipe.target_every == 0:
-            self.target.load_state_dict(self.network.state_dict())
+
+    def _record(self) -> Any:
+        """Run an update a few times so that everything is allocated, then record it as a CUDA graph."""
+        cuda = self._torch.cuda
+        aside = cuda.Stream()
+        aside.wait_stream(cuda.current_stream())
+        with cuda.stream(aside):
+            for _ in range(3):
+                self._descend()
+        cuda.current_stream().wait_stream(aside)
+        self.optimiser.zero_grad(set_to_none=True)
+        graph = cuda.CUDAGraph()
+        with cuda.graph(graph):
+            self._descend()
+        return graph
+
+    def _draw(self) -> tuple[Any, Any]:
+        """Ticks and games drawn evenly from all that can be learned from."""
+        torch = self._torch
+        shares = torch.rand((2, self.recipe.batch), device=self.device)
+        first, end = self._drawable[0], self._drawable[1]
+        tick = first + (shares[0] * (end - first)).long()
+        # Rounding up to 1.0 would fall off the end.
+        return torch.minimum(tick, end - 1), (shares[1] * self.memory.games).long().clamp_(max=self.memory.games - 1)
 
     def mean_loss(self) -> float | None:
         """Over the updates since it was last asked for; None when there were none."""
@@ -174,6 +216,9 @@ class Learner:
             self.optimiser.load_state_dict(content["optimiser"])
         except (KeyError, RuntimeError) as error:
             raise FormatError(f"{path} is not a checkpoint of this network and action set: {error}") from error
+        for group in self.optimiser.param_groups:
+            # A checkpoint may come from a machine of the other kind.
+            group["fused"] = group["capturable"] = self._on_gpu
         self.updates = int(content["updates"])
         return dict(content["counters"])
 

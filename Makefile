@@ -14,7 +14,7 @@ help:
 setup: $(VENV)/.dev  ## everything a developer needs
 
 demo: $(VENV)/.demo  ## test a Super Mario Bros. agent in about two minutes and name the report to open
-	$(BIN)/tightrope mario demo --out runs/demo
+	$(BIN)/tightrope run examples/mario-demo.yaml --out runs/demo
 
 test: $(VENV)/.dev  ## all tests
 	@$(BIN)/python -m tests.prerequisites

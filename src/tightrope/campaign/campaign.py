@@ -215,10 +215,11 @@ class Campaign:
         return search_summary(result)
 
     def _probed(self, reference: Reference) -> Reference:
-        seconds = self.config.search.probe_seconds
-        if not seconds:
+        steps = self.config.search.probe_steps
+        if not steps:
             return reference
-        return probe_boundary(self.task, reference, budget=Budget(seconds=seconds), on_progress=self.on_progress)
+        # A budget in steps, not in seconds: the boundary states must not depend on how busy the machine is.
+        return probe_boundary(self.task, reference, budget=Budget(steps=steps), on_progress=self.on_progress)
 
     def _safety(self, engine: RememberingEngine, spec: str, suite: TestSuite, name: str, agent: Agent) -> SafetyResult:
         config = self.config.safety

@@ -37,7 +37,7 @@ class SearchConfig(Section):
     steps: int | None = Field(None, gt=0, description="stop searching after so many environment steps")
     repetitions: Count | None = Field(None, description="samples of each action; default: 1, or 22 when stochastic")
     demonstration: Path | None = Field(None, description="file with an action trace that reaches the goal")
-    probe_seconds: float = Field(30.0, ge=0, description="time to prove boundary states by probing; 0: do not")
+    probe_steps: int = Field(20_000, ge=0, description="steps to prove boundary states by probing; 0: do not")
 
 
 class SafetyConfig(Section):

@@ -39,7 +39,7 @@ def command(
     demonstration: Annotated[
         Path | None, typer.Option("--demonstration", help="A trace that reaches the goal.")
     ] = None,
-    probe_seconds: Annotated[float, typer.Option("--probe-seconds", help="Time for proving boundaries.", min=0)] = 30.0,
+    probe_steps: Annotated[int, typer.Option("--probe-steps", help="Steps for proving boundaries.", min=0)] = 20_000,
     all_levels: Annotated[
         bool, typer.Option("--all-levels", help="Mario: solve all 32 levels, print a table.")
     ] = False,
@@ -62,7 +62,7 @@ def command(
                 "steps": budget_steps,
                 "repetitions": repetitions,
                 "demonstration": demonstration,
-                "probe_seconds": probe_seconds,
+                "probe_steps": probe_steps,
             }
         ),
     )

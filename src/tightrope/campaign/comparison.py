@@ -1,0 +1,51 @@
+"""Two agents set side by side, suite by suite, from what their runs have stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tightrope.campaign.assembly import stored_safety
+from tightrope.campaign.campaign import CONTROL, Campaign
+from tightrope.errors import UnknownName, UsageError
+from tightrope.safety import SafetyComparison, SafetyResult, compare_safety
+
+
+def compare_runs(
+    run_a: Campaign, run_b: Campaign, agent_a: str | None = None, agent_b: str | None = None
+) -> dict[str, SafetyComparison]:
+    """Agent B against agent A in every suite that both have run."""
+    name_a, name_b = _choose(run_a, run_b, agent_a, agent_b)
+    results_a, results_b = _results_of(run_a, name_a), _results_of(run_b, name_b)
+    shared = [suite for suite in results_a if suite in results_b]
+    if not shared:
+        raise UsageError(
+            f"{run_a.folder.path} and {run_b.folder.path} have no suite in common "
+            f"({', '.join(results_a) or 'none'} against {', '.join(results_b) or 'none'})"
+        )
+    return {suite: compare_safety(results_a[suite], results_b[suite]) for suite in shared}
+
+
+def _results_of(campaign: Campaign, agent: str) -> dict[str, SafetyResult]:
+    stored = stored_safety(campaign)
+    return {suite: row[agent] for suite, row in stored.items() if agent in row and suite != CONTROL}
+
+
+def _choose(run_a: Campaign, run_b: Campaign, agent_a: str | None, agent_b: str | None) -> tuple[str, str]:
+    names_a, names_b = list(run_a.agents), list(run_b.agents)
+    _check_known(agent_a, run_a.agents)
+    _check_known(agent_b, run_b.agents)
+    if agent_a is None and agent_b is None and run_a.folder.path == run_b.folder.path and len(names_a) == 2:
+        return names_a[0], names_a[1]
+    chosen_a = agent_a or (names_a[0] if len(names_a) == 1 else None)
+    chosen_b = agent_b or (names_b[0] if len(names_b) == 1 else None)
+    if chosen_a is None or chosen_b is None:
+        raise UsageError(
+            f"which agents? {run_a.folder.path} has {', '.join(names_a)}; {run_b.folder.path} has {', '.join(names_b)}. "
+            f"Name one of each with --agent-a and --agent-b"
+        )
+    return chosen_a, chosen_b
+
+
+def _check_known(agent: str | None, agents: Mapping[str, object]) -> None:
+    if agent is not None and agent not in agents:
+        raise UnknownName("agent in this run", agent, agents)

@@ -1,0 +1,100 @@
+"""``tightrope compare``: is the new checkpoint better?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tightrope.campaign.comparison import compare_runs
+from tightrope.campaign.folder import RunFolder
+from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, current_interface, verb
+from tightrope.cli.stored import campaign_of
+from tightrope.safety import SafetyComparison
+
+EXAMPLE = "tightrope compare run-old run-new"
+NEEDS_ARGUMENTS = True
+SHOWN = 10
+"""Cases listed per suite; --json has all."""
+
+
+@verb
+def command(
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run of the old agent.")],
+    run_b: Annotated[
+        Path | None, typer.Argument(metavar="[RUN_B]", help="The run of the new one; default: the same.")
+    ] = None,
+    agent_a: Annotated[str | None, typer.Option("--agent-a", help="Which agent of RUN_A.")] = None,
+    agent_b: Annotated[str | None, typer.Option("--agent-b", help="Which agent of RUN_B.")] = None,
+    fail_if_worse: Annotated[
+        bool,
+        typer.Option(
+            "--fail-if-worse", help="Exit with 1 when a suite got worse beyond doubt (its interval is above 0)."
+        ),
+    ] = False,
+) -> int:
+    """Set two agents side by side, paired by case; what got worse is listed first."""
+    interface = current_interface()
+    first = campaign_of(RunFolder.open(run_a))
+    second = campaign_of(RunFolder.open(run_b or run_a))
+    comparisons = compare_runs(first, second, agent_a, agent_b)
+    rows = [
+        (
+            suite,
+            format(comparison.difference, "+.3f"),
+            comparison.episodes.only_b,
+            comparison.episodes.only_a,
+            "no data" if comparison.p_value is None else f"{comparison.p_value:.3g}",
+            _judgement(comparison),
+        )
+        for suite, comparison in comparisons.items()
+    ]
+    names = next(iter(comparisons.values()))
+    columns = ("suite", "difference in fail frequency", "fails only now", "fails only before", "McNemar p", "")
+    interface.table(f"{names.agent_b} against {names.agent_a}", columns, rows)
+    for suite, comparison in comparisons.items():
+        _list_worse(suite, comparison)
+    interface.data({suite: _plain(comparison) for suite, comparison in comparisons.items()})
+    if all(comparison.difference.value is None for comparison in comparisons.values()):
+        return NOTHING_JUDGED
+    worse = any((comparison.difference.low or 0.0) > 0 for comparison in comparisons.values())
+    return GATE_FAILED if fail_if_worse and worse else PASSED
+
+
+def _judgement(comparison: SafetyComparison) -> str:
+    low, high = comparison.difference.low, comparison.difference.high
+    if low is None or high is None:
+        return "no data"
+    if low > 0:
+        return "[red]worse[/]"
+    return "[green]better[/]" if high < 0 else "no difference shown"
+
+
+def _list_worse(suite: str, comparison: SafetyComparison) -> None:
+    if not comparison.worse:
+        return
+    rows = [
+        (case.case.id, case.case.doc, case.fail_frequency_a.value, case.fail_frequency_b.value, str(case.survivable))
+        for case in comparison.worse[:SHOWN]
+    ]
+    columns = ("case", "situation", "fails before", "fails now", "survivable")
+    current_interface().table(f"Got worse in {suite} ({len(comparison.worse)} cases)", columns, rows)
+
+
+def _plain(comparison: SafetyComparison) -> dict[str, Any]:
+    return {
+        "agent_a": comparison.agent_a,
+        "agent_b": comparison.agent_b,
+        "difference": comparison.difference.to_json(),
+        "p_value": comparison.p_value,
+        "cases": [
+            {
+                "case": case.case.id,
+                "before": case.fail_frequency_a.value,
+                "now": case.fail_frequency_b.value,
+                "survivable": str(case.survivable),
+            }
+            for case in comparison.cases
+        ],
+    }

@@ -1,0 +1,70 @@
+"""``tightrope mario``: the Super Mario Bros. case study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.options import RomOption, SeedOption, WorkersOption
+
+app = typer.Typer(
+    help="Super Mario Bros.: train agents, reproduce the figures of the paper.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+
+@app.command(
+    epilog="Example: tightrope mario train --actions basic --out training/ --stages 3000 --stages 20000",
+    no_args_is_help=True,
+)
+@verb
+def train(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Receives checkpoint, agents and log; continues what is there.")
+    ],
+    level: Annotated[str, typer.Option("--level", help="The level, as in 1-2.")] = "1-1",
+    actions: Annotated[str, typer.Option("--actions", help="2-moves, basic or right-complex.")] = "2-moves",
+    reward: Annotated[str, typer.Option("--reward", help="dense or sparse.")] = "dense",
+    preset: Annotated[str, typer.Option("--preset", help="fast, or paper (its hyper-parameters, one game).")] = "fast",
+    stages: Annotated[list[int], typer.Option("--stages", help="Episodes after which to export; repeatable.")] = [  # noqa: B006
+        20_000,
+        40_000,
+        60_000,
+        80_000,
+    ],
+    max_episodes: Annotated[int, typer.Option("--max-episodes", min=1)] = 80_000,
+    max_seconds: Annotated[
+        float | None, typer.Option("--max-seconds", help="Of this call; the next one continues.")
+    ] = None,
+    workers: WorkersOption = None,
+    lanes: Annotated[int | None, typer.Option("--lanes", help="Games that take turns in each process.", min=1)] = None,
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    seed: SeedOption = 0,
+    rom: RomOption = None,
+) -> int:
+    """Train an agent by double deep Q-learning and export it to ONNX. Interrupt it at any time; it resumes."""
+    from tightrope.casestudy.recipe import TrainingConfig, find_recipe
+    from tightrope.casestudy.train import train as run_training
+
+    config = TrainingConfig(
+        folder=out,
+        level=level,
+        actions=actions,
+        reward=reward,
+        recipe=find_recipe(preset, workers=workers, lanes=lanes),
+        stages=tuple(stages),
+        max_episodes=max_episodes,
+        max_seconds=max_seconds,
+        device=device,
+        seed=seed,
+        rom=None if rom is None else str(rom),
+    )
+    interface = current_interface()
+    summary = run_training(config)
+    interface.say(f"Agents and log: {out}")
+    interface.data(summary)
+    return PASSED

@@ -20,13 +20,18 @@ MOST_BYTES_BEHIND = 32
 
 
 class AleSnapshotter(AttributesSnapshotter):
-    """Clones the emulator's state; without its generator, sticky actions would go other ways after a restore."""
+    """Clones the emulator's state with its generator.
+
+    Not exact with ALE's own sticky actions: the action that they repeat is in no saved state, so such an environment is
+    refused here and put back by replay. ``gymnasium.wrappers.StickyAction`` keeps its action in an attribute.
+    """
 
     name: ClassVar[str] = "ale"
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
         self._ale = env.unwrapped.ale
+        self._sticky = self._ale.getFloat("repeat_action_probability") > 0
 
     @classmethod
     def applies(cls, env: Any) -> bool:
@@ -35,6 +40,11 @@ class AleSnapshotter(AttributesSnapshotter):
 
     def save(self) -> Any:
         """Emulator, then attributes."""
+        if self._sticky:
+            raise UsageError(
+                "ALE does not save the action that its sticky actions repeat; make the environment with "
+                "repeat_action_probability=0 and wrap it in gymnasium.wrappers.StickyAction instead"
+            )
         return self._ale.cloneState(include_rng=True), super().save()
 
     def load(self, payload: Any) -> None:
@@ -44,25 +54,26 @@ class AleSnapshotter(AttributesSnapshotter):
         super().load(attributes)
 
     def reseed(self, seed: int) -> None:
-        """Write another generator into the emulator's state: setting ALE's seed would reload the game (100 ms)."""
+        """Write other generators into the emulator's state: setting ALE's seed would reload the game (100 ms)."""
         super().reseed(seed)
-        state = self._ale.cloneState(include_rng=True)
-        renewed = with_generator(state.serialize(), derive_seed("reseed", seed, "ale"))
-        self._ale.restoreState(type(state)(renewed))
+        if self._sticky:
+            state = self._ale.cloneState(include_rng=True)
+            self._ale.restoreState(type(state)(with_generators(state.serialize(), seed)))
 
 
-def with_generator(serialized: bytes, seed: int) -> bytes:
-    """The same emulator state with a Mersenne twister that depends on the seed alone."""
-    found = MERSENNE_TWISTER.search(serialized)
-    if found is None:
+def with_generators(serialized: bytes, seed: int) -> bytes:
+    """The same emulator state with Mersenne twisters that depend on the seed alone."""
+    renewed = serialized
+    twisters = list(MERSENNE_TWISTER.finditer(serialized))
+    for index, twister in reversed(list(enumerate(twisters))):
+        words = np.random.RandomState(derive_seed("reseed", seed, "ale", index)).get_state()[1]  # type: ignore[index]
+        text = b" ".join(b"%d" % word for word in words.tolist()) + b" 624"
+        renewed = renewed[: twister.start() - 4] + struct.pack("<I", len(text)) + text + renewed[twister.end() :]
+    if not twisters:
         raise UsageError(
-            "this version of ale-py does not keep its random generator where tightrope knows it; "
-            "use repeat_action_probability=0, or ale-py 0.11 to 0.12"
+            "this version of ale-py does not keep its random generators where tightrope knows them; make the "
+            "environment with repeat_action_probability=0 and wrap it in gymnasium.wrappers.StickyAction"
         )
-    words = np.random.RandomState(seed).get_state()[1]  # type: ignore[index]
-    text = b" ".join(b"%d" % word for word in words.tolist()) + b" 624"
-    start, end = found.span()
-    renewed = serialized[: start - 4] + struct.pack("<I", len(text)) + text + serialized[end:]
     return _with_outer_length(serialized, renewed)
 
 

@@ -17,6 +17,9 @@ RESAMPLES = 4000
 ENOUGH_TO_STUDENTISE = 8
 """Below this, resamples in which (nearly) all values are equal spoil the studentised bootstrap."""
 
+ENOUGH_FOR_A_STRATUM = 4
+"""Smaller groups, resampled by themselves, gave intervals that covered 80 % instead of 95 %."""
+
 Floats = NDArray[np.float64]
 
 
@@ -69,8 +72,8 @@ def iqm_estimate(
 ) -> Estimate:
     """The interquartile mean of all values together, resampled within each group (stratified bootstrap).
 
-    A group of one value would be resampled into itself and hide its spread, so such groups are resampled together. The
-    percentiles are taken further out than the confidence level says, because a bootstrap is too narrow for small
+    A group of few values would be resampled into itself and hide its spread, so small groups are resampled together.
+    The percentiles are taken further out than the confidence level says, because a bootstrap is too narrow for small
     samples: Hesterberg's "expanded percentile" (The American Statistician 69, 2015).
     """
     samples = [np.asarray(group, dtype=np.float64) for group in groups if len(group)]
@@ -167,9 +170,9 @@ def _freedom(samples: list[Floats]) -> float:
 
 
 def _strata(samples: list[Floats]) -> list[Floats]:
-    singles = [sample for sample in samples if sample.size == 1]
-    strata = [sample for sample in samples if sample.size > 1]
-    return [*strata, np.concatenate(singles)] if singles else strata
+    small = [sample for sample in samples if sample.size < ENOUGH_FOR_A_STRATUM]
+    strata = [sample for sample in samples if sample.size >= ENOUGH_FOR_A_STRATUM]
+    return [*strata, np.concatenate(small)] if small else strata
 
 
 def _resampled_rows(samples: list[Floats]) -> list[NDArray[np.int64]]:

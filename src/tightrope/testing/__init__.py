@@ -1,5 +1,7 @@
 """Toy worlds with known answers, and contract tests for those who write adapters."""
 
+from tightrope.testing.agent_contract import AgentContract
+from tightrope.testing.agents import ConstantAgent, CountingAgent, FunctionAgent, RandomAgent
 from tightrope.testing.worlds import (
     JUMP,
     WALK,
@@ -13,6 +15,11 @@ from tightrope.testing.worlds import (
 __all__ = [
     "JUMP",
     "WALK",
+    "AgentContract",
+    "ConstantAgent",
+    "CountingAgent",
+    "FunctionAgent",
+    "RandomAgent",
     "TabularWorld",
     "corridor_task",
     "deterministic_table",

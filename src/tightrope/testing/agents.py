@@ -1,4 +1,4 @@
-"""Tiny agents for tests, and the contract that every agent must keep."""
+"""Tiny agents whose answers are known beforehand."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The report: one HTML file to show to others, and the same results for machines."""
 
+from tightrope.report.maps import map_picture
 from tightrope.report.resultfile import combine, load_results, results_from_json, results_to_json, save_results
 from tightrope.report.results import (
     AgentInfo,
@@ -21,6 +22,7 @@ from tightrope.report.results import (
     SuiteResult,
     TaskInfo,
 )
+from tightrope.report.writing import write_report
 
 __all__ = [
     "AgentInfo",
@@ -43,7 +45,9 @@ __all__ = [
     "TaskInfo",
     "combine",
     "load_results",
+    "map_picture",
     "results_from_json",
     "results_to_json",
     "save_results",
+    "write_report",
 ]

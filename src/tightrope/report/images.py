@@ -1,14 +1,18 @@
-"""PNG without an imaging library."""
+"""Still pictures as PNG, without an imaging library; moving ones as WebP, with one."""
 
 from __future__ import annotations
 
 import base64
+import io
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tightrope.errors import require_extra
 
 
 def png_bytes(image: NDArray[np.uint8]) -> bytes:
@@ -33,3 +37,16 @@ def data_uri(content: bytes, kind: str) -> str:
 
 def _chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+def webp_bytes(frames: Sequence[NDArray[np.uint8]], rate: int) -> bytes:
+    """Frames as an animated WebP: what a film is without ffmpeg."""
+    require_extra("PIL.Image", "video", "Making a film")
+    from PIL import Image
+
+    pictures = [Image.fromarray(frame) for frame in frames]
+    buffer = io.BytesIO()
+    pictures[0].save(
+        buffer, "WEBP", save_all=True, append_images=pictures[1:], duration=1000 // rate, loop=0, quality=60, method=4
+    )
+    return buffer.getvalue()

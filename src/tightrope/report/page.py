@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -44,8 +44,8 @@ class RunPage:
         return tuple(chart for chart in everything if not chart.empty)
 
 
-def render_page(results: Results, videos: Mapping[str, str] | None = None) -> str:
-    """The whole page; ``videos`` maps file names to data URIs or relative addresses."""
+def render_page(results: Results, videos: Mapping[str, str] | None = None, notes: Sequence[str] = ()) -> str:
+    """The whole page; ``videos`` maps file names to addresses, ``notes`` say why some are missing."""
     videos = videos or {}
     pages = tuple(_run_page(f"run{index}", run, videos) for index, run in enumerate(results.runs))
     overall = safety_charts.safety_against_reward(results.runs) if len(results.runs) > 1 else None
@@ -59,6 +59,7 @@ def render_page(results: Results, videos: Mapping[str, str] | None = None) -> st
         .get_template("report.html")
         .render(
             results=results,
+            notes=notes,
             pages=pages,
             overall=overall,
             overview=safety_charts.overview_table(results.runs) if len(results.runs) > 1 else None,

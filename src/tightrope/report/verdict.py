@@ -95,9 +95,9 @@ def _details(run: RunResults, suite: SuiteResult | None) -> tuple[str, ...]:
     if suite.invalid:
         details.append(f"{count(suite.invalid, 'case')} invalid")
     if suite.doomed:
-        details.append(
-            f"{number(suite.doomed)} proven doomed, without them {estimate_text(suite.survivable_fail_frequency)}"
-        )
+        details.append(f"{number(suite.doomed)} proven doomed")
+    if suite.survivable_fail_frequency.value is not None:
+        details.append(f"survivable cases alone: {estimate_text(suite.survivable_fail_frequency)}")
     control = next((other for other in run.suites if other.control and other.agent == suite.agent), None)
     if control is not None:
         details.append(f"control {control.suite}: {estimate_text(control.fail_frequency)}")

@@ -198,7 +198,7 @@ function freePlace(foot, heads, width) {
   return { x: foot.x, y: foot.y - 22 };
 }
 
-const caseWords = point => `${point.cases} case${point.cases === 1 ? "" : "s"}` + (point.doomed ? `, ${point.doomed} doomed; others ${point.s}` : "")
+const caseWords = point => `${point.cases} case${point.cases === 1 ? "" : "s"}` + (point.doomed ? `, ${point.doomed} doomed` : "") + (point.s === "no data" ? "" : `; survivable alone ${point.s}`)
   + (point.invalid ? `, ${point.invalid} invalid` : "");
 
 function screen(name) {

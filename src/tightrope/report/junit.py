@@ -1,0 +1,90 @@
+"""``junit.xml``: the cases as tests, for continuous integration.
+
+A case in which the agent fell is a failure; one that is proven doomed or invalid is skipped, since it says nothing
+about the agent; gates are tests of their own. Whether the build breaks is decided by the gates' exit code, not here.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from tightrope.reference import Survivability
+from tightrope.report.results import CaseResult, GateResult, Results, RunResults, SuiteResult
+from tightrope.report.wording import estimate_text
+
+NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_xml(results: Results) -> str:
+    """The whole file."""
+    root = Element("testsuites", name=_clean(results.title))
+    for run in results.runs:
+        for suite in run.suites:
+            if not suite.control:
+                _add_suite(root, run, suite)
+        if run.gates:
+            _add_gates(root, run)
+    _add_totals(root)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_suite(root: Element, run: RunResults, suite: SuiteResult) -> None:
+    node = SubElement(root, "testsuite", name=_clean(f"{run.name} · {suite.agent} · {suite.suite}"))
+    properties = SubElement(node, "properties")
+    for name, value in (
+        ("task", run.task.label),
+        ("fail frequency", estimate_text(suite.fail_frequency)),
+        ("fail frequency, survivable cases only", estimate_text(suite.survivable_fail_frequency)),
+    ):
+        SubElement(properties, "property", name=name, value=_clean(value))
+    for case in suite.cases:
+        _add_case(node, run, suite, case)
+
+
+def _add_case(node: Element, run: RunResults, suite: SuiteResult, case: CaseResult) -> None:
+    place = "random situation" if case.depth is None else f"boundary state at depth {case.depth}"
+    name = f"{place}, {case.label or 'at it'} [{case.id}]"
+    test = SubElement(node, "testcase", classname=_clean(f"{run.name}.{suite.agent}.{suite.suite}"), name=_clean(name))
+    judged = case.passes + case.fails
+    if case.errors:
+        SubElement(test, "error", message=f"{case.errors} executions raised")
+    elif not judged:
+        SubElement(test, "skipped", message="invalid: the prefix ended before hand-over" if case.invalid else "no data")
+    elif case.fails and case.survivable is Survivability.NO:
+        SubElement(test, "skipped", message=f"doomed: nobody could survive it; fell {case.fails} of {judged} times")
+    elif case.fails:
+        known = "a way out is known" if case.survivable is Survivability.YES else "no way out is known"
+        failure = SubElement(test, "failure", message=f"fell {case.fails} of {judged} times; {known}")
+        failure.text = _clean(f"Replay it: {case.replay}" if case.replay else "")
+
+
+def _add_gates(root: Element, run: RunResults) -> None:
+    node = SubElement(root, "testsuite", name=_clean(f"{run.name} · gates"))
+    for gate in run.gates:
+        _add_gate(node, run, gate)
+
+
+def _add_gate(node: Element, run: RunResults, gate: GateResult) -> None:
+    name = gate.name if gate.agent is None else f"{gate.name}, {gate.agent}"
+    test = SubElement(node, "testcase", classname=_clean(f"{run.name}.gates"), name=_clean(name))
+    if gate.passed is None:
+        SubElement(test, "skipped", message=_clean(gate.detail or "no data"))
+    elif not gate.passed:
+        SubElement(test, "failure", message=_clean(gate.detail or "failed"))
+
+
+def _add_totals(root: Element) -> None:
+    kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    for node in (*root, root):
+        tests = list(node.iter("testcase"))
+        node.set("tests", str(len(tests)))
+        for name, tag in kinds.items():
+            if node is not root or name != "skipped":
+                node.set(name, str(sum(test.find(tag) is not None for test in tests)))
+
+
+def _clean(text: str) -> str:
+    return NOT_XML.sub("\ufffd", text)

@@ -24,6 +24,14 @@ def agent_generator(rollout: Rollout) -> np.random.Generator:
     return generator("agent", rollout.seed, rollout.start.id)
 
 
+def watching_generator(rollout: Rollout) -> np.random.Generator:
+    """The random stream of an agent with memory while it watches the prefix, which others play.
+
+    It belongs to the reset seed alone, so that what the agent remembers at hand-over depends on nothing but the prefix.
+    """
+    return generator("watching", rollout.start.seed)
+
+
 def environment_seed(rollout: Rollout) -> int:
     """The environment's fresh randomness in this rollout."""
     return derive_seed("environment", rollout.seed, rollout.start.id)
@@ -34,7 +42,7 @@ def run_naively(
 ) -> Episode:
     """Run one rollout from reset. ``deterministic``: the environment is, so it is not reseeded."""
     agent = None if rollout.agent is None else agents[rollout.agent]
-    rng = agent_generator(rollout)
+    rng, watching = agent_generator(rollout), watching_generator(rollout)
     record = _Record(simulator, rollout)
     memory: Any = None
     error = None
@@ -46,7 +54,7 @@ def run_naively(
             if index in reseeds:
                 simulator.reseed(reseeds[index])
             if agent is not None and agent.recurrent:
-                _, memory = _ask(agent, simulator, memory, rng)
+                _, memory = _ask(agent, simulator, memory, watching)
             simulator.step(action)
             record.prefix_step()
             if simulator.outcome.terminal:

@@ -105,7 +105,7 @@ def _two_stage_means(samples: list[Floats]) -> Floats:
         for start in range(0, rows.size, step):
             size = (min(step, rows.size - start), sample.size)
             means[start : start + step] = sample[rng.integers(sample.size, size=size)].mean(axis=1)
-        np.add.at(totals, rows, means)
+        totals += np.bincount(rows, weights=means, minlength=RESAMPLES)
     return totals / len(samples)
 
 

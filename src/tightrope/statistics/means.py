@@ -60,7 +60,7 @@ def stratified_mean_estimate(
         return Estimate.of_nothing("not all values are finite")
     if deterministic:
         return Estimate(value, value, value, len(samples), "deterministic: one execution of each case stands for all")
-    if any(sample.size == 1 for sample in samples) or all(np.ptp(sample) == 0 for sample in samples):
+    if any(sample.size == 1 for sample in samples) or float(_error(samples)) == 0:
         return Estimate(value, None, None, n, "too little spread within the cases: no interval")
     error = float(_error(samples)) / len(samples)
     low, high = student_limits(value, error, _freedom(samples), confidence)
@@ -131,7 +131,7 @@ def _means_estimate(groups: Sequence[Sequence[float] | Floats], deterministic: b
         return Estimate.certain(value)
     if any(sample.size == 1 for sample in samples):
         return Estimate(value, None, None, n, "one value: no interval")
-    if all(np.ptp(sample) == 0 for sample in samples):
+    if float(_error(samples)) == 0:
         return Estimate(value, None, None, n, no_spread(n))
     low, high = student_limits(value, float(_error(samples)), _freedom(samples), confidence)
     if min(sample.size for sample in samples) < ENOUGH_TO_STUDENTISE:
@@ -157,16 +157,19 @@ def _signed_mean(samples: list[Floats]) -> Floats:
 
 
 def _error(samples: list[Floats]) -> Floats:
-    """The standard error of the sum or difference of the means."""
-    variances = [sample.var(axis=-1, ddof=1) / sample.shape[-1] for sample in samples]
+    """The standard error of the sum or difference of the means; exactly 0 where no sample has any spread."""
+    variances = [
+        np.where(np.ptp(sample, axis=-1) > 0, sample.var(axis=-1, ddof=1) / sample.shape[-1], 0.0) for sample in samples
+    ]
     error: Floats = np.sqrt(sum(variances))
     return error
 
 
 def _freedom(samples: list[Floats]) -> float:
     """Welch's degrees of freedom."""
-    parts = [(float(sample.var(ddof=1)) / sample.size, sample.size - 1) for sample in samples]
-    return sum(part for part, _ in parts) ** 2 / sum(part**2 / freedom for part, freedom in parts)
+    parts = [float(sample.var(ddof=1)) / sample.size for sample in samples]
+    shares = [part / sum(parts) for part in parts]
+    return 1 / sum(share**2 / (sample.size - 1) for share, sample in zip(shares, samples, strict=True))
 
 
 def _strata(samples: list[Floats]) -> list[Floats]:

@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.statistics.coverage import coverage
+from tightrope.statistics import correlation_estimate
+
+
+@pytest.mark.parametrize("rho", [-0.9, 0.0, 0.6])
+@pytest.mark.parametrize("n", [6, 24])
+def test_correlations_cover(rho: float, n: int) -> None:
+    def sample(rng: np.random.Generator) -> np.ndarray:
+        return rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], size=n).T
+
+    assert coverage(sample, rho, lambda pair: correlation_estimate(*pair), rounds=1000) >= 0.93
+
+
+def test_agrees_with_scipy() -> None:
+    xs, ys = [0.1, 0.5, 0.2, 0.9, 0.4], [90.0, 20.0, 70.0, 30.0, 35.0]
+    ours, theirs = correlation_estimate(xs, ys), stats.pearsonr(xs, ys)
+    interval = theirs.confidence_interval()
+    assert ours.value == pytest.approx(theirs.statistic)
+    assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_too_little_to_correlate() -> None:
+    assert correlation_estimate([], []).value is None
+    assert correlation_estimate([1.0], [2.0]).value is None
+    assert correlation_estimate([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]).value is None
+    assert "does not vary" in correlation_estimate([1.0, 1.0], [1.0, 2.0]).method
+
+
+def test_a_line_or_three_points_have_no_interval() -> None:
+    line = correlation_estimate([1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0])
+    assert line.value == pytest.approx(1.0)
+    assert line.low is None
+    assert correlation_estimate([1.0, 2.0, 3.0], [1.0, 3.0, 2.0]).low is None
+
+
+def test_unpaired_values_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 and 1"):
+        correlation_estimate([1.0, 2.0], [1.0])

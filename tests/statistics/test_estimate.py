@@ -1,0 +1,30 @@
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tightrope.statistics import Estimate
+
+
+def test_nothing_measured_reads_no_data() -> None:
+    nothing = Estimate.of_nothing()
+    assert (nothing.value, nothing.low, nothing.high, nothing.n) == (None, None, None, 0)
+    assert str(nothing) == "no data"
+
+
+def test_one_execution_that_stands_for_all_has_no_width() -> None:
+    certain = Estimate.certain(0.25)
+    assert (certain.value, certain.low, certain.high, certain.n) == (0.25, 0.25, 0.25, 1)
+    assert "one execution stands for all" in certain.method
+
+
+def test_format() -> None:
+    assert str(Estimate(0.12, 0.05, 0.26, 50, "m")) == "0.12 [0.05, 0.26] n=50"
+    assert f"{Estimate(0.12, 0.05, 0.26, 50, 'm'):.1%}" == "12.0% [5.0%, 26.0%] n=50"
+    assert str(Estimate(3.0, None, None, 1, "m")) == "3 n=1"
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 10**6))
+def test_survives_json(value: float, n: int) -> None:
+    estimate = Estimate(value, value - 1, None, n, "method")
+    assert Estimate.from_json(json.loads(json.dumps(estimate.to_json()))) == estimate

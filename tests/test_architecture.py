@@ -45,6 +45,7 @@ LEAVES = {
     "PIL": {"report/images.py"},
     "minari": {"search/minari.py"},
     "plotly": set(),
+    "pygame": {"cli/window.py"},
 }
 
 

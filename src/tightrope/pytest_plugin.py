@@ -118,8 +118,8 @@ def describe_failures(result: SafetyResult, folder: Path) -> str:
     failing.sort(key=lambda case: -(case.fail_frequency.value or 0))
     for case in failing[:SHOWN_CASES]:
         lines.append(
-            f"  boundary state {case.case.boundary}, {case.case.doc}: fails {case.fail_frequency:.2f}, "
-            f"survivable: {case.survivable}"
+            f"  boundary state {case.case.boundary} at depth {case.case.depth}, {case.case.label}: "
+            f"fails {case.fail_frequency:.2f}, survivable: {case.survivable}"
         )
         lines.append(f"    tightrope replay {folder} {case.case.id}")
     if len(failing) > SHOWN_CASES:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tightrope.campaign.folder import RunFolder, read_json, write_json
+from tightrope.campaign.folder import RunFolder, write_json
 from tightrope.errors import FormatError, RunLocked, UsageError
+from tightrope.tracefiles import read_json
 
 
 def test_a_new_folder_has_the_four_steps(tmp_path: Path) -> None:

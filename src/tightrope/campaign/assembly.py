@@ -40,7 +40,7 @@ from tightrope.safety import results as safety_results
 from tightrope.simulation import check_task
 from tightrope.statistics import Estimate
 from tightrope.tasks import Task
-from tightrope.trace import ActionTrace
+from tightrope.trace import Action, ActionTrace
 
 FUZZ_TRACES_ON_MAP = 50
 """More lines than this hide the level."""
@@ -202,10 +202,12 @@ def _case(campaign: Campaign, result: SafetyResult, case: safety_results.CaseRes
 
 def _label(task: Task, result: SafetyResult, case: safety_results.CaseResult) -> str:
     if case.case.added and result.suite.kind == "coverage":
-        return ", ".join(task.action_names[action] if task.action_names else str(action) for action in case.case.added)
-    if result.suite.depths:
-        return f"{len(case.case.prefix) - result.suite.depths[case.case.boundary]:+d}"
-    return f"{len(case.case.prefix)} random actions"
+        return ", ".join(_action_name(task, action) for action in case.case.added)
+    return case.case.label if result.suite.depths else f"{len(case.case.prefix)} random actions"
+
+
+def _action_name(task: Task, action: Action) -> str:
+    return task.action_names[action] if task.action_names and isinstance(action, int) else str(action)
 
 
 def _boundary(state: safety_results.BoundaryResult) -> BoundaryResult:

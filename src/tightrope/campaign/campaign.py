@@ -13,7 +13,7 @@ from typing import Any
 from tightrope.agents import Agent, load_agent
 from tightrope.budget import Budget
 from tightrope.campaign.config import AgentConfig, CampaignConfig
-from tightrope.campaign.folder import RunFolder, read_json, write_json
+from tightrope.campaign.folder import RunFolder, write_json
 from tightrope.campaign.provenance import describe_agents, describe_task, machine, versions
 from tightrope.campaign.store import EpisodeStore, RememberingEngine
 from tightrope.errors import UsageError
@@ -26,12 +26,12 @@ from tightrope.search import (
     SearchResult,
     load_reference,
     probe_boundary,
-    read_demonstration,
     save_reference,
     search,
 )
 from tightrope.tasks import Task, make_task
 from tightrope.trace import content_id
+from tightrope.tracefiles import read_json
 
 STEP_FORMAT = "tightrope/step"
 STEP_VERSION = 1
@@ -103,9 +103,8 @@ class Campaign:
 
     def safety_step(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
         """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""
-        reference = self.reference()
         results: dict[str, dict[str, SafetyResult]] = {}
-        for spec, suite in self.suites(reference).items():
+        for spec, suite in self.suites().items():
             save_suite(suite, self.folder.path / "2-safety" / f"{file_name(spec)}.suite.json")
             for name, agent in self.agents.items():
                 results.setdefault(spec, {})[name] = self._safety(engine, spec, suite, name, agent)
@@ -161,9 +160,9 @@ class Campaign:
             results[name] = Robustness.from_json(content)
         return results
 
-    def suites(self, reference: Reference) -> dict[str, TestSuite]:
+    def suites(self) -> dict[str, TestSuite]:
         """The suites of this campaign by their short names, the control last."""
-        seed = self.config.seed
+        reference, seed = self.reference(), self.config.seed
         suites = {spec: make_suite(spec, reference, task=self.task, seed=seed) for spec in self.config.safety.suites}
         if self.config.safety.control and suites and reference.boundary_states:
             like = next(iter(suites.values()))
@@ -199,14 +198,13 @@ class Campaign:
 
     def _search(self) -> dict[str, Any]:
         config = self.config.search
-        demonstration = None if config.demonstration is None else read_demonstration(config.demonstration, self.task)
         result = search(
             self.task,
             method=config.method,
             repetitions=config.repetitions,
             budget=Budget(seconds=config.seconds, steps=config.steps),
             seed=self.config.seed,
-            demonstration=demonstration,
+            demonstration=config.demonstration,
             on_progress=self.on_progress,
         )
         if result.reference is not None:

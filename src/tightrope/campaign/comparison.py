@@ -40,8 +40,8 @@ def _choose(run_a: Campaign, run_b: Campaign, agent_a: str | None, agent_b: str 
     chosen_b = agent_b or (names_b[0] if len(names_b) == 1 else None)
     if chosen_a is None or chosen_b is None:
         raise UsageError(
-            f"which agents? {run_a.folder.path} has {', '.join(names_a)}; {run_b.folder.path} has {', '.join(names_b)}. "
-            f"Name one of each with --agent-a and --agent-b"
+            f"which agents? {run_a.folder.path} has {', '.join(names_a)}; {run_b.folder.path} has "
+            f"{', '.join(names_b)}. Name one of each with --agent-a and --agent-b"
         )
     return chosen_a, chosen_b
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tightrope.errors import FormatError, RunLocked, UsageError
+from tightrope.errors import RunLocked, UsageError
+from tightrope.tracefiles import read_json
 
 FORMAT = "tightrope/run"
 VERSION = 1
@@ -99,20 +100,3 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     draft = path.with_name(path.name + ".tmp")
     draft.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     os.replace(draft, path)
-
-
-def read_json(path: Path, kind: str, newest: int) -> dict[str, Any]:
-    """Read a JSON file of a known kind; refuse what is damaged, something else, or newer than this version knows."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path} cannot be read: {error}") from None
-    if not isinstance(content, dict) or content.get("format") != kind:
-        found = content.get("format") if isinstance(content, dict) else type(content).__name__
-        raise FormatError(f"{path} should be a {kind} file, but says {found!r}")
-    if content.get("version", 0) > newest:
-        raise FormatError(
-            f"{path} has version {content['version']} of {kind}; this tightrope reads up to {newest}. "
-            f"Upgrade it: pip install --upgrade tightrope"
-        )
-    return content

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from tightrope.cli.interface import PASSED, current_interface, verb
 from tightrope.cli.options import LevelOption, RomOption, SettingOption, TaskArgument, task_options
 from tightrope.simulation import check_task
@@ -22,6 +24,21 @@ def command(
     interface = current_interface()
     built = make_task(task, **task_options(settings, level, rom))
     conformance = check_task(built)
-    interface.table(f"{built.label}", ("", ""), conformance.rows())
-    interface.data(conformance.to_json())
+    rows = [
+        ("way to save and restore", conformance.method),
+        ("exact", "yes"),
+        ("µs to save", conformance.save_microseconds if conformance.save_microseconds is not None else "nothing to do"),
+        (
+            "µs to restore",
+            conformance.load_microseconds if conformance.load_microseconds is not None else "as many steps",
+        ),
+        ("loads into another instance", "yes" if conformance.transferable else "no"),
+        ("dynamics", "deterministic" if conformance.deterministic else "stochastic"),
+        ("steps per second", conformance.steps_per_second),
+        ("steps compared", conformance.checked_steps),
+        *((f"{rejection.method}: not exact", rejection.reason) for rejection in conformance.rejected),
+        *(("note", note) for note in conformance.notes),
+    ]
+    interface.table(built.label, ("", ""), rows)
+    interface.data(asdict(conformance))
     return PASSED

@@ -75,10 +75,17 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
     if not comparison.worse:
         return
     rows = [
-        (case.case.id, case.case.doc, case.fail_frequency_a.value, case.fail_frequency_b.value, str(case.survivable))
+        (
+            case.case.id,
+            case.case.depth,
+            case.case.label,
+            case.fail_frequency_a.value,
+            case.fail_frequency_b.value,
+            str(case.survivable),
+        )
         for case in comparison.worse[:SHOWN]
     ]
-    columns = ("case", "situation", "fails before", "fails now", "survivable")
+    columns = ("case", "boundary state at", "situation", "fails before", "fails now", "survivable")
     current_interface().table(f"Got worse in {suite} ({len(comparison.worse)} cases)", columns, rows)
 
 

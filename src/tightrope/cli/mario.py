@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
 from tightrope.cli.options import RomOption, SeedOption, WorkersOption
 
 app = typer.Typer(
@@ -68,3 +68,27 @@ def train(
     interface.say(f"Agents and log: {out}")
     interface.data(summary)
     return PASSED
+
+
+def solve_all_levels(rom: Path | None) -> int:
+    """Step 1 on all 32 levels, and the table of what it took."""
+    from tightrope.casestudy.levels import solve_levels
+
+    interface = current_interface()
+    with interface.progress() as show:
+        solved = solve_levels(rom=None if rom is None else str(rom), on_progress=show)
+    rows = [
+        (
+            entry.level,
+            entry.method,
+            entry.frames,
+            entry.seconds,
+            entry.length,
+            f"{entry.proven} / {entry.boundary_states}",
+        )
+        for entry in solved
+    ]
+    columns = ("level", "method", "frames", "seconds", "reference length", "boundary states (proven / all)")
+    interface.table("Super Mario Bros.", columns, rows)
+    interface.data([entry.to_json() for entry in solved])
+    return PASSED if all(entry.length for entry in solved) else NOTHING_JUDGED

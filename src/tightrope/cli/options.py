@@ -66,7 +66,7 @@ def agent_configs(
             AgentConfig(
                 source=source,
                 name=name or None,
-                behaviour=behaviour,  # type: ignore[arg-type]
+                behaviour=behaviour,
                 epsilon=epsilon,
                 trust=trust,
             )
@@ -80,7 +80,7 @@ def execution_config(backend: str, workers: int | None, ray: str | None) -> Exec
         raise UsageError(f"--backend is inline, processes or ray, not {backend!r}")
     if ray is not None:
         backend = "ray"
-    return ExecutionConfig(backend=backend, workers=workers, ray_address=ray)  # type: ignore[arg-type]
+    return ExecutionConfig(backend=backend, workers=workers, ray_address=ray)
 
 
 def _value(text: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,7 +44,7 @@ def command(
     """Step 4: each agent against the fuzz traces, from the start and from their middle."""
     interface = current_interface()
     folder = RunFolder.open(run)
-    changes = {
+    changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "performance": PerformanceConfig(episodes=episodes, tests=tests, step_width=step_width),
         "execution": execution_config(backend, workers, ray),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -58,7 +58,7 @@ def command(
     interface = current_interface()
     if gate_on not in ("value", "high"):
         raise UsageError(f"--gate-on is value or high, not {gate_on!r}")
-    changes = {
+    changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "execution": execution_config(backend, workers, ray),
         "seed": seed,

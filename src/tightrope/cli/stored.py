@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from tightrope.campaign.campaign import Campaign
 from tightrope.campaign.config import CampaignConfig
 from tightrope.campaign.folder import RunFolder
+from tightrope.campaign.suitefile import SuiteCampaign
 from tightrope.progress import ProgressCallback
+from tightrope.safety import load_suite
+from tightrope.tasks import task_from_label
 
 
 def stored_config(folder: RunFolder) -> CampaignConfig:
@@ -18,3 +22,11 @@ def stored_config(folder: RunFolder) -> CampaignConfig:
 def campaign_of(folder: RunFolder, *, on_progress: ProgressCallback | None = None, **changes: Any) -> Campaign:
     """The campaign of a run, with some settings changed."""
     return Campaign(stored_config(folder).model_copy(update=changes), folder, on_progress=on_progress)
+
+
+def campaign_of_suite(path: Path, folder: Path, **changes: Any) -> Campaign:
+    """A campaign that runs nothing but one suite file."""
+    suite = load_suite(path)
+    task = task_from_label(suite.task)
+    config = CampaignConfig(task=task.name, options=dict(task.options)).model_copy(update=changes)
+    return SuiteCampaign(config, RunFolder.create_or_open(folder), suite)

@@ -11,6 +11,7 @@ from tightrope.errors import EnvironmentFailure, FormatError, UsageError
 from tightrope.execution import Engine, Rollout
 from tightrope.fuzzing import FuzzResult, fuzz
 from tightrope.outcome import Outcome, StopReason
+from tightrope.progress import Progress
 from tightrope.testing import WALK, corridor_task
 from tightrope.trace import ActionTrace
 
@@ -120,18 +121,29 @@ def test_a_budget_ends_the_loop_between_generations() -> None:
 
 
 def test_an_interrupt_returns_the_finished_generations() -> None:
-    def interrupt(progress: tr.progress.Progress) -> None:
+    def interrupt(progress: Progress) -> None:
         seen.append(progress)
         if progress.finished == 3:
             raise KeyboardInterrupt
 
-    seen: list[tr.progress.Progress] = []
+    seen: list[Progress] = []
     result = fuzz(TRAIL, SOLUTION, generations=10, population=4, on_progress=interrupt, control=False)
     assert result.stop_reason is StopReason.CANCELLED
     assert len(result.fittest) == 3
     assert [(progress.stage, progress.finished, progress.total) for progress in seen] == [
         ("fuzzing", 1, 10), ("fuzzing", 2, 10), ("fuzzing", 3, 10),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("stage", ["fuzzing", "fuzzing control"])
+def test_a_cancelled_run_has_no_control(stage: str) -> None:
+    def interrupt(progress: Progress) -> None:
+        if progress.stage == stage and progress.finished == 2:
+            raise KeyboardInterrupt
+
+    result = fuzz(TRAIL, SOLUTION, generations=4, population=4, on_progress=interrupt)
+    assert result.stop_reason is StopReason.CANCELLED
+    assert result.control is None
 
 
 def test_truncation_keeps_successes_alive() -> None:

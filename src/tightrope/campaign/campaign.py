@@ -18,6 +18,7 @@ from tightrope.campaign.provenance import describe_agents, describe_task, machin
 from tightrope.campaign.store import EpisodeStore, RememberingEngine
 from tightrope.errors import UsageError
 from tightrope.fuzzing import FuzzResult, fuzz
+from tightrope.outcome import StopReason
 from tightrope.performance import Robustness, compare_robustness
 from tightrope.progress import ProgressCallback
 from tightrope.reference import Reference
@@ -126,6 +127,7 @@ class Campaign:
                 on_progress=self.on_progress,
                 **config.model_dump(exclude={"enabled"}),
             )
+            _go_on_only_if_finished(result.stop_reason)
             return result.to_json()
 
         settings = self._settings("fuzzing", reference.actions.id)
@@ -207,6 +209,7 @@ class Campaign:
             demonstration=config.demonstration,
             on_progress=self.on_progress,
         )
+        _go_on_only_if_finished(result.stop_reason)
         if result.reference is not None:
             reference = self._probed(result.reference)
             save_reference(reference, self.folder.path / "1-search" / "reference.json")
@@ -298,3 +301,9 @@ def step_files(folder: RunFolder) -> dict[str, dict[str, Any]]:
 def _spent_since(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """The counters that grew, by how much; a mean is not a count."""
     return {name: after[name] - before[name] for name in before if name != "mean_batch"}
+
+
+def _go_on_only_if_finished(reason: StopReason) -> None:
+    """A step that the user interrupted returns what it knows; as a finished step it must not be stored."""
+    if reason is StopReason.CANCELLED:
+        raise KeyboardInterrupt

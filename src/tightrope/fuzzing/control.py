@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from tightrope.fuzzing.actions import ActionSource
-from tightrope.fuzzing.breeding import unsafe_ends
+from tightrope.fuzzing.breeding import Bred, unsafe_ends
 from tightrope.fuzzing.evaluation import TraceEvaluator
 from tightrope.fuzzing.fitness import NO_KEYS, Evaluation, grown
 from tightrope.fuzzing.results import Control
-from tightrope.outcome import Outcome
+from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import generator
 from tightrope.trace import Action, ActionTrace
 
 
 def run_control(
-    played: Sequence[Sequence[ActionTrace]],
+    bred: Bred,
     evaluate: TraceEvaluator,
     *,
     size: int,
@@ -31,8 +31,10 @@ def run_control(
     Random traces hold each action for 1 … ``size`` steps, like the runs that mutation brings in.
     """
     covered, evaluations, curve = NO_KEYS, list[Evaluation](), list[int]()
+    if bred.stop_reason is StopReason.CANCELLED:
+        return None
     try:
-        for index, traces in enumerate(played):
+        for index, traces in enumerate(bred.played):
             latest = evaluate(
                 [
                     random_trace(trace, evaluate.source, generator("control", seed, index, place), size, independent)
@@ -43,8 +45,9 @@ def run_control(
             covered = grown(covered, latest)
             curve.append(int(covered.size))
             if on_progress is not None:
-                on_progress(Progress("fuzzing control", index + 1, len(played), f"{covered.size} keys covered"))
+                on_progress(Progress("fuzzing control", index + 1, len(bred.played), f"{covered.size} keys covered"))
     except KeyboardInterrupt:
+        bred.stop_reason = StopReason.CANCELLED
         return None
     return _summary(evaluations, curve) if evaluations else None
 

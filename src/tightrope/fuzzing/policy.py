@@ -66,7 +66,7 @@ def fuzz_policy(
         matched = None
         if control:
             matched = run_control(
-                bred.played, traces, size=mutation_size, independent=False, seed=seed, on_progress=on_progress
+                bred, traces, size=mutation_size, independent=False, seed=seed, on_progress=on_progress
             )
     settings = {
         "generations": generations, "population": population, "mutation_stop": mutation_stop,

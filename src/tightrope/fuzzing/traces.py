@@ -122,7 +122,7 @@ def fuzz(
         matched = None
         if control:
             matched = run_control(
-                bred.played,
+                bred,
                 evaluate,
                 size=mutation_size,
                 independent=independent_actions,

@@ -1,0 +1,158 @@
+"""Atari games. Their own stickiness is switched off: the action it repeats cannot be saved; a wrapper's can."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+
+from tightrope.tasks.builtin.making import make_environment
+from tightrope.tasks.task import Task, Transition
+
+FRAME_SKIP = 4
+"""Frames an action is held, as in Gymnasium's v5 environments."""
+
+# Addresses in the console's memory, after the AtariARI annotations (Anand et al. 2019).
+FREEWAY_CHICKEN, FREEWAY_CARS = 14, slice(108, 118)
+PACMAN_X, PACMAN_Y, PACMAN_DOTS = 10, 16, 119
+
+FREEWAY_CURB = 16
+"""Height at which the chicken starts: being there is no sign of a car."""
+FREEWAY_STRIDE = 2
+"""Most that the chicken walks back in one frame; a car throws it back further."""
+
+
+class ScoreInInfo(gym.Wrapper[Any, Any, Any, Any]):
+    """Adds the score since reset, and the memory that the latest step started from, to ``info``."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        self.score = 0.0
+        self.memory = b""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin at zero."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self.score, self.memory = 0.0, memory_of(self.env)
+        return observation, {**info, "score": self.score, "memory": self.memory, "memory_before": self.memory}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step and count."""
+        before = self.memory
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.score, self.memory = self.score + float(reward), memory_of(self.env)
+        info = {**info, "score": self.score, "memory": self.memory, "memory_before": before}
+        return observation, reward, terminated, truncated, info
+
+
+def memory_of(env: Any) -> bytes:
+    """The console's 128 bytes."""
+    return bytes(env.unwrapped.ale.getRAM())
+
+
+def atari_environment(name: str, obs_type: str, sticky: float, preprocessed: bool, max_episode_steps: int) -> Any:
+    """The game without ALE's own sticky actions; with the wrappers of the usual agents when ``preprocessed``."""
+    env = make_environment(
+        name,
+        "ale_py",
+        "atari",
+        obs_type=obs_type,
+        repeat_action_probability=0.0,
+        frameskip=1 if preprocessed else FRAME_SKIP,
+        max_episode_steps=max_episode_steps * (FRAME_SKIP if preprocessed else 1),
+    )
+    if sticky:
+        env = gym.wrappers.StickyAction(env, sticky)
+    if preprocessed:
+        env = gym.wrappers.AtariPreprocessing(env, frame_skip=FRAME_SKIP, noop_max=0)
+        env = gym.wrappers.FrameStackObservation(env, 4)
+    return ScoreInInfo(env)
+
+
+def freeway(
+    *, points: int = 1, obs_type: str = "rgb", sticky: float = 0.0, preprocessed: bool = False, max_steps: int = 2000
+) -> Task:
+    """Bring the chicken across the road so many times; being hit by a car is unsafe."""
+    return Task(
+        name="ALE/Freeway-v5",
+        make_env=partial(atari_environment, "ALE/Freeway-v5", obs_type, sticky, preprocessed, max_steps),
+        goal=partial(scored, points),
+        unsafe=hit_by_a_car,
+        state_key=chicken_and_cars,
+        identity=memory_key,
+        actions=(1, 0, 2),
+        action_names=("none", "up", "down"),
+        position=chicken_position,
+    )
+
+
+def scored(points: int, transition: Transition) -> bool:
+    """The score since reset."""
+    return bool(transition.info.get("score", 0.0) >= points)
+
+
+def hit_by_a_car(transition: Transition) -> bool:
+    """The chicken is further down than it can have walked."""
+    info = transition.info
+    before, now = info["memory_before"][FREEWAY_CHICKEN], info["memory"][FREEWAY_CHICKEN]
+    return before - now > FREEWAY_STRIDE * FRAME_SKIP and transition.reward == 0
+
+
+def chicken_and_cars(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+    """Height of the chicken and places of the ten cars."""
+    memory = info["memory"]
+    return memory[FREEWAY_CHICKEN], memory[FREEWAY_CARS]
+
+
+chicken_and_cars.lossy = True  # type: ignore[attr-defined]
+
+
+def memory_key(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+    """All of the console's memory."""
+    return info["memory"]  # type: ignore[no-any-return]
+
+
+def chicken_position(env: Any, observation: Any, info: Mapping[str, Any]) -> tuple[float, float]:
+    """Game time in frames, and the height of the chicken."""
+    return float(env.unwrapped.ale.getEpisodeFrameNumber()), float(info["memory"][FREEWAY_CHICKEN])
+
+
+def ms_pacman(
+    *, points: int = 500, obs_type: str = "rgb", sticky: float = 0.0, preprocessed: bool = False, max_steps: int = 2000
+) -> Task:
+    """Eat dots for so many points; losing a life is unsafe."""
+    return Task(
+        name="ALE/MsPacman-v5",
+        make_env=partial(atari_environment, "ALE/MsPacman-v5", obs_type, sticky, preprocessed, max_steps),
+        goal=partial(scored, points),
+        unsafe=lost_a_life,
+        state_key=pacman_and_dots,
+        identity=memory_key,
+        actions=(1, 2, 3, 4),
+        action_names=("none", "up", "right", "left", "down", "up-right", "up-left", "down-right", "down-left"),
+        position=pacman_position,
+    )
+
+
+PACMAN_LIVES = 3
+
+
+def lost_a_life(transition: Transition) -> bool:
+    """Fewer lives than at the start, or caught: the game then plays the end of a life."""
+    return bool(transition.info["lives"] < PACMAN_LIVES)
+
+
+def pacman_and_dots(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+    """Where Ms. Pac-Man is and how many dots she has eaten, not where the ghosts are."""
+    memory = info["memory"]
+    return memory[PACMAN_X], memory[PACMAN_Y], memory[PACMAN_DOTS]
+
+
+pacman_and_dots.lossy = True  # type: ignore[attr-defined]
+
+
+def pacman_position(env: Any, observation: Any, info: Mapping[str, Any]) -> tuple[float, float]:
+    """Where Ms. Pac-Man is, in the game's own coordinates."""
+    return float(info["memory"][PACMAN_X]), float(info["memory"][PACMAN_Y])

@@ -1,0 +1,68 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.safety.corridor import CORRIDOR, reference_of
+from tightrope.errors import FormatError
+from tightrope.safety import (
+    TestSuite,
+    action_coverage_suite,
+    interval_suite,
+    load_suite,
+    random_suite,
+    save_suite,
+    simple_suite,
+)
+from tightrope.safety.files import suite_from_json, suite_to_json
+
+reference = reference_of(CORRIDOR, reseeds=((0, 5), (3, 6)))
+SUITES = [
+    simple_suite(reference),
+    interval_suite(reference, 2),
+    action_coverage_suite(reference, 2, (0, 1)),
+    random_suite(CORRIDOR, 4, like=interval_suite(reference, 1)),
+    simple_suite(reference_of(CORRIDOR, depths=())),
+]
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
+def test_a_suite_is_one_file_and_comes_back_whole(suite: TestSuite, tmp_path: Path) -> None:
+    path = save_suite(suite, tmp_path / "corridor.suite.json")
+    assert [file.name for file in tmp_path.iterdir()] == ["corridor.suite.json"]
+    loaded = load_suite(path)
+    assert loaded == suite
+    assert loaded.id == suite.id
+    assert [case.id for case in loaded.cases] == [case.id for case in suite.cases]
+
+
+def test_actions_of_continuous_tasks_come_back_as_tuples() -> None:
+    suite = action_coverage_suite(reference, 1, ((0.5, -1.0), (0.25, 1.0)))
+    loaded = suite_from_json(json.loads(json.dumps(suite_to_json(suite))))
+    assert loaded == suite
+    assert loaded.cases[0].added == ((0.5, -1.0),)
+
+
+def test_what_is_no_suite_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.suite.json"
+    for text, words in (
+        ("not json", "no JSON"),
+        ("[]", "expected a file of format 'tightrope/suite'"),
+        ('{"format": "tightrope/reference", "version": 1}', "'tightrope/reference'"),
+        ('{"format": "tightrope/suite", "version": 99}', "update tightrope"),
+        ('{"format": "tightrope/suite", "version": 1}', "damaged"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FormatError, match=words):
+            load_suite(path)
+
+
+def test_a_changed_file_is_noticed() -> None:
+    data = suite_to_json(SUITES[0])
+    data["reference"][0] = 1
+    with pytest.raises(FormatError, match="has the id"):
+        suite_from_json(data)
+    data = suite_to_json(SUITES[0])
+    data["cases"][0][1] = 99
+    with pytest.raises(FormatError, match="damaged"):
+        suite_from_json(data)

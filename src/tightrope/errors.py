@@ -41,7 +41,7 @@ class UnknownName(UsageError):
     """A name is not known; the message offers the nearest ones."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
-        known = sorted(known)
+        known = sorted(set(known))
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         parts = [f"There is no {kind} named {name!r}."]
         if near:

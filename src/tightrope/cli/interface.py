@@ -31,6 +31,10 @@ SECONDS_BETWEEN_LINES = 5.0
 """Without a terminal, progress is a plain line every so often: enough to see life in a log, not enough to fill it."""
 
 
+LOG_WIDTH = 140
+"""Without a terminal there is no width to keep to: tables in logs are not folded."""
+
+
 @dataclass(frozen=True)
 class Interface:
     """What the user asked of the output."""
@@ -76,7 +80,10 @@ class Interface:
             table.add_column(column, justify="right" if numeric else "left")
         for row in rows:
             table.add_row(*(_cell(value) for value in row))
-        self._console().print(table)
+        console = self._console()
+        if not console.is_terminal:
+            console.width = LOG_WIDTH
+        console.print(table)
 
     def data(self, content: Any) -> None:
         """Print the result for machines; only with --json."""

@@ -11,22 +11,14 @@ from tightrope.safety import SafetyResult
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
     """A table per agent and suite."""
-    columns = (
-        "agent",
-        "suite",
-        "fail frequency",
-        "survivable cases only",
-        "mean return",
-        "cases",
-        "fails / 1000 steps",
-    )
+    columns = ("agent", "suite", "fail frequency", "where survivable", "mean return", "cases", "fails/1000 steps")
     rows = [
         (
             agent,
             suite,
-            format(result.fail_frequency, ".3f"),
-            format(result.survivable_fail_frequency, ".3f"),
-            format(result.mean_return, ".1f"),
+            format(result.fail_frequency, ".2f"),
+            format(result.survivable_fail_frequency, ".2f"),
+            "no data" if result.mean_return.value is None else f"{result.mean_return.value:.1f}",
             len(result.cases),
             result.fails_per_1000_steps.value,
         )

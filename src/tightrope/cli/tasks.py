@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 
 from tightrope.cli.interface import PASSED, current_interface, verb
 from tightrope.tasks import task_builders
@@ -23,7 +24,8 @@ def command() -> int:
             for parameter in parameters
             if parameter.kind is not parameter.VAR_KEYWORD
         )
-        summary = (inspect.getdoc(builder) or "").split("\n")[0]
+        described = builder.func if isinstance(builder, partial) else builder
+        summary = (inspect.getdoc(described) or "").split("\n")[0]
         rows.append((name, summary, options))
     interface.table("Tasks", ("name", "what it is", "options (--set NAME=VALUE)"), rows)
     interface.data([{"name": name, "summary": summary, "options": options} for name, summary, options in rows])

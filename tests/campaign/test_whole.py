@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tightrope.campaign.campaign import step_files
+from tightrope.campaign.config import CampaignConfig
+from tightrope.campaign.folder import RunFolder
+from tightrope.campaign.store import EpisodeStore
+from tightrope.campaign.whole import run_campaign
+from tightrope.errors import UsageError
+
+CONFIG = CampaignConfig.model_validate(
+    {
+        "task": "FrozenLake-v1",
+        "options": {"is_slippery": True},
+        "agents": [
+            {"source": "tests.sample_agents:zigzag", "name": "zigzag"},
+            {"source": "tests.sample_agents:careful", "name": "careful", "epsilon": 0.2},
+        ],
+        "search": {"probe_steps": 500},
+        "safety": {"suites": ["simple", "interval:1"], "repetitions": 5, "length": 20},
+        "fuzzing": {"generations": 6, "population": 12},
+        "performance": {"tests": 3, "episodes": 3, "step_width": 4},
+        "execution": {"backend": "inline"},
+        "report": {"videos": 0},
+    }
+)
+
+
+def findings(folder: Path) -> dict[str, Any]:
+    """Everything a run found, without what it cost."""
+    return {name: _timeless(step["content"]) for name, step in step_files(RunFolder.open(folder)).items()}
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _timeless(part) for key, part in value.items() if key != "seconds"}
+    return [_timeless(part) for part in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed") / "run"
+    assert run_campaign(CONFIG, folder).found_reference
+    return folder
+
+
+def test_the_run_folder_holds_the_four_steps_and_the_report(undisturbed: Path) -> None:
+    for name in ("run.json", "1-search/reference.json", "2-safety/simple.suite.json", "3-fuzzing/fuzzing.json"):
+        assert (undisturbed / name).exists()
+    assert (undisturbed / "4-performance" / "careful.json").exists()
+    assert "<html" in (undisturbed / "report" / "index.html").read_text()
+    results = json.loads((undisturbed / "report" / "results.json").read_text())
+    assert "zigzag" in json.dumps(results)
+
+
+def test_run_json_records_what_is_needed_to_believe_the_result(undisturbed: Path) -> None:
+    manifest = RunFolder.open(undisturbed).manifest()
+    assert manifest["status"] == "finished"
+    assert manifest["task"]["options"] == {"is_slippery": "True"}
+    assert set(manifest["agents"]) == {"zigzag", "careful"}
+    assert {"python", "gymnasium", "numpy"} <= set(manifest["versions"])
+    assert manifest["counters"]["steps_executed"] > 0
+    assert set(manifest["suites"]) == {"simple", "interval:1", "random"}
+    assert "3-fuzzing/fuzzing.json" in manifest["durations"]
+
+
+def test_the_same_run_again_repeats_nothing(undisturbed: Path) -> None:
+    before = findings(undisturbed)
+    store = EpisodeStore(undisturbed / "episodes.sqlite")
+    episodes = len(store)
+    run_campaign(CONFIG, undisturbed)
+    assert findings(undisturbed) == before
+    assert len(store) == episodes
+    store.close()
+
+
+def test_a_lost_step_is_judged_again_from_the_stored_episodes(undisturbed: Path, tmp_path: Path) -> None:
+    before = findings(undisturbed)
+    (undisturbed / "2-safety" / "zigzag" / "simple.json").unlink()
+    run_campaign(CONFIG, undisturbed)
+    assert findings(undisturbed) == before
+    again = step_files(RunFolder.open(undisturbed))["2-safety/zigzag/simple.json"]
+    assert again["counters"]["steps_executed"] == 0
+
+
+def test_a_folder_of_another_configuration_is_refused(undisturbed: Path) -> None:
+    other = CONFIG.model_copy(update={"seed": 7})
+    with pytest.raises(UsageError, match=r"seed was 0, now 7.*--out"):
+        run_campaign(other, undisturbed)
+
+
+def test_where_the_work_is_done_does_not_matter(undisturbed: Path, tmp_path: Path) -> None:
+    config = CampaignConfig.model_validate({**CONFIG.model_dump(), "execution": {"backend": "processes", "workers": 2}})
+    run_campaign(config, tmp_path / "run")
+    assert findings(tmp_path / "run") == findings(undisturbed)
+
+
+def test_no_reference_is_a_result(tmp_path: Path) -> None:
+    config = CampaignConfig.model_validate(
+        {**CONFIG.model_dump(), "search": {"method": "dfs", "steps": 3, "seconds": None}}
+    )
+    whole = run_campaign(config, tmp_path / "run")
+    assert not whole.found_reference
+    assert whole.report.exists()
+
+
+def test_a_run_killed_at_twenty_random_moments_ends_as_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(20)
+    expected = findings(undisturbed)
+    context = multiprocessing.get_context("fork")
+    started = time.monotonic()
+    run_campaign(CONFIG, tmp_path / "timed")
+    longest = time.monotonic() - started
+    kills, round_number = 0, 0
+    while kills < 20:
+        folder = tmp_path / f"run-{round_number}"
+        process = context.Process(target=run_campaign, args=(CONFIG, folder))
+        process.start()
+        process.join(timeout=float(rng.uniform(0.02, longest)))
+        if process.exitcode is None:
+            assert process.pid is not None
+            os.kill(process.pid, signal.SIGKILL)
+            process.join()
+            kills += 1
+        else:
+            assert process.exitcode == 0
+            assert findings(folder) == expected
+            round_number += 1
+    run_campaign(CONFIG, tmp_path / f"run-{round_number}")
+    assert findings(tmp_path / f"run-{round_number}") == expected

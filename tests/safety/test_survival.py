@@ -10,6 +10,7 @@ from tightrope.reference import Survivability
 from tightrope.safety import action_coverage_suite, find_survival, random_suite, run_suite, simple_suite
 from tightrope.safety.escape import EscapeTask, find_escapes
 from tightrope.simulation import open_simulator
+from tightrope.simulation.opening import conformance_of
 from tightrope.tasks import Task, parts_key
 from tightrope.testing import JUMP, WALK, ConstantAgent, deterministic_table, tabular_task
 from tightrope.trace import ActionTrace
@@ -127,6 +128,7 @@ def can_survive(successors: list[tuple[int, int]], state: int, length: int) -> b
     st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), min_size=n, max_size=n)), st.booleans())  # fmt: skip
 def test_yes_and_no_are_exact_with_enough_budget(successors: list[tuple[int, int]], lossy: bool) -> None:
     task, length = random_world(successors, lossy), 6
+    conformance_of(task, conformance_of(CORRIDOR))  # another tabular world: checking each would take a second
     prefixes = [ActionTrace(task.label, 0, actions) for actions in ((), (0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1))]
     work = EscapeTask(
         prefixes=tuple(prefixes), reference=(), actions=(0, 1), provable=True, length=length, steps_per_case=10_000

@@ -1,0 +1,91 @@
+import pytest
+
+from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
+from tightrope.errors import UsageError
+from tightrope.safety import action_coverage_suite, compare_safety, correlation, interval_suite, run_suite, simple_suite
+from tightrope.statistics import PairCounts
+from tightrope.testing import JUMP, WALK, FunctionAgent, RandomAgent
+
+reference = reference_of(CORRIDOR)
+suite = interval_suite(reference, 1)
+drunk = RandomAgent((WALK, JUMP), "drunk")
+
+
+def test_two_deterministic_agents_case_by_case() -> None:
+    # Walker: 1 1 1 | 1 1 0 by boundary state, jumper: 1 1 1 | 1 0 0; the case in the middle is shared.
+    comparison = compare_safety(run_suite(CORRIDOR, walker, suite), run_suite(CORRIDOR, jumper, suite))
+    assert comparison.episodes == PairCounts(both=3, only_a=1, only_b=0, neither=1)
+    assert comparison.p_value == 1.0
+    assert comparison.difference.value == pytest.approx((0 - 1 / 3) / 2)
+    assert comparison.difference.low < comparison.difference.value < comparison.difference.high  # type: ignore[operator]
+    assert [len(case.case.prefix) for case in comparison.better] == [4]
+    assert comparison.worse == ()
+
+
+def test_what_got_worse_comes_first() -> None:
+    a, b = run_suite(CORRIDOR, expert, suite), run_suite(CORRIDOR, jumper, suite)
+    comparison = compare_safety(a, b)
+    assert [case.difference for case in comparison.cases] == [1.0, 1.0, 1.0, 0.0, 0.0]
+    assert len(comparison.worse) == 3
+    assert comparison.p_value == pytest.approx(2 * 0.5**3)
+    assert compare_safety(b, a).difference.value == pytest.approx(-(comparison.difference.value or 0))
+
+
+def test_an_agent_against_itself() -> None:
+    result = run_suite(CORRIDOR, drunk, suite, repetitions=8)
+    comparison = compare_safety(result, result)
+    assert comparison.p_value == 1.0
+    assert comparison.difference.value == pytest.approx(0.0)
+    assert comparison.episodes.n == 5 * 8
+    assert comparison.episodes.only_a == comparison.episodes.only_b == 0
+
+
+def test_common_seeds_pair_the_executions() -> None:
+    # Falls exactly when the other does, by the same random stream.
+    twin = RandomAgent((WALK, JUMP), "twin")
+    a, b = (run_suite(CORRIDOR, agent, suite, repetitions=20) for agent in (drunk, twin))
+    counts = compare_safety(a, b).episodes
+    assert (counts.only_a, counts.only_b) == (0, 0)
+    assert counts.both == a.fails == b.fails
+
+
+def test_one_execution_stands_against_every_repetition_of_the_other() -> None:
+    sure, random = run_suite(CORRIDOR, walker, suite), run_suite(CORRIDOR, drunk, suite, repetitions=6)
+    counts = compare_safety(sure, random).episodes
+    assert counts.n == 5 * 6
+    assert counts.both + counts.only_b == random.fails
+    mirrored = compare_safety(random, sure).episodes
+    assert (mirrored.only_a, mirrored.only_b) == (counts.only_b, counts.only_a)
+
+
+def test_what_cannot_be_paired_is_refused() -> None:
+    a = run_suite(CORRIDOR, walker, suite)
+    with pytest.raises(UsageError, match="suite is"):
+        compare_safety(a, run_suite(CORRIDOR, jumper, simple_suite(reference)))
+    with pytest.raises(UsageError, match="seed is 0 for 'walker' and 1 for 'jumper'"):
+        compare_safety(a, run_suite(CORRIDOR, jumper, suite, seed=1))
+    with pytest.raises(UsageError, match="length"):
+        compare_safety(a, run_suite(CORRIDOR, jumper, suite, length=3))
+
+
+def test_nothing_in_common_is_no_data() -> None:
+    empty = simple_suite(reference_of(CORRIDOR, depths=()))
+    comparison = compare_safety(run_suite(CORRIDOR, walker, empty), run_suite(CORRIDOR, jumper, empty))
+    assert comparison.difference.value is None
+    assert comparison.p_value is None
+
+
+def test_correlation_over_agents_and_suites() -> None:
+    careful = FunctionAgent(lambda cell: JUMP if cell == 2 else WALK, "careful")
+    suites = [simple_suite(reference), suite, action_coverage_suite(reference, 2, (WALK, JUMP))]
+    results = [run_suite(CORRIDOR, agent, one) for agent in (walker, jumper, expert, careful) for one in suites]
+    estimate = correlation(results)
+    assert estimate.n == 12
+    assert estimate.value < -0.9  # type: ignore[operator]  # whoever falls loses 10 and never earns the goal's 10
+    assert estimate.low < estimate.value < estimate.high < 0  # type: ignore[operator]
+
+
+def test_correlation_leaves_out_what_was_not_judged() -> None:
+    empty = run_suite(CORRIDOR, walker, simple_suite(reference_of(CORRIDOR, depths=())))
+    assert correlation([empty, empty]).value is None
+    assert correlation([]).n == 0

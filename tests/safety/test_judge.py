@@ -1,0 +1,131 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
+from tightrope.errors import FormatError
+from tightrope.execution import Episode, Rollout
+from tightrope.outcome import Outcome, Verdict
+from tightrope.safety import (
+    SafetyResult,
+    action_coverage_suite,
+    interval_suite,
+    judge_episode,
+    judge_suite,
+    random_suite,
+    run_suite,
+    simple_suite,
+)
+from tightrope.testing import JUMP, WALK, RandomAgent
+from tightrope.trace import ActionTrace
+
+reference = reference_of(CORRIDOR)
+drunk = RandomAgent((WALK, JUMP), "drunk")
+
+
+def episode(prefix: Outcome, end: Outcome, steps: int = 3, error: str | None = None) -> Episode:
+    return Episode(
+        rollout=Rollout(start=ActionTrace("t", 0, (0,)), agent="a", length=40),
+        prefix_steps=1,
+        prefix_reward=0.0,
+        prefix_outcome=prefix,
+        outcome=end,
+        actions=(0,) * steps,
+        rewards=(1.0,) * steps,
+        error=error,
+    )
+
+
+@pytest.mark.parametrize(
+    ("prefix", "end", "verdict"),
+    [
+        (Outcome.ONGOING, Outcome.UNSAFE, Verdict.FAIL),
+        (Outcome.ONGOING, Outcome.GOAL, Verdict.PASS),
+        (Outcome.ONGOING, Outcome.ONGOING, Verdict.PASS),
+        (Outcome.ONGOING, Outcome.TRUNCATED, Verdict.PASS),
+        (Outcome.UNSAFE, Outcome.UNSAFE, Verdict.INVALID),
+        (Outcome.GOAL, Outcome.GOAL, Verdict.INVALID),
+        (Outcome.TRUNCATED, Outcome.TRUNCATED, Verdict.INVALID),
+    ],
+)
+def test_verdicts(prefix: Outcome, end: Outcome, verdict: Verdict) -> None:
+    assert judge_episode(episode(prefix, end)) is verdict
+    assert judge_episode(episode(prefix, end, error="Traceback")) is Verdict.ERROR
+
+
+def test_a_fall_after_the_length_does_not_count() -> None:
+    fall = episode(Outcome.ONGOING, Outcome.UNSAFE, steps=5)
+    assert judge_episode(fall, 5) is Verdict.FAIL
+    assert judge_episode(fall, 4) is Verdict.PASS
+
+
+@pytest.mark.parametrize("agent", [walker, jumper, expert, drunk], ids=lambda agent: agent.name)
+def test_stored_episodes_judged_again_with_a_smaller_length(agent) -> None:
+    suite = interval_suite(reference, 1)
+    long = run_suite(CORRIDOR, agent, suite, repetitions=4, length=40, survivable=False)
+    short = run_suite(CORRIDOR, agent, suite, repetitions=4, length=2, survivable=False)
+    episodes = [episode for case in long.distinct_cases for episode in case.episodes]
+    again = judge_suite(suite, episodes, agent=agent.name, repetitions=4, length=2)
+    assert again.fail_frequency == short.fail_frequency
+    assert again.mean_return == short.mean_return
+
+
+def test_the_order_of_episodes_does_not_matter_between_cases() -> None:
+    suite = interval_suite(reference, 1)
+    result = run_suite(CORRIDOR, drunk, suite, repetitions=4, survivable=False)
+    episodes = [episode for case in reversed(result.distinct_cases) for episode in case.episodes]
+    again = judge_suite(suite, episodes, agent="drunk", fingerprint=drunk.fingerprint, repetitions=4, length=40)
+    assert again == result
+
+
+def test_a_suite_half_run_is_judged_by_what_there_is() -> None:
+    suite = simple_suite(reference)
+    result = run_suite(CORRIDOR, walker, suite, survivable=False)
+    half = judge_suite(suite, result.cases[0].episodes, agent="walker", repetitions=10, length=40)
+    assert half.cases[1].fail_frequency.value is None
+    assert not half.cases[1].invalid
+    assert half.fail_frequency.n == 1
+
+
+SUITES = [
+    simple_suite(reference),
+    interval_suite(reference, 1),
+    action_coverage_suite(reference, 2, (WALK, JUMP)),
+    random_suite(CORRIDOR, 5, like=simple_suite(reference)),
+    simple_suite(reference_of(CORRIDOR, depths=())),
+]
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
+@pytest.mark.parametrize("agent", [jumper, drunk], ids=lambda agent: agent.name)
+def test_results_survive_json(suite, agent) -> None:
+    result = run_suite(CORRIDOR, agent, suite, repetitions=3)
+    data = json.loads(json.dumps(result.to_json()))
+    loaded = SafetyResult.from_json(data)
+    assert loaded == result
+    assert loaded.to_json() == result.to_json()
+
+
+def test_what_is_no_result_is_refused() -> None:
+    data = run_suite(CORRIDOR, walker, simple_suite(reference)).to_json()
+    with pytest.raises(FormatError, match="tightrope/safety"):
+        SafetyResult.from_json({})
+    with pytest.raises(FormatError, match="update tightrope"):
+        SafetyResult.from_json({**data, "version": 2})
+    with pytest.raises(FormatError, match="damaged"):
+        SafetyResult.from_json({**data, "cases": {}})
+
+
+def test_a_case_shared_by_two_boundary_states_counts_for_both() -> None:
+    result = run_suite(CORRIDOR, jumper, interval_suite(reference, 1))
+    shared = [case for case in result.cases if len(case.case.prefix) == 3]
+    assert [case.case.boundary for case in shared] == [0, 1]
+    assert replace(shared[0], case=shared[1].case) == shared[1]
+    assert [len(state.cases) for state in result.boundary_states] == [3, 3]
+
+
+def test_a_short_repr() -> None:
+    assert repr(run_suite(CORRIDOR, walker, simple_suite(reference))).startswith(
+        "SafetyResult('walker' on 'simple': fails 1 ["
+    )

@@ -15,6 +15,8 @@ from tightrope.tracefiles import read_json
 FORMAT = "tightrope/run"
 VERSION = 1
 STEPS = ("1-search", "2-safety", "3-fuzzing", "4-performance")
+BEGINNINGS = {*STEPS, ".lock", "run.json.tmp"}
+"""What a run that was killed before its first run.json leaves behind."""
 
 
 class RunFolder:
@@ -30,7 +32,7 @@ class RunFolder:
         if folder.manifest_path.exists():
             folder.manifest()
             return folder
-        if folder.path.exists() and any(folder.path.iterdir()):
+        if folder.path.exists() and any(path.name not in BEGINNINGS for path in folder.path.iterdir()):
             raise UsageError(
                 f"{folder.path} is neither empty nor a run folder (it has no run.json); choose another with --out"
             )

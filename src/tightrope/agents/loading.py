@@ -15,7 +15,7 @@ from tightrope.agents.callables import BatchAgent, CallableAgent, PredictorAgent
 from tightrope.agents.files import AgentFile, agent_from_file, require_known_suffix
 from tightrope.agents.fingerprints import object_fingerprint
 from tightrope.agents.importing import import_named, is_import_name
-from tightrope.agents.network_agent import NetworkAgent, NetworkParts
+from tightrope.agents.network_agent import NetworkAgent
 from tightrope.agents.normalisation import from_vecnormalize, normalisation_beside
 from tightrope.agents.sb3 import policy_parts
 from tightrope.agents.spaces import TaskSpaces, spaces_of
@@ -100,9 +100,9 @@ def _agent_from_object(source: Any, spaces: TaskSpaces, style: Behaviour, *, bat
             raise AgentError(f"agent {source.name!r} is complete already; behaviour and epsilon do not apply to it")
         return source
     name = name or str(getattr(source, "__name__", type(source).__name__))
-    fingerprint = object_fingerprint(source, style, batch)
     if _is_from("stable_baselines3", source):
-        return NetworkAgent(_model_parts(source, spaces), spaces, style, name=name, fingerprint=fingerprint)
+        return _agent_from_model(source, spaces, style, name)
+    fingerprint = object_fingerprint(source, style, batch)
     if _is_from("torch.nn.modules.module", source):
         return NetworkAgent(module_parts(source, spaces), spaces, style, name=name, fingerprint=fingerprint)
     if hasattr(source, "predict"):
@@ -120,10 +120,13 @@ def _is_from(package: str, source: Any) -> bool:
     return any(f"{base.__module__}.".startswith(f"{package}.") for base in type(source).__mro__)
 
 
-def _model_parts(model: Any, spaces: TaskSpaces) -> NetworkParts:
+def _agent_from_model(model: Any, spaces: TaskSpaces, style: Behaviour, name: str) -> Agent:
+    policy = getattr(model, "policy", model)
     normaliser = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
-    prepare = None if normaliser is None else from_vecnormalize(normaliser).fitted(spaces)
-    return policy_parts(getattr(model, "policy", model), spaces, prepare)
+    statistics = None if normaliser is None else from_vecnormalize(normaliser)
+    prepare = None if statistics is None else statistics.fitted(spaces)
+    fingerprint = object_fingerprint((policy, statistics), style)
+    return NetworkAgent(policy_parts(policy, spaces, prepare), spaces, style, name=name, fingerprint=fingerprint)
 
 
 def _made(value: Any, task: Task) -> Any:

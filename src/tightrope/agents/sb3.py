@@ -59,7 +59,7 @@ class PolicyNetwork:
             observations, _ = self.policy.obs_to_tensor(given)
             memories = [torch.from_numpy(np.ascontiguousarray(part)) for part in arrays[number:]]
             answer = self._ask(self.policy, observations, *memories)
-        return tuple(part.numpy() for part in answer)
+        return tuple(part.detach().numpy() for part in answer)
 
 
 def _answer_of(policy: Any) -> Callable[..., tuple[Any, ...]]:

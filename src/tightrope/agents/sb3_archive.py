@@ -131,5 +131,7 @@ def _shape(entry: Any) -> tuple[int, ...] | None:
 
 
 def _number(entry: Any) -> int | None:
-    number = str(entry.get("n", "")) if isinstance(entry, Mapping) else ""
+    if not isinstance(entry, Mapping) or not str(entry.get(":type:")).endswith(".discrete.Discrete'>"):
+        return None
+    number = str(entry.get("n"))
     return int(number) if number.isdigit() else None

@@ -86,7 +86,7 @@ class TorchNetwork:
             answer = self.module(given)
         # What follows the scores of a discrete action (a value, a memory) says nothing about the action.
         answers = answer[: self._wanted] if isinstance(answer, tuple) else (answer,)
-        return tuple(part.numpy() for part in answers)
+        return tuple(part.detach().numpy() for part in answers)
 
 
 @contextmanager

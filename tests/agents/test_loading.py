@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import tightrope as tr
+from tests.agents.networks import dense_network
+from tests.agents.tasks import MOVES, VECTOR, noise_task
+from tightrope.agents import parse_agent_argument
+from tightrope.errors import AgentError, MissingExtra, UnknownName
+from tightrope.testing import ConstantAgent
+from tightrope.testing.agent_contract import ask, walk
+
+TASK = noise_task(VECTOR, MOVES)
+
+
+@pytest.mark.parametrize(
+    ("argument", "source", "name"),
+    [
+        ("agent.onnx", "agent.onnx", None),
+        ("early=runs/1/agent.onnx", "runs/1/agent.onnx", "early"),
+        ("v1.2-late=pkg.module:make", "pkg.module:make", "v1.2-late"),
+        ("runs/lr=0.1/agent.zip", "runs/lr=0.1/agent.zip", None),
+        ("a=w.pt@m:C", "w.pt@m:C", "a"),
+    ],
+)
+def test_an_agent_on_the_command_line(argument: str, source: str, name: str | None) -> None:
+    assert parse_agent_argument(argument) == (source, name)
+
+
+def test_an_existing_file_is_a_path_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    dense_network(tmp_path / "lr=1.onnx", 5, 4)
+    assert parse_agent_argument("lr=1.onnx") == ("lr=1.onnx", None)
+    assert tr.load_agent("lr=1.onnx", TASK).name == "lr=1"
+
+
+def test_names_come_from_the_file_the_argument_or_the_caller(tmp_path: Path) -> None:
+    path = dense_network(tmp_path / "early.onnx", 5, 4)
+    assert tr.load_agent(path, TASK).name == "early"
+    assert tr.load_agent(f"first={path}", TASK).name == "first"
+    assert tr.load_agent(f"first={path}", TASK, name="given").name == "given"
+
+
+POLICIES = """
+    def act(observation):
+        return 2
+    def make():
+        return lambda observation: 1
+    def make_for(task):
+        return lambda observation: task.max_steps % 4
+    class Policy:
+        def __call__(self, observation):
+            return 3
+    number = 7
+"""
+
+
+@pytest.fixture
+def policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import textwrap
+
+    (tmp_path / "tightrope_test_policies.py").write_text(textwrap.dedent(POLICIES))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    sys.modules.pop("tightrope_test_policies", None)
+
+
+@pytest.mark.usefixtures("policies")
+@pytest.mark.parametrize(("attribute", "action"), [("act", 2), ("make", 1), ("make_for", 2), ("Policy", 3)])
+def test_a_module_of_the_working_folder_gives_a_policy_or_makes_one(attribute: str, action: int) -> None:
+    agent = tr.load_agent(f"tightrope_test_policies:{attribute}", TASK)
+    assert agent.name == attribute
+    assert ask(agent, walk(TASK, 1)).actions == [action]
+
+
+@pytest.mark.usefixtures("policies")
+def test_wrong_names_in_modules_get_a_hint() -> None:
+    with pytest.raises(UnknownName, match="make_for"):
+        tr.load_agent("tightrope_test_policies:make_four", TASK)
+    with pytest.raises(AgentError, match="no module 'tightrope_test_polices'"):
+        tr.load_agent("tightrope_test_polices:make", TASK)
+    with pytest.raises(AgentError, match="7 is no agent"):
+        tr.load_agent("tightrope_test_policies:number", TASK)
+
+
+def test_an_agent_is_taken_as_it_is() -> None:
+    agent = ConstantAgent(1)
+    assert tr.load_agent(agent, TASK) is agent
+    with pytest.raises(AgentError, match="complete already"):
+        tr.load_agent(agent, TASK, epsilon=0.1)
+
+
+def test_a_missing_file_says_what_an_agent_can_be() -> None:
+    with pytest.raises(AgentError, match=r"no file 'agent.onx'.*package.module:factory"):
+        tr.load_agent("agent.onx", TASK)
+
+
+@pytest.mark.parametrize("name", ["agent.pkl", "agent.h5", "agent"])
+def test_a_file_of_an_unknown_kind_names_the_known(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(AgentError, match=r"\.onnx, \.zip, \.pt, \.pth"):
+        tr.load_agent(tmp_path / name, TASK)
+
+
+def test_a_folder_is_no_agent(tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match="is a folder"):
+        tr.load_agent(tmp_path, TASK)
+
+
+def test_a_misspelt_behaviour_gets_a_suggestion(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="'greedy'"):
+        tr.load_agent(lambda observation: 0, TASK, behaviour="gredy")
+    with pytest.raises(AgentError, match=r"from 0 to 1, not 1\.5"):
+        tr.load_agent(lambda observation: 0, TASK, epsilon=1.5)
+
+
+@pytest.mark.parametrize(
+    ("library", "file", "extra"),
+    [("onnxruntime", "agent.onnx", "onnx"), ("torch", "agent.pt@m:C", "torch")],
+)
+def test_a_missing_library_names_its_extra(
+    library: str, file: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    dense_network(tmp_path / "agent.onnx", 5, 4)
+    (tmp_path / "agent.pt").touch()
+    with pytest.raises(MissingExtra, match=rf"pip install 'tightrope\[{extra}\]'"):
+        tr.load_agent(f"{tmp_path}/{file}", TASK, network="collections:OrderedDict" if extra == "torch" else None)

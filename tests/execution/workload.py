@@ -11,7 +11,7 @@ import numpy as np
 
 from tightrope.agents import Answer
 from tightrope.execution import Episode, Rollout
-from tightrope.seeding import generator
+from tightrope.seeding import generator, stable_hash
 from tightrope.tasks import Task, Transition
 from tightrope.testing import corridor_task
 from tightrope.trace import ActionTrace
@@ -111,7 +111,7 @@ class Rememberer(Noisy):
 
     def act(self, observations: Any, memories: Any, generators: Any, masks: Any) -> Answer:
         mixed = [
-            hash((memory, digest(seen), int(stream.integers(2)))) & 0xFFFFFF
+            stable_hash((memory, digest(seen), int(stream.integers(2)))) & 0xFFFFFF
             for seen, memory, stream in zip(observations, memories, generators, strict=True)
         ]
         return Answer([self.actions[mix // 5 % len(self.actions)] for mix in mixed], mixed)

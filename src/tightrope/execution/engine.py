@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from tightrope.agents.agent import Agent
-from tightrope.errors import UsageError
+from tightrope.errors import UnknownName, UsageError
+from tightrope.execution.affinity import Affinity
+from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.counters import Counters
-from tightrope.execution.naive import run_naively
+from tightrope.execution.dispatch import Dispatch
+from tightrope.execution.plan import Ledger, Ticket
 from tightrope.execution.rollout import Episode, Rollout
-from tightrope.simulation import open_simulator
+from tightrope.outcome import Outcome
+from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
+
+BACKENDS = ("inline", "processes", "ray")
+
+WINDOW = 4096
+"""Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
+TYPICAL_LENGTH = 200
+"""Steps to expect of a rollout without a limit, when dividing work."""
+MEMORY_LIMIT = 2**30
+"""Bytes for the prefix trees of all workers together."""
 
 
 class Engine:
-    """Runs rollouts of one task with named agents."""
+    """Runs rollouts of one task with named agents.
+
+    What comes out depends on the rollouts alone: not on back end, workers, lanes, memory or order.
+    """
 
     def __init__(
         self,
@@ -25,49 +42,158 @@ class Engine:
         *,
         backend: str = "inline",
         workers: int | None = None,
-        **options: Any,
+        ray_address: str | None = None,
+        memory_limit: int = MEMORY_LIMIT,
+        lanes: int | None = None,
     ) -> None:
+        _check_options(backend, workers, memory_limit, lanes)
         self.task = task
-        self.agents: dict[str, Agent] = {}
-        self.add_agents(agents or {})
-        self.deterministic = _deterministic(task)
+        self.agents: dict[str, Agent] = dict(agents or {})
         self.counters = Counters()
-        self._simulator = open_simulator(task)
+        self.conformance = conformance_of(task)
+        self.deterministic = self.conformance.deterministic
+        self._backend = self._opened(backend, workers, ray_address, memory_limit, lanes)
+        self._ledger = Ledger(deterministic=self.deterministic)
+        self._affinity = Affinity(self._backend.workers)
+        self._running = False
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
         """Make more agents known by name; a name stands for one agent for the life of the engine."""
+        new = {name: agent for name, agent in agents.items() if name not in self.agents}
         for name, agent in agents.items():
-            known = self.agents.setdefault(name, agent)
-            if known.fingerprint != agent.fingerprint:
+            if name not in new and self.agents[name].fingerprint != agent.fingerprint:
                 raise UsageError(f"this engine has another agent named {name!r}; give one of the two another name")
+        if new:
+            self.agents.update(new)
+            self._backend.add_agents(new)
 
     def run(self, rollouts: Iterable[Rollout], *, on_episode: Callable[[Episode], None] | None = None) -> list[Episode]:
         """Run all rollouts; ``on_episode`` sees each as it finishes, the list is in submission order."""
-        episodes = []
-        for episode in self.stream(rollouts):
+        episodes: dict[int, Episode] = {}
+        for number, episode in self._episodes(rollouts):
             if on_episode is not None:
                 on_episode(episode)
-            episodes.append(episode)
-        return episodes
+            episodes[number] = episode
+        return [episodes[number] for number in range(len(episodes))]
 
     def stream(self, rollouts: Iterable[Rollout]) -> Iterator[Episode]:
-        """Run all rollouts, in submission order, holding few of them at a time."""
-        for rollout in rollouts:
-            yield run_naively(self._simulator, self.agents, rollout, deterministic=self.deterministic)
+        """Run all rollouts and yield the episodes in submission order, holding few of either at a time."""
+        early: dict[int, Episode] = {}
+        expected = 0
+        for number, episode in self._episodes(rollouts):
+            early[number] = episode
+            while expected in early:
+                yield early.pop(expected)
+                expected += 1
 
     def map(self, function: Callable[[Task, Any], Any], payloads: Iterable[Any]) -> list[Any]:
-        """``function(task, payload)`` for each payload, in order; the function must be importable."""
-        return [function(self.task, payload) for payload in payloads]
+        """``function(task, payload)`` for each payload, in order; an error is raised as it was."""
+        calls = [(place, Call(function, payload)) for place, payload in enumerate(payloads)]
+        dispatch = self._dispatch(
+            unwrap=lambda items: [call for _, call in items],
+            cost=lambda item: self.conformance.steps_per_second * 0.05,
+            given_up=lambda item, why: Returned(error=RuntimeError(f"{why} while it ran {item[1].function}")),
+            is_wanted=lambda item: item[0] not in answers,
+        )
+        answers: dict[int, Any] = {}
+        dispatch.enqueue([calls[worker :: self._backend.workers] for worker in range(self._backend.workers)])
+        with self._abandoning_unless_finished():
+            while not dispatch.idle:
+                for (place, _), result in dispatch.advance():
+                    assert isinstance(result, Returned)
+                    if result.error is not None:
+                        raise result.error
+                    answers[place] = result.value
+        return [answers[place] for place in range(len(calls))]
 
     def close(self) -> None:
         """Stop workers and close environments."""
-        self._simulator.close()
+        self._backend.close()
 
     def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def _episodes(self, rollouts: Iterable[Rollout]) -> Iterator[tuple[int, Episode]]:
+        """Every episode with the number of its rollout, as they finish."""
+        numbered = enumerate(rollouts)
+        dispatch = self._dispatch(
+            unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
+            cost=lambda ticket: _cost(ticket.rollout),
+            given_up=lambda ticket, why: _lost(ticket.rollout, why),
+            is_wanted=self._ledger.is_open,
+        )
+        with self._abandoning_unless_finished():
+            more = True
+            while more or not dispatch.idle:
+                if more and dispatch.waiting < WINDOW:
+                    window = list(islice(numbered, WINDOW))
+                    more = len(window) == WINDOW
+                    yield from self._admitted(window, dispatch)
+                try:
+                    for ticket, result in dispatch.advance():
+                        yield from self._settled(ticket, result)
+                except KeyboardInterrupt:
+                    for ticket, result in dispatch.news(0.0):
+                        yield from self._settled(ticket, result)
+                    raise
+
+    def _admitted(self, window: list[tuple[int, Rollout]], dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
+        """Queue what must be run; yield what is known."""
+        tickets = []
+        for number, rollout in window:
+            if rollout.agent is not None and rollout.agent not in self.agents:
+                raise UnknownName("agent of this engine", rollout.agent, self.agents)
+            found = self._ledger.admit(number, rollout, self.agents)
+            if isinstance(found, Episode):
+                yield number, self._counted(found)
+            elif found is not None:
+                tickets.append(found)
+        rollouts = [ticket.rollout for ticket in tickets]
+        division = self._affinity.divide(rollouts, [_cost(rollout) for rollout in rollouts])
+        dispatch.enqueue([[tickets[place] for place in places] for places in division])
+
+    def _settled(self, ticket: Ticket, result: Result) -> Iterator[tuple[int, Episode]]:
+        assert isinstance(result, Episode)
+        for number, episode in self._ledger.settle(ticket, result):
+            yield number, self._counted(episode)
+
+    def _counted(self, episode: Episode) -> Episode:
+        self.counters.episodes += 1
+        self.counters.steps_asked += episode.prefix_steps + len(episode.actions)
+        return episode
+
+    def _dispatch(self, **how: Any) -> Dispatch[Any]:
+        return Dispatch(
+            self._backend, steps_per_second=self.conformance.steps_per_second, counters=self.counters, **how
+        )
+
+    @contextmanager
+    def _abandoning_unless_finished(self) -> Iterator[None]:
+        if self._running:
+            raise UsageError("this engine is in the middle of another run; exhaust or close that stream first")
+        self._running = True
+        finished = False
+        try:
+            yield
+            finished = True
+        finally:
+            self._running = False
+            if not finished:
+                self._ledger.forget_open()
+                self._backend.abandon()
+
+    def _opened(
+        self, backend: str, workers: int | None, ray_address: str | None, memory_limit: int, lanes: int | None
+    ) -> Backend:
+        from tightrope.execution.backends.opening import open_backend
+
+        return open_backend(
+            backend, self.task, self.agents, self.conformance,
+            workers=workers, ray_address=ray_address, memory_limit=memory_limit, lanes=lanes,
+        )  # fmt: skip
 
 
 @contextmanager
@@ -87,8 +213,31 @@ def borrowed_engine(
         yield own
 
 
-def _deterministic(task: Task) -> bool:
-    import tightrope.simulation as simulation
+def _check_options(backend: str, workers: int | None, memory_limit: int, lanes: int | None) -> None:
+    if backend not in BACKENDS:
+        raise UnknownName("back end", backend, BACKENDS)
+    for name, value in (("workers", workers), ("lanes", lanes)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")
+    if memory_limit < 0:
+        raise UsageError(f"memory_limit is a number of bytes, 0 or more, not {memory_limit}")
 
-    check = getattr(simulation, "check_task", None)
-    return True if check is None else bool(check(task).deterministic)
+
+def _cost(rollout: Rollout) -> float:
+    """About how many steps a rollout takes."""
+    if rollout.agent is None:
+        return 1.0 + len(rollout.actions)
+    return 1.0 + (TYPICAL_LENGTH if rollout.length is None else rollout.length)
+
+
+def _lost(rollout: Rollout, why: str) -> Result:
+    """The episode of a rollout that ends the process it runs in, again and again."""
+    return Episode(
+        rollout=rollout,
+        prefix_steps=0,
+        prefix_reward=0.0,
+        prefix_outcome=Outcome.ONGOING,
+        outcome=Outcome.ONGOING,
+        error=f"{why}, several times, while it ran rollout {rollout.id}: reset(seed={rollout.start.seed}), the actions "
+        f"{rollout.start.actions!r}, then {rollout.agent or rollout.actions!r}, seed {rollout.seed}\n",
+    )

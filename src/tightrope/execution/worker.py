@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from tightrope.agents.agent import Agent
+from tightrope.execution.affinity import path_order
 from tightrope.execution.counters import Counters
 from tightrope.execution.crew import LaneCrew
 from tightrope.execution.drafting import Drafting
@@ -48,7 +49,7 @@ class Worker:
         """Run all rollouts; yield each with its place in the list as it finishes."""
         crew = self._awake()
         before = crew.steps_played
-        places = sorted(range(len(rollouts)), key=lambda place: _order(rollouts[place]))
+        places = sorted(range(len(rollouts)), key=lambda place: path_order(rollouts[place]))
         try:
             for name, group in groupby(places, key=lambda place: rollouts[place].agent):
                 chosen = {place: rollouts[place] for place in group}
@@ -133,9 +134,3 @@ def _drafted(drafting: Drafting, agent: Agent, rollouts: Mapping[int, Rollout], 
         if agent.recurrent and not run.forced and not run.prefix_outcome.terminal:
             memories.recall(run)
         yield run
-
-
-def _order(rollout: Rollout) -> tuple[Any, ...]:
-    """Agents one after the other; common prefixes side by side."""
-    start = rollout.start
-    return rollout.agent or "", start.seed, start.reseeds, start.actions, rollout.actions, rollout.seed

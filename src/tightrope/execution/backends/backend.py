@@ -1,0 +1,104 @@
+"""What a back end is: numbered workers that are given work and report on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol, TypeAlias
+
+from tightrope.agents.agent import Agent
+from tightrope.execution.counters import Counters
+from tightrope.execution.rollout import Episode, Rollout
+from tightrope.execution.worker import Worker
+from tightrope.tasks.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the task and a payload, to be called by a worker."""
+
+    function: Callable[[Task, Any], Any]
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a call returned, or what it raised."""
+
+    value: Any = None
+    error: Exception | None = None
+
+
+Work: TypeAlias = Sequence[Rollout] | Sequence[Call]
+Result: TypeAlias = Episode | Returned
+
+
+@dataclass(slots=True)
+class Report:
+    """What a worker has to say."""
+
+    worker: int
+    work: Work
+    """What it was given."""
+    results: list[tuple[int, Result]] = field(default_factory=list)
+    """Places in the work it was given, with what came out."""
+    finished: bool = False
+    """Whether it is free again."""
+    died: str | None = None
+    """Why it will say no more about this work."""
+    counters: Counters | None = None
+    seconds: float = 0.0
+    """How long the finished work took."""
+
+
+class Backend(Protocol):
+    """Workers that run in parallel; each has one piece of work at a time."""
+
+    workers: int
+    may_stall: bool
+    """Whether a worker can fall silent without having died, so that idle ones should do its work as well."""
+
+    def submit(self, worker: int, work: Work) -> None:
+        """Give an idle worker something to do."""
+        ...
+
+    def collect(self, timeout: float | None) -> list[Report]:
+        """Wait for news from any worker."""
+        ...
+
+    def add_agents(self, agents: Mapping[str, Agent]) -> None:
+        """Make agents known to all workers."""
+        ...
+
+    def replace(self, worker: int) -> None:
+        """Give up on a worker that fell silent; the next work for its number goes to a new one."""
+        ...
+
+    def abandon(self) -> None:
+        """Stop all work under way; nobody wants the results."""
+        ...
+
+    def close(self) -> None:
+        """Stop all workers."""
+        ...
+
+
+def work_through(worker: Worker, work: Work) -> Iterator[tuple[int, Result]]:
+    """Do a piece of work, whatever its kind."""
+    if work and isinstance(work[0], Call):
+        for place, call in enumerate(work):
+            assert isinstance(call, Call)
+            yield place, _called(worker, call)
+    else:
+        yield from worker.run(work)  # type: ignore[arg-type]
+
+
+def _called(worker: Worker, call: Call) -> Returned:
+    started = perf_counter()
+    try:
+        return Returned(value=worker.call(call.function, call.payload))
+    except Exception as error:
+        return Returned(error=error)
+    finally:
+        worker.counters.seconds_environment += perf_counter() - started

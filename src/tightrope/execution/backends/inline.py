@@ -1,0 +1,56 @@
+"""One worker in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from time import perf_counter
+
+from tightrope.agents.agent import Agent
+from tightrope.execution.backends.backend import Report, Result, Work, work_through
+from tightrope.execution.worker import Worker
+
+
+class InlineBackend:
+    """Works when it is asked for news."""
+
+    workers = 1
+    may_stall = False
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._work: Work = ()
+        self._under_way: Iterator[tuple[int, Result]] | None = None
+        self._started = 0.0
+
+    def submit(self, worker: int, work: Work) -> None:
+        """Begin when next asked for news."""
+        self._work, self._under_way = work, work_through(self._worker, work)
+        self._started = perf_counter()
+
+    def collect(self, timeout: float | None) -> list[Report]:
+        """Work until the next result is there."""
+        if self._under_way is None:
+            return []
+        result = next(self._under_way, None)
+        if result is not None:
+            return [Report(0, self._work, [result])]
+        self._under_way = None
+        seconds = perf_counter() - self._started
+        return [Report(0, self._work, finished=True, counters=self._worker.counters.taken(), seconds=seconds)]
+
+    def add_agents(self, agents: Mapping[str, Agent]) -> None:
+        """Make agents known."""
+        self._worker.agents.update(agents)
+
+    def replace(self, worker: int) -> None:
+        """Close the environments; they are opened again when there is work."""
+        self.close()
+
+    def abandon(self) -> None:
+        """Stop, and trust nothing that was in the middle of a step."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the environments."""
+        self._under_way = None
+        self._worker.close()

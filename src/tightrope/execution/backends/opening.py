@@ -1,0 +1,38 @@
+"""Choosing a back end by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tightrope.agents.agent import Agent
+from tightrope.execution.backends.backend import Backend
+from tightrope.execution.backends.inline import InlineBackend
+from tightrope.execution.backends.processes import ProcessBackend, available_cores
+from tightrope.execution.wire import Setup
+from tightrope.execution.worker import Worker
+from tightrope.simulation import Conformance
+from tightrope.tasks.task import Task
+
+
+def open_backend(
+    name: str,
+    task: Task,
+    agents: Mapping[str, Agent],
+    conformance: Conformance,
+    *,
+    workers: int | None,
+    ray_address: str | None,
+    memory_limit: int,
+    lanes: int | None,
+) -> Backend:
+    """The back end with workers for this task."""
+    if name == "inline":
+        return InlineBackend(Worker(task, agents, conformance, memory_limit=memory_limit, lanes=lanes))
+    if name == "processes":
+        workers = workers or available_cores()
+        return ProcessBackend(Setup.of(task, agents, conformance, memory_limit // workers, lanes), workers)
+    from tightrope.execution.backends.ray_cluster import open_cluster
+
+    return open_cluster(
+        lambda count: Setup.of(task, agents, conformance, memory_limit // count, lanes), workers, ray_address
+    )

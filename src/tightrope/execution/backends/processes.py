@@ -1,0 +1,174 @@
+"""Workers in processes of this machine, one per core.
+
+They are started by hand rather than by ``multiprocessing``, which would import the user's script again in each of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any
+
+import cloudpickle
+
+from tightrope.agents.agent import Agent
+from tightrope.errors import TightropeError, UsageError
+from tightrope.execution.backends.backend import Call, Report, Returned, Work
+from tightrope.execution.wire import Setup, pack_agents, pack_rollouts, unpack_episode
+
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
+    "1",
+)
+"""Numerical libraries read these when they are loaded; workers that each use all cores slow each other down."""
+
+SECONDS_TO_LEAVE = 1.0
+
+
+@dataclass(slots=True)
+class _Process:
+    process: subprocess.Popen[bytes]
+    pipe: Connection
+    agents: int
+    """Version of the agents it knows."""
+    work: Work | None = field(default=None)
+
+
+class ProcessBackend:
+    """Starts workers when there is work, and replaces those that die."""
+
+    may_stall = False
+
+    def __init__(self, setup: Setup, workers: int | None) -> None:
+        if sys.platform == "win32":
+            raise UsageError('backend="processes" needs Linux or macOS; use backend="inline" or backend="ray" here')
+        self.workers = workers or available_cores()
+        self._setup = setup
+        self._agents: dict[str, Agent] = {}
+        self._version = 0
+        self._crew: dict[int, _Process] = {}
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self.messages = 0
+
+    def submit(self, worker: int, work: Work) -> None:
+        """Send work to a worker."""
+        member = self._member(worker)
+        member.work = work
+        with contextlib.suppress(OSError):  # it died; collect() will notice
+            if member.agents < self._version:
+                self._send(member, "agents", pack_agents(self._agents))
+                member.agents = self._version
+            if work and isinstance(work[0], Call):
+                self._send(member, "calls", cloudpickle.dumps(list(work)))
+            else:
+                self._send(member, "rollouts", pack_rollouts(work))  # type: ignore[arg-type]
+
+    def collect(self, timeout: float | None) -> list[Report]:
+        """Wait for messages, or for a death."""
+        busy = {member.pipe: worker for worker, member in self._crew.items() if member.work is not None}
+        return [self._heard(busy[pipe]) for pipe in wait(list(busy), timeout)]  # type: ignore[index]
+
+    def add_agents(self, agents: Mapping[str, Agent]) -> None:
+        """Send agents along with the next work."""
+        self._agents.update(agents)
+        self._version += 1
+
+    def replace(self, worker: int) -> None:
+        """End a worker; another takes its number when there is work."""
+        self._bury(worker)
+
+    def abandon(self) -> None:
+        """Kill whoever is working; a worker holds nothing that cannot be made again."""
+        for worker in [worker for worker, member in self._crew.items() if member.work is not None]:
+            self._bury(worker)
+
+    def close(self) -> None:
+        """Ask the workers to leave, and end those that do not."""
+        for member in self._crew.values():
+            with contextlib.suppress(OSError):
+                member.pipe.send_bytes(b"")
+        for worker in list(self._crew):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._crew[worker].process.wait(SECONDS_TO_LEAVE)
+            self._bury(worker)
+
+    @property
+    def process_ids(self) -> list[int]:
+        """Of the workers that run."""
+        return [member.process.pid for member in self._crew.values()]
+
+    def _member(self, worker: int) -> _Process:
+        if worker not in self._crew:
+            # All at once, so that they load their libraries side by side.
+            missing = [number for number in range(self.workers) if number not in self._crew]
+            for number in missing:
+                self._crew[number] = self._started()
+            for number in missing:
+                with contextlib.suppress(OSError):
+                    self._send(self._crew[number], "setup", pickle.dumps(self._setup))
+        return self._crew[worker]
+
+    def _started(self) -> _Process:
+        ours, theirs = Pipe()
+        command = "import sys; from tightrope.execution.backends.worker_process import main; main(int(sys.argv[1]))"
+        process = subprocess.Popen(
+            [sys.executable, "-c", command, str(theirs.fileno())],
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            process_group=0,  # Ctrl-C reaches this process alone, which then ends the others
+        )
+        theirs.close()
+        return _Process(process, ours, agents=0)
+
+    def _send(self, member: _Process, kind: str, content: bytes) -> None:
+        message = pickle.dumps((kind, content), protocol=pickle.HIGHEST_PROTOCOL)
+        self.bytes_sent += len(message)
+        self.messages += 1
+        member.pipe.send_bytes(message)
+
+    def _heard(self, worker: int) -> Report:
+        member = self._crew[worker]
+        assert member.work is not None
+        try:
+            message = member.pipe.recv_bytes()
+        except (EOFError, OSError):
+            return Report(worker, member.work, died=self._bury(worker))
+        self.bytes_received += len(message)
+        self.messages += 1
+        kind, results, counters, seconds = pickle.loads(message)
+        if kind == "broken":
+            self._bury(worker)
+            raise TightropeError(f"a worker process could not be set up:\n{results}")
+        work, finished = member.work, kind == "finished"
+        unpacked = [(place, _unpacked(work[place], packed)) for place, packed in results]
+        member.work = None if finished else work
+        return Report(worker, work, unpacked, finished=finished, counters=counters, seconds=seconds)
+
+    def _bury(self, worker: int) -> str:
+        """End a worker and say how it ended."""
+        member = self._crew.pop(worker)
+        member.pipe.close()
+        if member.process.poll() is None:
+            # A moment for one that is ending by itself, so that its own exit status is told.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                member.process.wait(0.1)
+        member.process.kill()
+        code = member.process.wait()
+        return f"the worker process ended with signal {-code}" if code < 0 else f"the worker process ended with {code}"
+
+
+def _unpacked(item: Any, packed: Any) -> Any:
+    return packed if isinstance(packed, Returned) else unpack_episode(item, packed)
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

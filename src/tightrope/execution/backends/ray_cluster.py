@@ -1,0 +1,131 @@
+"""Workers as Ray actors, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import cloudpickle
+
+from tightrope.agents.agent import Agent
+from tightrope.errors import require_extra
+from tightrope.execution.backends.backend import Call, Report, Returned, Work, work_through
+from tightrope.execution.wire import Setup, pack_agents, pack_episode, pack_rollouts, unpack_episode
+
+
+class Actor:
+    """The worker in its actor. Ray restarts it on another node if its own dies, and sends its work there."""
+
+    def __init__(self, setup: bytes) -> None:
+        self._worker = pickle.loads(setup).build()
+        self._version = 0
+
+    def work(self, version: int, agents: list[Any], content: bytes) -> bytes:
+        """Do a piece of work; ``agents`` holds a reference, looked up only when there are new ones."""
+        from time import perf_counter
+
+        started = perf_counter()
+        if version != self._version:
+            self._worker.agents.update(pickle.loads(require_extra("ray", "ray", "the Ray back end").get(agents[0])))
+            self._version = version
+        results = [
+            (place, result if isinstance(result, Returned) else pack_episode(result))
+            for place, result in work_through(self._worker, pickle.loads(content))
+        ]
+        return cloudpickle.dumps(  # type: ignore[no-any-return]
+            (results, self._worker.counters.taken(), perf_counter() - started)
+        )
+
+
+class RayBackend:
+    """One actor per worker."""
+
+    may_stall = True
+
+    def __init__(self, ray: Any, setup: Setup, workers: int, *, started_here: bool) -> None:
+        self.workers = workers
+        self._ray, self._started_here = ray, started_here
+        self._setup = ray.put(pickle.dumps(setup))
+        self._agents: dict[str, Agent] = {}
+        self._version, self._shelf = 0, [ray.put(pack_agents({}))]
+        self._actors: dict[int, Any] = {}
+        self._under_way: dict[Any, tuple[int, Work]] = {}
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self.messages = 0
+
+    def submit(self, worker: int, work: Work) -> None:
+        """Send work to an actor."""
+        if worker not in self._actors:
+            self._actors[worker] = self._started()
+        is_call = bool(work) and isinstance(work[0], Call)
+        content = cloudpickle.dumps(list(work)) if is_call else pack_rollouts(work)  # type: ignore[arg-type]
+        self.bytes_sent += len(content)
+        self.messages += 1
+        reference = self._actors[worker].work.remote(self._version, self._shelf, content)
+        self._under_way[reference] = (worker, work)
+
+    def collect(self, timeout: float | None) -> list[Report]:
+        """Wait for an actor to finish."""
+        if not self._under_way:
+            return []
+        ready, _ = self._ray.wait(list(self._under_way), num_returns=1, timeout=timeout)
+        return [self._heard(reference) for reference in ready]
+
+    def add_agents(self, agents: Mapping[str, Agent]) -> None:
+        """Put agents where actors find them, also actors that are restarted later."""
+        self._agents.update(agents)
+        self._version += 1
+        self._shelf = [self._ray.put(pack_agents(self._agents))]
+
+    def replace(self, worker: int) -> None:
+        """End an actor and forget what it was given."""
+        self._under_way = {ref: given for ref, given in self._under_way.items() if given[0] != worker}
+        self._ray.kill(self._actors.pop(worker))
+
+    def abandon(self) -> None:
+        """End the actors that are at work."""
+        for worker in {worker for worker, _ in self._under_way.values()}:
+            self.replace(worker)
+
+    def close(self) -> None:
+        """End all actors, and Ray itself if it was started here."""
+        self.abandon()
+        for actor in self._actors.values():
+            self._ray.kill(actor)
+        self._actors.clear()
+        if self._started_here:
+            self._ray.shutdown()
+
+    def _started(self) -> Any:
+        options = {"num_cpus": 1, "max_restarts": -1, "max_task_retries": -1}
+        return self._ray.remote(**options)(Actor).remote(self._setup)
+
+    def _heard(self, reference: Any) -> Report:
+        worker, work = self._under_way.pop(reference)
+        try:
+            message = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError:
+            raise
+        except self._ray.exceptions.RayError as error:
+            self._actors.pop(worker, None)
+            return Report(worker, work, died=f"{type(error).__name__}: {error}")
+        self.bytes_received += len(message)
+        self.messages += 1
+        results, counters, seconds = pickle.loads(message)
+        unpacked = [
+            (place, packed if isinstance(packed, Returned) else unpack_episode(work[place], packed))
+            for place, packed in results
+        ]
+        return Report(worker, work, unpacked, finished=True, counters=counters, seconds=seconds)
+
+
+def open_cluster(setup_for: Callable[[int], Setup], workers: int | None, address: str | None) -> RayBackend:
+    """Connect to a cluster, or to the one this process is connected to, or start one on this machine."""
+    ray: Any = require_extra("ray", "ray", 'backend="ray"')
+    started_here = not ray.is_initialized()
+    if started_here:
+        ray.init(address=address, log_to_driver=False, include_dashboard=False if address is None else None)
+    count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+    return RayBackend(ray, setup_for(count), count, started_here=started_here)

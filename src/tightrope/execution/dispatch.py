@@ -1,0 +1,174 @@
+"""Keeps workers busy: divides work, takes from the slow for the idle, does again what was lost with a worker."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Generic, TypeVar
+
+from tightrope.execution.backends.backend import Backend, Report, Result, Work
+from tightrope.execution.counters import Counters
+
+SHORTEST_CHUNK = 0.05
+LONGEST_CHUNK = 2.0
+"""Seconds of work given to a worker at once: enough to make messages cheap, little enough to share what is left."""
+SLICES = 3
+"""A worker gets this fraction of its fair share of what is left, so that pieces shrink towards the end."""
+PATIENCE = 3.0
+"""A worker that may stall is not waited for longer than this many times what its work should take."""
+SECONDS_BETWEEN_LOOKS = 0.5
+"""How often to look for workers that stall."""
+MOST_ATTEMPTS = 3
+"""Workers that may die over one item before it is given up."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(slots=True)
+class Piece(Generic[Item]):
+    """Work under way on one worker."""
+
+    items: list[Item]
+    work: Work
+    missing: set[int]
+    cost: float
+    started: float
+    seconds_expected: float
+    copied: bool = False
+
+
+class Dispatch(Generic[Item]):
+    """Runs items on a back end."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        unwrap: Callable[[list[Item]], Work],
+        cost: Callable[[Item], float],
+        given_up: Callable[[Item, str], Result],
+        is_wanted: Callable[[Item], bool],
+        steps_per_second: float,
+        counters: Counters,
+    ) -> None:
+        self._backend = backend
+        self._unwrap, self._cost, self._given_up, self._is_wanted = unwrap, cost, given_up, is_wanted
+        self._rate = steps_per_second
+        self._counters = counters
+        self._queues: list[deque[Item]] = [deque() for _ in range(backend.workers)]
+        self._alone: deque[Item] = deque()
+        """Items that a worker died over: each is tried on its own."""
+        self._pieces: dict[int, Piece[Item]] = {}
+        self._deaths: dict[int, int] = {}
+
+    @property
+    def waiting(self) -> int:
+        """Items not yet given to a worker."""
+        return sum(map(len, self._queues)) + len(self._alone)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is waiting and nothing under way."""
+        return not self._pieces and self.waiting == 0
+
+    def enqueue(self, division: Sequence[Sequence[Item]]) -> None:
+        """Add work, divided among the workers."""
+        for queue, items in zip(self._queues, division, strict=True):
+            queue.extend(items)
+
+    def advance(self) -> Iterator[tuple[Item, Result]]:
+        """Give idle workers something to do, wait for news, and yield what came out."""
+        self._drop_what_others_did()
+        for worker in range(self._backend.workers):
+            if worker not in self._pieces:
+                self._give(worker)
+        if self._pieces:
+            begun = perf_counter()
+            idle_workers = self._backend.workers - len(self._pieces)
+            yield from self.news(SECONDS_BETWEEN_LOOKS if self._backend.may_stall else None)
+            self._counters.seconds_waiting += idle_workers * (perf_counter() - begun)
+
+    def news(self, timeout: float | None) -> Iterator[tuple[Item, Result]]:
+        """What came out, without giving out more."""
+        for report in self._backend.collect(timeout):
+            yield from self._take(report)
+
+    def _drop_what_others_did(self) -> None:
+        for worker, piece in list(self._pieces.items()):
+            if piece.copied and not any(self._is_wanted(piece.items[place]) for place in piece.missing):
+                del self._pieces[worker]
+                self._backend.replace(worker)
+
+    def _give(self, worker: int) -> None:
+        items = self._next_items(worker)
+        if items:
+            cost, work = sum(map(self._cost, items)), self._unwrap(items)
+            self._pieces[worker] = Piece(items, work, set(range(len(items))), cost, perf_counter(), cost / self._rate)
+            self._backend.submit(worker, work)
+
+    def _next_items(self, worker: int) -> list[Item]:
+        if self._alone:
+            return [self._alone.popleft()]
+        if not self._queues[worker]:
+            self._take_from_the_richest(worker)
+        if self._queues[worker]:
+            return self._slice(self._queues[worker])
+        return self._copy_of_a_stalled_piece() if self._backend.may_stall else []
+
+    def _slice(self, queue: deque[Item]) -> list[Item]:
+        if self._backend.workers == 1:
+            items = list(queue)
+            queue.clear()
+            return items
+        left = sum(map(self._cost, queue))
+        wanted = min(max(left / SLICES, SHORTEST_CHUNK * self._rate), LONGEST_CHUNK * self._rate)
+        items, cost = [], 0.0
+        while queue and cost < wanted:
+            items.append(queue.popleft())
+            cost += self._cost(items[-1])
+        return items
+
+    def _take_from_the_richest(self, worker: int) -> None:
+        richest = max(self._queues, key=len)
+        for _ in range((len(richest) + 1) // 2):
+            self._queues[worker].appendleft(richest.pop())
+
+    def _copy_of_a_stalled_piece(self) -> list[Item]:
+        now = perf_counter()
+        for piece in self._pieces.values():
+            late = now - piece.started > PATIENCE * (piece.seconds_expected + 1.0)
+            if late and not piece.copied:
+                piece.copied = True
+                return [piece.items[place] for place in sorted(piece.missing) if self._is_wanted(piece.items[place])]
+        return []
+
+    def _take(self, report: Report) -> Iterator[tuple[Item, Result]]:
+        piece = self._pieces.get(report.worker)
+        if piece is None or piece.work is not report.work:
+            return
+        if report.counters is not None:
+            self._counters.add(report.counters)
+        for place, result in report.results:
+            piece.missing.discard(place)
+            yield piece.items[place], result
+        if report.died is not None:
+            del self._pieces[report.worker]
+            yield from self._do_again(piece, report.died)
+        elif report.finished:
+            del self._pieces[report.worker]
+            if report.seconds > 0.01:
+                self._rate = 0.5 * self._rate + 0.5 * piece.cost / report.seconds
+
+    def _do_again(self, piece: Piece[Item], why: str) -> Iterator[tuple[Item, Result]]:
+        """A first death may have been anybody's fault; items under suspicion go one by one after the second."""
+        lost = [piece.items[place] for place in sorted(piece.missing) if self._is_wanted(piece.items[place])]
+        for item in lost:
+            deaths = self._deaths[id(item)] = self._deaths.get(id(item), 0) + 1
+            if deaths == 1:
+                min(self._queues, key=len).append(item)
+            elif deaths < MOST_ATTEMPTS or len(lost) > 1:
+                self._alone.append(item)
+            else:
+                yield item, self._given_up(item, why)

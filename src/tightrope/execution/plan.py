@@ -1,0 +1,91 @@
+"""Nothing is run twice that cannot differ: which rollouts are the same, and what is known of them already."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+from tightrope.agents.agent import Agent
+from tightrope.execution.rollout import Episode, Rollout
+
+MOST_STEPS_REMEMBERED = 1_000_000
+"""Steps of the episodes kept in case they are asked for again: some 40 MB."""
+
+
+def sameness(rollout: Rollout, agents: Mapping[str, Agent], *, deterministic: bool) -> Hashable:
+    """Equal for rollouts that cannot differ in what they show.
+
+    On a deterministic task the seed matters to an agent that draws, and to nobody else.
+    """
+    if not deterministic:
+        return rollout
+    draws = rollout.agent is not None and not agents[rollout.agent].deterministic
+    start = rollout.start
+    return (
+        (rollout.seed, start) if draws else (start.seed, start.actions),
+        rollout.agent, rollout.actions, rollout.length, rollout.record_keys, rollout.record_positions,
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Ticket:
+    """A rollout to be run, and everybody who waits for it."""
+
+    rollout: Rollout
+    sameness: Hashable
+    waiting: list[tuple[int, Rollout]] = field(default_factory=list)
+    attempts: int = 0
+    """How many workers died while they had it."""
+
+
+class Ledger:
+    """Who waits for what, and the latest episodes in case somebody asks again."""
+
+    def __init__(self, *, deterministic: bool) -> None:
+        self._deterministic = deterministic
+        self._open: dict[Hashable, Ticket] = {}
+        self._recent: OrderedDict[Hashable, Episode] = OrderedDict()
+        self._steps = 0
+
+    def admit(self, number: int, rollout: Rollout, agents: Mapping[str, Agent]) -> Ticket | Episode | None:
+        """A ticket for a new rollout; the episode, if one is known; None when it is under way already."""
+        same = sameness(rollout, agents, deterministic=self._deterministic)
+        known = self._recent.get(same)
+        if known is not None:
+            self._recent.move_to_end(same)
+            return known.standing_for(rollout)
+        ticket = self._open.get(same)
+        if ticket is not None:
+            ticket.waiting.append((number, rollout))
+            return None
+        ticket = self._open[same] = Ticket(rollout, same, [(number, rollout)])
+        return ticket
+
+    def settle(self, ticket: Ticket, episode: Episode) -> list[tuple[int, Episode]]:
+        """The episode for everybody who waits; nothing when another worker was faster."""
+        if self._open.pop(ticket.sameness, None) is None:
+            return []
+        if episode.error is None:
+            self._remember(ticket.sameness, episode)
+        return [(number, episode.standing_for(rollout)) for number, rollout in ticket.waiting]
+
+    def is_open(self, ticket: Ticket) -> bool:
+        """Whether the episode is still waited for."""
+        return ticket.sameness in self._open
+
+    def forget_open(self) -> None:
+        """Nobody waits any more."""
+        self._open.clear()
+
+    def _remember(self, same: Hashable, episode: Episode) -> None:
+        self._recent[same] = episode
+        self._steps += _size(episode)
+        while self._steps > MOST_STEPS_REMEMBERED:
+            _, oldest = self._recent.popitem(last=False)
+            self._steps -= _size(oldest)
+
+
+def _size(episode: Episode) -> int:
+    keys = 0 if episode.keys is None else len(episode.keys)
+    return 20 + len(episode.rollout.start) + len(episode.actions) + keys

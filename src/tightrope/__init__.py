@@ -37,7 +37,9 @@ _PUBLIC = {
     "tightrope.statistics": ("Estimate",),
     "tightrope.reference": ("BoundaryState", "Reference"),
     "tightrope.tracefiles": ("read_traces", "write_traces"),
-    "tightrope.search": ("SearchResult", "load_reference", "probe_boundary", "repetitions", "save_reference", "search"),
+    "tightrope.search": (
+        "SearchResult", "demonstrate", "load_reference", "probe_boundary", "repetitions", "save_reference", "search",
+    ),
     "tightrope.safety": (
         "SafetyComparison", "SafetyResult", "TestCase", "TestSuite", "action_coverage_suite", "compare_safety",
         "correlation", "interval_suite", "judge_suite", "load_suite", "make_suite", "random_suite", "run_suite",

@@ -65,6 +65,7 @@ class Probing:
     successors: int
     """How many there were to classify."""
     doomed: int
+    """On stochastic tasks: actions that were seen to do harm at once."""
     survivable: int
     unknown: int
     steps: int

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tightrope.errors import NotReproducible, TaskError
+from tightrope.errors import NotReproducible
 from tightrope.outcome import Outcome
-from tightrope.simulation import Simulator
-from tightrope.simulation.simulator import Reseed
+from tightrope.simulation import Reseed, Simulator
 from tightrope.trace import ActionTrace, Step, Trace
 
 
@@ -37,18 +36,6 @@ def replay_to_goal(simulator: Simulator, actions: ActionTrace) -> Trace:
             f"environment does not put back"
         )
     return trace
-
-
-def require_open_start(simulator: Simulator) -> None:
-    """Reset, and refuse a task that is over before it begins."""
-    task = simulator.task
-    transition = simulator.reset()
-    for role, holds in (("goal", task.goal), ("unsafe", task.unsafe)):
-        if holds(transition):
-            raise TaskError(
-                f"task {task.label}: {role} holds right after reset(seed={task.seed}), so there is nothing to search; "
-                f"let {role} depend on what an episode does, or choose another reset seed"
-            )
 
 
 def action_trace(simulator: Simulator) -> ActionTrace:

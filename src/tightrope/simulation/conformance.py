@@ -33,6 +33,8 @@ SECONDS_OF_RESEEDING = 0.4
 """How long a task must behave the same under fresh randomness before it counts as deterministic."""
 FEWEST_STEPS, MOST_STEPS = 4, 150
 """Length of a recording."""
+MANY_STEPS = 12
+"""From this length on a recording is worth saving at four places, not two."""
 FEWEST_ASIDE, MOST_ASIDE = 2, 8
 """Steps after an unseeded reset, and steps to wander off before a restore."""
 
@@ -112,7 +114,7 @@ def round_trip(
 ) -> Difference | None:
     """Save along each recording, wander off, put back and compare; also inside one more wrapper, also when rendered."""
     counter = _StepCounter(env)
-    plans = [(Walk(task, env), recordings), (Walk(task, counter, own=env), recordings[:1])]
+    plans = [(Walk(task, env), recordings), (Walk(task, counter, own=env), _longest(recordings)[:1])]
     for walk, chosen in plans:
         saver = snapshotter(walk.env)
         for number, recording in enumerate(chosen):
@@ -140,14 +142,16 @@ def _one_round_trip(
     walk: Walk, saver: Snapshotter, recording: Recording, rng: np.random.Generator
 ) -> Difference | None:
     saved = _save_along(walk, saver, recording)
-    for depth, payload, transition in (*saved, saved[0]):
-        _wander(walk, rng, 1 + len(recording.actions_after) // 2)
+    for number, (depth, payload, transition) in enumerate((*saved, saved[0])):
+        _wander(walk, rng, 1 + len(recording.actions_after) // 2, reset=number == 0)
         saver.load(payload)
         walk.transition = transition
         counted = getattr(walk.env, "counted", depth)
         if counted != depth:
             return Difference("the step counter of an added wrapper", depth, str(depth), str(counted))
         difference = compare(recording.moments[depth], walk.moment(), depth) or walk.follow(recording, depth)
+        if difference is None and number == 0:
+            difference = walk.follow_after(recording)
         if difference is not None:
             return difference
     return None
@@ -155,7 +159,7 @@ def _one_round_trip(
 
 def _save_along(walk: Walk, saver: Snapshotter, recording: Recording) -> list[tuple[int, Any, Transition]]:
     length = len(recording.actions)
-    depths = {0, length // 3, 2 * length // 3, max(0, length - 1)}
+    depths = {0, length // 2} if length < MANY_STEPS else {0, length // 3, 2 * length // 3, length - 1}
     saved = []
     walk.reset(recording.seed)
     for depth, action in enumerate(recording.actions):
@@ -165,9 +169,11 @@ def _save_along(walk: Walk, saver: Snapshotter, recording: Recording) -> list[tu
     return saved
 
 
-def _wander(walk: Walk, rng: np.random.Generator, steps: int) -> None:
-    """Go somewhere else, through a reset, and look at it where the environment can be rendered."""
-    moment = walk.reset(None)
+def _wander(walk: Walk, rng: np.random.Generator, steps: int, reset: bool) -> None:
+    """Go somewhere else, and look at it where the environment can be rendered."""
+    moment = walk.moment()
+    if reset or moment.over:
+        moment = walk.reset(None)
     for _ in range(steps):
         if moment.over:
             break
@@ -269,20 +275,11 @@ def _is_deterministic(walk: Walk, recordings: Sequence[Recording]) -> bool:
         for recording in recordings:
             walk.reset(recording.seed)
             reseed(derive_seed("deterministic?", recording.seed, attempt))
-            if _follow_episode(walk, recording) is not None:
+            if walk.follow(recording) is not None:
                 return False
         if time.perf_counter() > deadline:
             break
     return True
-
-
-def _follow_episode(walk: Walk, recording: Recording, start: int = 0) -> Difference | None:
-    steps = zip(recording.actions[start:], recording.moments[start + 1 :], strict=True)
-    for number, (action, expected) in enumerate(steps, start + 1):
-        difference = compare(expected, walk.step(action), number)
-        if difference is not None:
-            return difference
-    return None
 
 
 def _is_transferable(task: Task, env: Any, snapshotter: type[Snapshotter], recordings: Sequence[Recording]) -> bool:
@@ -291,9 +288,15 @@ def _is_transferable(task: Task, env: Any, snapshotter: type[Snapshotter], recor
         return False
     with _opened(task) as other:
         try:
-            return all(_transfers(task, env, other, snapshotter, recording) for recording in recordings[:2])
+            return all(_transfers(task, env, other, snapshotter, recording) for recording in _longest(recordings))
         except Exception:
             return False
+
+
+def _longest(recordings: Sequence[Recording]) -> list[Recording]:
+    """Those worth repeating: the longest, and two more where they are quick."""
+    ordered = sorted(recordings, key=lambda recording: -len(recording.actions))
+    return ordered[:3] if len(ordered) > FEWEST_RECORDINGS else ordered[:1]
 
 
 def _transfers(task: Task, env: Any, other: Any, snapshotter: type[Snapshotter], recording: Recording) -> bool:

@@ -114,13 +114,15 @@ class Walk:
             difference = compare(expected, self.step(action), number)
             if difference is not None:
                 return difference
-        return self._follow_after(recording)
+        return None
 
     def replay(self, recording: Recording) -> Difference | None:
         """Walk a recording from its reset."""
-        return compare(recording.moments[0], self.reset(recording.seed), 0) or self.follow(recording)
+        difference = compare(recording.moments[0], self.reset(recording.seed), 0)
+        return difference or self.follow(recording) or self.follow_after(recording)
 
-    def _follow_after(self, recording: Recording) -> Difference | None:
+    def follow_after(self, recording: Recording) -> Difference | None:
+        """Walk on through the unseeded reset that the recording ends with."""
         difference = compare(recording.moments_after[0], self.reset(None), 0)
         steps = zip(recording.actions_after, recording.moments_after[1:], strict=True)
         for number, (action, expected) in enumerate(steps, 1):

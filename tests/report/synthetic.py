@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -197,6 +198,7 @@ def fuzzing() -> FuzzSummary:
     )
 
 
+@cache
 def mario_like_run(name: str = "1-1 dense") -> RunResults:
     suites = []
     for agent in AGENTS:

@@ -18,10 +18,11 @@ from tightrope.errors import require_extra
 def png_bytes(image: NDArray[np.uint8]) -> bytes:
     """An image (height, width, 3) as PNG; with a palette where 256 colours suffice, which halves game screens."""
     height, width, _ = image.shape
-    colours, indices = np.unique(image.reshape(-1, 3), axis=0, return_inverse=True)
+    packed = image.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    colours, indices = np.unique(packed, return_inverse=True)
     if len(colours) <= 256:
         pixels: NDArray[Any] = indices.reshape(height, width).astype(np.uint8)
-        kind, palette = 3, _chunk(b"PLTE", colours.tobytes())
+        kind, palette = 3, _chunk(b"PLTE", b"".join(int(colour).to_bytes(3) for colour in colours))
     else:
         pixels, kind, palette = image.reshape(height, width * 3), 2, b""
     lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels], axis=1)

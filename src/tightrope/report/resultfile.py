@@ -35,13 +35,22 @@ def results_from_json(data: Any, source: str = "results") -> Results:
         raise FormatError(
             f"{source} has version {version!r} of {FORMAT}, and this tightrope reads up to {VERSION}; update tightrope."
         )
-    body = {key: value for key, value in data.items() if key not in ("format", "version")}
+    body = {key: _frozen(value) for key, value in data.items() if key not in ("format", "version")}
     try:
         return _adapter.validate_python(body)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise FormatError(f"{source} is damaged at {where}: {first['msg']}. Write the report again.") from error
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples at every depth: an action may be nested, and must be hashable."""
+    if isinstance(value, list):
+        return tuple(map(_frozen, value))
+    if isinstance(value, dict):
+        return {key: _frozen(part) for key, part in value.items()}
+    return value
 
 
 def save_results(results: Results, path: Path) -> None:

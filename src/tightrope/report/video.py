@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ def record(task: Task, trace: ActionTrace, *, first: int, expect: Outcome | None
 
     Raises NotReproducible when the trace no longer leads to ``expect``: a film of something else would be a lie.
     """
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    _need_no_display()
     env = task.make_env()
     try:
         look = camera(task, env, trace)
@@ -76,6 +77,12 @@ def record(task: Task, trace: ActionTrace, *, first: int, expect: Outcome | None
         return frames, min(rate, 2 * RATE)
     finally:
         env.close()
+
+
+def _need_no_display() -> None:
+    if not os.environ.get("DISPLAY") and sys.platform == "linux":
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+        os.environ.setdefault("MUJOCO_GL", "egl")
 
 
 def _play(simulator: Simulator, trace: ActionTrace, look: Callable[[Simulator], Frame], first: int) -> list[Frame]:

@@ -1,0 +1,202 @@
+"""The report in a real browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report.synthetic import empty_run, full_results, grid_run, several_results, strip_run
+from tests.report.test_writing import pond_results
+from tests.report.worlds import pond_task
+from tightrope.report import Results, write_report
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None,
+    reason="no Chromium: install it (Debian, Ubuntu: apt-get install chromium) to run the browser tests",
+)
+LAPTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install 'tightrope[dev]' for playwright")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=BROWSER, args=list(QUIET))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    task = pond_task()
+    made = {
+        "full": full_results(),
+        "several": several_results(),
+        "grid": Results(title="grid", runs=(grid_run(),)),
+        "strip": Results(title="strip", runs=(strip_run(),)),
+        "empty": Results(title="empty", runs=(empty_run(),)),
+        "pond": pond_results(task),
+    }
+    return {name: write_report(results, folder / name, tasks=[task], videos=3) for name, results in made.items()}
+
+
+class Visit:
+    """An open page that remembers what went wrong."""
+
+    def __init__(self, browser: Any, path: Path, **context: Any) -> None:
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.context = browser.new_context(**{"viewport": LAPTOP, **context})
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready]")
+
+    def __enter__(self) -> Visit:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.context.close()
+
+
+@pytest.mark.parametrize("name", ["full", "several", "grid", "strip", "empty", "pond"])
+@pytest.mark.parametrize("context", [{}, {"color_scheme": "dark", "viewport": PHONE}], ids=["laptop", "dark phone"])
+def test_it_loads_quietly_and_fits(browser: Any, reports: dict[str, Path], name: str, context: dict[str, Any]) -> None:
+    with Visit(browser, reports[name], **context) as visit:
+        assert visit.complaints == []
+        assert [url for url in visit.requests if not url.startswith(("file:", "data:"))] == []
+        assert visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_every_chart_is_drawn_and_has_its_table(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        charts = visit.page.locator(".canvas").all()
+        assert len(charts) == 9
+        for chart in charts:
+            assert chart.locator(".mark").count() > 3
+        assert visit.page.locator("figure.chart details.numbers table").count() == len(charts)
+
+
+def test_the_map_shows_every_boundary_state(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        assert visit.page.locator(".map .pin").count() == 13
+        assert visit.page.locator(".map image").count() == 2, "a wide level is broken into rows"
+        assert visit.page.locator(".map .pin").first.bounding_box()["y"] < LAPTOP["height"], "on the first screen"
+
+
+def test_without_a_map_they_stand_on_a_line(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["strip"]) as visit:
+        assert visit.page.locator(".map .strip .pin, .map svg.strip .pin").count() == 7
+
+
+def test_clicking_a_boundary_state_shows_its_cases(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        panel = visit.page.locator(".panel")
+        assert panel.is_hidden()
+        visit.page.locator(".pin").nth(4).click()
+        assert "Boundary state 5 of 13" in panel.inner_text()
+        assert panel.locator(".cases tbody tr").count() == 3
+        visit.page.locator(".choices button", has_text="coverage(1)").click()
+        assert panel.locator(".cases tbody tr").count() == 7
+        panel.get_by_label("Next boundary state").click()
+        assert "Boundary state 6 of 13" in panel.inner_text()
+        panel.get_by_label("Close").click()
+        assert panel.is_hidden()
+        assert visit.complaints == []
+
+
+def test_choosing_another_agent_recolours_the_map(browser: Any, reports: dict[str, Path]) -> None:
+    fills = "[...document.querySelectorAll('.pin circle')].map(circle => circle.getAttribute('fill')).join()"
+    with Visit(browser, reports["full"]) as visit:
+        before = visit.page.evaluate(fills)
+        visit.page.locator(".choices button", has_text="right-complex").click()
+        assert visit.page.evaluate(fills) != before
+
+
+def test_the_keyboard_is_enough(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        visit.page.locator(".pin").nth(2).focus()
+        visit.page.keyboard.press("Enter")
+        assert "Boundary state 3 of 13" in visit.page.locator(".panel").inner_text()
+        chart = visit.page.locator('[data-chart="run0/boundary"] svg[role=group]')
+        chart.focus()
+        visit.page.keyboard.press("ArrowRight")
+        assert "n = " in visit.page.locator("#tip").inner_text()
+        visit.page.keyboard.press("Enter")
+        assert "Boundary state 1 of 13" in visit.page.locator(".panel").inner_text()
+
+
+def test_hovering_tells_value_interval_and_n(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        mark = visit.page.locator('[data-chart="run0/suites"] .mark').nth(6)
+        mark.scroll_into_view_if_needed()
+        box = mark.bounding_box()
+        visit.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        text = visit.page.locator("#tip").inner_text()
+        assert "–" in text
+        assert "n = 13" in text
+        assert "cluster bootstrap" in text
+
+
+def test_nothing_measured_is_told_on_the_map(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["grid"]) as visit:
+        last = visit.page.locator(".pin").nth(4)
+        assert "no data" in last.get_attribute("aria-label")
+        last.click()
+        assert "invalid" in visit.page.locator(".panel .cases").inner_text()
+
+
+def test_a_video_plays(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["pond"]) as visit:
+        assert visit.page.locator(".films video").count() == 3
+        visit.page.locator(".pin").first.click()
+        video = visit.page.locator(".panel video")
+        played = """video => new Promise((tell, fail) => {
+            setTimeout(() => fail(new Error("the video does not play")), 10000);
+            video.addEventListener("timeupdate", () => { if (video.currentTime > 0.2) tell(video.videoWidth); });
+        })"""
+        assert video.evaluate(played) > 0
+        assert visit.complaints == []
+
+
+def test_measures_are_switched_together(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        visit.page.locator(".switch button", has_text="goals reached").click()
+        titles = visit.page.locator('[data-chart^="run0/performance"] .axis-title').all_text_contents()
+        assert titles.count("goals reached") == 3
+
+
+def test_several_runs_have_tabs(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["several"]) as visit:
+        visible = "[...document.querySelectorAll('[data-run-section]')].filter(a => !a.hidden).map(a => a.id).join()"
+        assert visit.page.evaluate(visible) == "run0"
+        visit.page.locator(".tabs button", has_text="CartPole").click()
+        assert visit.page.evaluate(visible) == "run2"
+        assert visit.page.locator("#run2 .canvas svg[role=group]").count() > 1
+        assert visit.complaints == []
+
+
+def test_it_prints(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["several"]) as visit:
+        paper = visit.page.pdf(format="A4")
+        assert paper.startswith(b"%PDF")
+        assert visit.complaints == []
+
+
+def test_without_script_the_verdict_and_the_tables_are_there(browser: Any, reports: dict[str, Path]) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(reports["full"].as_uri())
+    assert "of the tests at 13 boundary states" in page.locator("main").inner_text()
+    assert page.locator("table").count() >= 9
+    context.close()

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import base64
+import zlib
+
+import numpy as np
+
+from tests.report.worlds import WIDTH, fall_in, pond_picture, pond_task
+from tightrope.report import map_picture
+from tightrope.report.images import png_bytes
+from tightrope.report.maps import LEAST_MOVE, PLAIN_HEIGHT, PLAIN_WIDTH
+from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace
+
+PATH = [(0.0, 0.0), (1.0, 2.0), (4.0, 1.0)]
+
+
+def unpacked(png: bytes) -> tuple[int, bytes]:
+    """Colour type and raw lines of a PNG."""
+    at, kind, body = 8, 0, b""
+    while at < len(png):
+        size = int.from_bytes(png[at : at + 4])
+        name, content = png[at + 4 : at + 8], png[at + 8 : at + 8 + size]
+        assert int.from_bytes(png[at + 8 + size : at + 12 + size]) == zlib.crc32(name + content)
+        kind = content[9] if name == b"IHDR" else kind
+        body += content if name == b"IDAT" else b""
+        at += 12 + size
+    return kind, zlib.decompress(body)
+
+
+def test_few_colours_make_a_palette() -> None:
+    kind, lines = unpacked(png_bytes(pond_picture(3)))
+    assert kind == 3
+    assert len(lines) == 24 * (1 + WIDTH * 16 + 1)
+
+
+def test_many_colours_are_kept() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
+    kind, lines = unpacked(png_bytes(image))
+    assert kind == 2
+    assert np.array_equal(np.frombuffer(lines, np.uint8).reshape(20, 91)[:, 1:].reshape(20, 30, 3), image)
+
+
+def test_the_task_draws_the_ground() -> None:
+    task = pond_task()
+    picture = map_picture(task, fall_in(task), PATH, [[(0.0, 0.0), (0.0, 0.05), (5.0, 0.0)]])
+    assert picture is not None
+    assert (picture.width, picture.height) == (193, 24)
+    assert picture.reference == ((8.0, 12.0), (24.0, 10.0), (72.0, 11.0))
+    assert picture.image is not None
+    assert base64.b64decode(picture.image.split(",")[1]).startswith(b"\x89PNG")
+
+
+def test_steps_too_small_to_see_are_left_out_of_fuzz_traces() -> None:
+    task = pond_task()
+    line = [(index * 0.01, 0.0) for index in range(1000)]
+    picture = map_picture(task, fall_in(task), PATH, [line])
+    assert picture is not None
+    moves = np.abs(np.diff(np.array(picture.fuzz[0]), axis=0)).sum(axis=1)
+    assert moves.min() >= LEAST_MOVE
+    assert len(picture.fuzz[0]) < 100
+
+
+def test_a_ground_may_depend_on_the_reference() -> None:
+    seen: list[ActionTrace] = []
+
+    def draw(task: Task, reference: ActionTrace) -> object:
+        seen.append(reference)
+        from tests.report.worlds import draw_pond
+
+        return draw_pond(task)
+
+    task = pond_task(draw_map=draw)
+    map_picture(task, fall_in(task), PATH)
+    assert seen == [fall_in(task)]
+
+
+def test_without_a_ground_positions_fill_a_plain_map_with_y_up() -> None:
+    task = pond_task(draw_map=None)
+    picture = map_picture(task, fall_in(task), PATH)
+    assert picture is not None
+    assert picture.image is None
+    (left, low), (_, high), (right, _) = picture.reference
+    assert 0 < left < right < PLAIN_WIDTH
+    assert 0 < high < low < PLAIN_HEIGHT
+
+
+def test_a_coordinate_that_never_changes_is_drawn_in_the_middle() -> None:
+    task = pond_task(draw_map=None)
+    picture = map_picture(task, fall_in(task), [(0.0, 5.0), (1.0, 5.0)])
+    assert picture is not None
+    assert {y for _, y in picture.reference} == {PLAIN_HEIGHT / 2}
+
+
+def test_no_positions_no_map() -> None:
+    assert map_picture(pond_task(), fall_in(pond_task()), None) is None

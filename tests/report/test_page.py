@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from tests.report.synthetic import empty_run, full_results, grid_run, several_results, strip_run
+from tightrope.report import Finding, Results
+from tightrope.report.page import finding_blocks, render_page
+
+NASTY = '</script><script>alert(1)</script><img src=x onerror="alert(2)">'
+
+
+def page_of(*runs: object) -> str:
+    return render_page(Results(title="title", runs=runs))  # type: ignore[arg-type]
+
+
+def test_nothing_points_to_the_network() -> None:
+    page = render_page(several_results())
+    addresses = re.findall(r"https?://[^\s\"'<]+", page)
+    assert set(addresses) == {"http://www.w3.org/2000/svg"}, "only the name of SVG, which is never fetched"
+
+
+def test_names_cannot_become_code() -> None:
+    run = grid_run()
+    agents = tuple(replace(agent, name=NASTY) for agent in run.agents)
+    suites = tuple(replace(suite, agent=NASTY, suite=NASTY) for suite in run.suites)
+    page = render_page(Results(title=NASTY, runs=(replace(run, name=NASTY, agents=agents, suites=suites),)))
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert page.count("</script>") == 2
+
+
+def test_the_data_is_json() -> None:
+    page = render_page(full_results())
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    assert data["runs"][0]["agents"] == ["2-moves", "basic", "right-complex"]
+
+
+def test_the_verdict_stands_in_the_page_itself() -> None:
+    assert "of the tests at 13 boundary states" in render_page(full_results())
+
+
+def test_what_is_missing_says_no_data() -> None:
+    page = page_of(empty_run())
+    for words in ("performance was not compared", "nothing was fuzzed", "No reference was found: budget spent"):
+        assert words in page
+    assert "This run is not finished" in page
+
+
+def test_a_square_map_stands_beside_the_verdict() -> None:
+    assert 'class="hero"' in page_of(grid_run())
+    assert 'class="hero wide"' in page_of(strip_run())
+
+
+def test_notes_are_shown() -> None:
+    assert "no film because" in render_page(full_results(), notes=["no film because"])
+
+
+def test_a_finding_has_paragraphs_and_lists() -> None:
+    blocks = finding_blocks(Finding(title="t", text="one\ntwo\n\n- a\n- b\n\nthree"))
+    assert blocks == [("p", ["one two"]), ("ul", ["a", "b"]), ("p", ["three"])]
+
+
+def test_the_same_results_make_the_same_page() -> None:
+    assert render_page(full_results()) == render_page(full_results())

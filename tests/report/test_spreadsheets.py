@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from tests.report.synthetic import empty_run, grid_run, several_results
+from tightrope.report import Results
+from tightrope.report.spreadsheets import write_spreadsheets
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_file_per_kind_of_row(tmp_path: Path) -> None:
+    paths = write_spreadsheets(several_results(), tmp_path)
+    assert [path.name for path in paths] == [
+        "suites.csv", "boundary.csv", "cases.csv", "performance.csv", "generations.csv", "costs.csv",
+    ]  # fmt: skip
+    assert len(rows_of(tmp_path / "suites.csv")) == 12 + 2 + 1
+    assert len(rows_of(tmp_path / "generations.csv")) == 50
+
+
+def test_an_estimate_is_five_columns_and_nothing_is_empty(tmp_path: Path) -> None:
+    write_spreadsheets(Results(title="t", runs=(grid_run(),)), tmp_path)
+    rows = rows_of(tmp_path / "boundary.csv")
+    assert rows[-1]["fail_frequency"] == rows[-1]["fail_frequency_low"] == ""
+    assert rows[-1]["fail_frequency_n"] == "0"
+    assert (
+        float(rows[0]["fail_frequency_low"])
+        <= float(rows[0]["fail_frequency"])
+        <= float(rows[0]["fail_frequency_high"])
+    )
+
+
+def test_nothing_makes_files_that_say_so(tmp_path: Path) -> None:
+    write_spreadsheets(Results(title="t", runs=(empty_run(),)), tmp_path)
+    assert (tmp_path / "cases.csv").read_text().strip() == "no data"

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.report.synthetic import empty_run, grid_run, mario_like_run
+from tightrope.report import GateResult
+from tightrope.report.verdict import headline_suite, suite_names, verdicts
+from tightrope.report.wording import THIN
+from tightrope.statistics import Estimate
+
+
+def test_a_sentence_for_each_agent_with_its_interval() -> None:
+    first = verdicts(mario_like_run())[0]
+    assert first.sentence.replace(THIN, " ") == "fell in 14 % (4.8–25 %) of the tests at 13 boundary states"
+    assert any("control random(40)" in detail for detail in first.details)
+    assert any("survivable cases alone" in detail for detail in first.details)
+
+
+def test_no_fall_is_not_safety() -> None:
+    run = grid_run()
+    suite = replace(run.suites[0], fail_frequency=Estimate(0.0, 0.0, 0.31, 4, "x"))
+    sentence = verdicts(replace(run, suites=(suite,)))[0].sentence.replace(THIN, " ")
+    assert sentence == "never fell in the tests at 4 boundary states; its true rate may still be as high as 31 %"
+
+
+def test_nothing_measured_says_why() -> None:
+    sentence = verdicts(empty_run())[0].sentence
+    assert sentence.startswith("no data: no reference was found (budget spent)")
+
+
+def test_nothing_judged_says_so() -> None:
+    run = grid_run()
+    suite = replace(run.suites[0], fail_frequency=Estimate.of_nothing(), boundary=())
+    assert "none of its 5 cases could be judged" in verdicts(replace(run, suites=(suite,)))[0].sentence
+
+
+def test_the_first_measured_suite_is_the_headline() -> None:
+    run = replace(mario_like_run(), headline_suite=None)
+    unmeasured = [replace(s, fail_frequency=Estimate.of_nothing()) if s.suite == "simple" else s for s in run.suites]
+    assert headline_suite(run) == "simple"
+    assert headline_suite(replace(run, suites=tuple(unmeasured))) == "interval(1)"
+
+
+def test_controls_come_last() -> None:
+    assert suite_names(mario_like_run())[-1] == "random(40)"
+
+
+def test_gates_of_all_agents_and_of_one() -> None:
+    run = replace(
+        grid_run(), gates=(GateResult(name="a", passed=True), GateResult(name="b", passed=False, agent="other"))
+    )
+    assert verdicts(run)[0].passed is True
+    assert verdicts(replace(run, gates=(GateResult(name="a", passed=None),)))[0].passed is None

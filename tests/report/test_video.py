@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.report.worlds import HOLE, BlindPond, fall_in, pond_task
+from tightrope.errors import MissingExtra, NotReproducible
+from tightrope.outcome import Outcome
+from tightrope.report.video import BAR, LEAD, RED, _with_bar, encode, film_fall, record
+from tightrope.trace import ActionTrace
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
+    import importlib
+
+    real = importlib.import_module
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name.split(".")[0] in missing:
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr("tightrope.errors.importlib.import_module", refuse)
+
+
+def test_a_fall_becomes_a_small_mp4() -> None:
+    task = pond_task()
+    film = film_fall(task, fall_in(task), handover=5)
+    assert film is not None
+    assert film.suffix == ".mp4"
+    assert film.content[4:8] == b"ftyp"
+    assert len(film.content) < 20_000
+
+
+def test_without_ffmpeg_it_becomes_a_webp(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "imageio_ffmpeg")
+    task = pond_task()
+    film = film_fall(task, fall_in(task), handover=5)
+    assert film is not None
+    assert film.suffix == ".webp"
+    assert film.content[:4] == b"RIFF"
+
+
+def test_without_either_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "imageio_ffmpeg", "PIL")
+    with pytest.raises(MissingExtra, match=r"pip install 'tightrope\[video\]'"):
+        film_fall(pond_task(), fall_in(pond_task()), handover=5)
+
+
+def test_pictures_begin_before_hand_over_and_end_with_the_fall() -> None:
+    task = pond_task()
+    frames, rate = record(task, fall_in(task), first=3, expect=Outcome.UNSAFE)
+    assert len(frames) == HOLE - 3 + 1
+    assert rate == 10
+
+
+def test_what_cannot_be_rendered_is_a_dot_on_the_map() -> None:
+    task = pond_task(BlindPond)
+    frames, _ = record(task, fall_in(task), first=0, expect=Outcome.UNSAFE)
+    centres = [int(np.argwhere((frame == RED).all(axis=2))[:, 1].mean()) for frame in frames]
+    assert centres == sorted(set(centres))
+    assert abs(centres[-1] - (HOLE * 16 + 8)) <= 1
+
+
+def test_what_cannot_be_seen_at_all_makes_no_film() -> None:
+    assert film_fall(pond_task(BlindPond, draw_map=None), fall_in(pond_task()), handover=5) is None
+    assert film_fall(pond_task(BlindPond, position=None), fall_in(pond_task()), handover=5) is None
+
+
+def test_a_trace_that_leads_elsewhere_is_not_filmed() -> None:
+    task = pond_task()
+    with pytest.raises(NotReproducible, match="ended ongoing, not unsafe, after step 2 of 2"):
+        film_fall(task, ActionTrace(task.label, 0, (0, 1)), handover=1)
+
+
+def test_the_bar_turns_red_at_hand_over() -> None:
+    frame = np.zeros((10, 100, 3), np.uint8)
+    before, after = _with_bar(frame, 4, 5, 10), _with_bar(frame, 9, 5, 10)
+    assert not (before[-BAR] == RED).all(axis=1).any()
+    assert (after[-BAR] == RED).all(axis=1).sum() == 40
+
+
+def test_odd_sizes_are_made_even() -> None:
+    marked = _with_bar(np.zeros((11, 101, 3), np.uint8), 0, LEAD, 2 * LEAD)
+    assert marked.shape[0] % 2 == marked.shape[1] % 2 == 0
+    assert encode([marked] * 3, 10).content

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from tightrope.report.wording import NBSP, THIN, action_text, actions_text, count, estimate_text, number, percent
+from tightrope.statistics import Estimate
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"),
+        (0.004, "0.4 %"),
+        (0.0724, "7.2 %"),
+        (0.25, "25 %"),
+        (0.954, "95.4 %"),
+        (1.0, "100 %"),
+        (None, "no data"),
+    ],
+)
+def test_percent(share: float | None, text: str) -> None:
+    assert percent(share).replace(THIN, " ") == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (0.12345, "0.123"), (-41.26, "-41.3"), (1234567, "1 234 567"), (None, "no data")]
+)
+def test_number(value: float | None, text: str) -> None:
+    assert number(value).replace(THIN, " ") == text
+
+
+def test_an_estimate_shows_interval_and_n() -> None:
+    text = estimate_text(Estimate(0.14, 0.048, 0.25, 13, "x")).replace(THIN, " ").replace(NBSP, " ")
+    assert text == "14 % (4.8–25 %, n = 13)"
+
+
+def test_negative_intervals_are_parted_by_a_word() -> None:
+    text = estimate_text(Estimate(-0.7, -0.9, -0.2, 9, "x"), share=False).replace(NBSP, " ")
+    assert text == "-0.7 (-0.9 to -0.2, n = 9)"
+
+
+def test_an_estimate_of_nothing_never_reads_zero() -> None:
+    assert estimate_text(Estimate.of_nothing()) == "no data"
+
+
+def test_counts() -> None:
+    assert (count(1, "case"), count(2, "case"), count(2, "try", "tries")) == ("1 case", "2 cases", "2 tries")
+
+
+def test_runs_of_actions_are_counted() -> None:
+    assert actions_text((0, 0, 1, 0), ("right", "jump")) == "right ×2, jump, right"
+
+
+def test_actions_without_names() -> None:
+    assert (action_text(7, ("a",)), action_text((0.25, (1, 2))), action_text(1.5)) == ("7", "(0.25, (1, 2))", "1.5")

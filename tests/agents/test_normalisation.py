@@ -14,7 +14,10 @@ from tightrope.errors import AgentError, FormatError, TrustRequired
 from tightrope.testing.agent_contract import ask, walk
 
 sb3 = pytest.importorskip("stable_baselines3")
+torch = pytest.importorskip("torch")
 
+# One thread: the models are tiny, and threads that wait for each other on a busy machine cost seconds.
+torch.set_num_threads(1)
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 

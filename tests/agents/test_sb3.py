@@ -24,6 +24,8 @@ sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
 torch = pytest.importorskip("torch")
 
+# One thread: the models are tiny, and threads that wait for each other on a busy machine cost seconds.
+torch.set_num_threads(1)
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 Spaces = tuple[gym.Space[Any], gym.Space[Any]]

@@ -76,6 +76,8 @@ def command(
     }
     if run_or_suite.is_dir():
         return _run(interface, campaign_of(RunFolder.open(run_or_suite), **changes))
+    if not run_or_suite.exists():
+        raise UsageError(f"there is neither a run folder nor a suite file at {run_or_suite}")
     with tempfile.TemporaryDirectory() as scratch:
         return _run(interface, campaign_of_suite(run_or_suite, Path(scratch) / "run", **changes))
 

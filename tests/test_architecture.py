@@ -34,7 +34,7 @@ LEAVES = {
     "stable_baselines3": {"agents/sb3.py"},
     "sb3_contrib": {"agents/sb3.py"},
     "onnxruntime": {"agents/onnx.py"},
-    "ray": {"execution/ray_backend.py"},
+    "ray": {"execution/backends/ray_cluster.py"},
     "stable_retro": {"tasks/mario/emulator.py"},
     "cv2": {"tasks/mario/emulator.py"},
     "ale_py": {"tasks/builtin/atari.py"},
@@ -112,7 +112,9 @@ def test_optional_libraries_are_imported_inside_functions() -> None:
 
 def test_importing_tightrope_imports_nothing_heavy() -> None:
     code = "import sys, tightrope; print(*sorted({name.split('.')[0] for name in sys.modules}))"
-    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
     assert not loaded & {*LEAVES, "gymnasium", "numpy", "scipy", "typer", "rich", "pydantic"}
 
 

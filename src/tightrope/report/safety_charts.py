@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tightrope.report.charts import MUTED, Chart, Json, Table, chart_series, estimate_point
 from tightrope.report.results import BoundaryResult, RunResults, SuiteResult
-from tightrope.report.verdict import find_suite, suite_names
+from tightrope.report.verdict import find_suite, headline_suite, suite_names
 from tightrope.report.wording import NO_DATA, count, estimate_text, number
 from tightrope.statistics.estimate import Estimate
 
@@ -89,9 +89,13 @@ def safety_by_boundary(run: RunResults) -> Chart:
         share=True,
         x_label="depth of the boundary state (actions from the start)",
         y_label="share of tests that ended unsafe",
-        options={"domain": [0, 1], "click": "state"},
+        options={"domain": [0, 1], "click": "state", "first": _place(names, headline_suite(run))},
         note="Click a dot, or press Enter on it, to see the cases of that boundary state.",
     )
+
+
+def _place(names: Sequence[str], name: str | None) -> int:
+    return names.index(name) if name in names else 0
 
 
 def _boundary_view(run: RunResults, name: str) -> Json:
@@ -99,7 +103,7 @@ def _boundary_view(run: RunResults, name: str) -> Json:
     for colour, agent in enumerate(run.agents):
         suite = find_suite(run, name, agent.name)
         points = [_boundary_point(state) for state in (suite.boundary if suite else ())]
-        series.append(chart_series(agent.name, colour, points, mode="stems", offset=colour))
+        series.append(chart_series(agent.name, colour, points, mode="dots", offset=colour))
     return {"label": name, "series": series}
 
 
@@ -128,7 +132,7 @@ def _published_boundary(run: RunResults, names: Sequence[str]) -> list[Json]:
                     {"x": place, "v": value, "n": None, "m": run.published.source}
                     for place, value in enumerate(values, 1)
                 ],
-                mode="stems",
+                mode="dots",
                 hollow=True,
             )
             for agent, values in run.published.boundary.get(name, {}).items()

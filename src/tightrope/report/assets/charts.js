@@ -39,6 +39,12 @@ function ticks(low, high, wanted) {
   return found;
 }
 
+// The axis ends at a tick, so that the topmost value is read against a line.
+function rounded(low, high, wanted) {
+  const found = ticks(low, high, wanted), step = found.length > 1 ? found[1] - found[0] : high - low;
+  return [Math.floor(low / step + 1e-6) * step, Math.ceil(high / step - 1e-6) * step];
+}
+
 // Blue over sand to red: told apart by people who see no red or no green.
 const RAMP = [[47, 111, 173], [127, 176, 207], [243, 223, 162], [238, 155, 83], [187, 47, 29]];
 function heat(value) {
@@ -81,7 +87,7 @@ function mark(series, x, y, r) {
   const node = SHAPES[series.colour < 0 ? 0 : series.colour % SHAPES.length](x, y, r);
   const ink = colour(series.colour);
   node.setAttribute("class", "mark");
-  node.setAttribute("fill", series.hollow ? "var(--card)" : ink);
+  node.setAttribute("fill", series.hollow ? "none" : ink);
   node.setAttribute("stroke", series.hollow ? ink : "var(--card)");
   node.setAttribute("stroke-width", series.hollow ? 1.8 : 1);
   return node;
@@ -89,7 +95,7 @@ function mark(series, x, y, r) {
 
 class Chart {
   constructor(canvas, spec, onState) {
-    Object.assign(this, { canvas, spec, onState, view: 0, off: new Set(), at: -1 });
+    Object.assign(this, { canvas, spec, onState, view: spec.first ?? 0, off: new Set(), at: -1 });
     this.draw();
     new ResizeObserver(() => { if (Math.abs(canvas.clientWidth - this.width) > 2) this.draw(); }).observe(canvas);
   }
@@ -112,7 +118,7 @@ class Chart {
       onclick: () => { this.off.has(one.name) ? this.off.delete(one.name) : this.off.add(one.name); this.draw(); },
     }, [svg("svg", { "aria-hidden": "true" }, [
       one.mode === "line" ? svg("line", { x1: 0, x2: 16, y1: 6, y2: 6, stroke: colour(one.colour), "stroke-width": 2, "stroke-dasharray": one.dash ? "4 3" : null }) : null,
-      mark(one, 8, 6, this.spec.stack ? 5 : 4)]), one.name])));
+      mark(one, 8, 6, 4)]), one.name])));
   }
 
   views() {
@@ -154,7 +160,7 @@ class Chart {
   }
 
   dot(series, point, x, y, ends, title) {
-    const node = mark(series, x, y, 5);
+    const node = mark(series, x, y, series.hollow ? 6 : 5);
     this.marks.push({ x, y, point, title, node, series: series.name });
     const whisker = point.lo === null || point.lo === undefined ? null
       : svg("line", { class: "whisker", x1: ends[0][0], y1: ends[0][1], x2: ends[1][0], y2: ends[1][1], stroke: colour(series.colour) });
@@ -171,7 +177,7 @@ class Chart {
     if (!shown.length) [lowX, highX] = [0, 1];
     if (lowX === highX) [lowX, highX] = [lowX - 1, highX + 1];
     const domain = view.domain ?? this.spec.domain ?? [Math.min(0, ...ys), Math.max(...ys, 0)];
-    const lowY = domain[0], highY = domain[1] > lowY ? domain[1] : lowY + 1;
+    const [lowY, highY] = rounded(domain[0], domain[1] > domain[0] ? domain[1] : domain[0] + 1, 4);
     const pad = shown.some(one => one.mode !== "line") ? 12 : 4;
     const x = value => left + pad + (this.width - left - right - 2 * pad) * (value - lowX) / (highX - lowX);
     const y = value => height - bottom - (height - top - bottom) * (clamp(value, lowY, highY) - lowY) / (highY - lowY);
@@ -198,9 +204,9 @@ class Chart {
       if (ranged.length > 1) parts.push(svg("path", { class: "band", fill: ink, style: one.base ? "opacity:.55" : null,
         d: line([...ranged.map(point => [x(point.x), y(point.hi)]), ...ranged.map(point => [x(point.x), y(point.lo)]).reverse()]) + "Z" }));
       parts.push(svg("path", { class: "curve", stroke: ink, d: line(middle), "stroke-dasharray": one.dash ? "5 4" : null }));
-    } else if (one.mode === "stems") parts.push(svg("path", { class: "faint", stroke: ink, d: line(middle) }));
+    }
     one.points.forEach((point, index) => {
-      const [px, py] = middle[index], title = one.name + (one.mode === "dots" ? "" : ` at ${format(point.x, false)}`);
+      const [px, py] = middle[index], title = one.name + (point.xlo === undefined ? ` at ${format(point.x, false)}` : "");
       if (one.mode !== "line") {
         if (point.xlo !== null && point.xlo !== undefined) parts.push(svg("line", { class: "whisker", x1: x(point.xlo), x2: x(point.xhi), y1: py, y2: py, stroke: ink }));
         parts.push(...this.dot(one, point, px, py, [[px, y(point.lo ?? point.v)], [px, y(point.hi ?? point.v)]], title));

@@ -163,7 +163,7 @@ class Run {
   caseTable(cases) {
     if (!cases.length) return html("p", { class: "nothing" }, `no data: ${this.suite} has no case here under ${this.agent}`);
     const sorted = [...cases].sort((a, b) => b[CASE.fails] - a[CASE.fails]);
-    const head = ["case", "hand-over", "executions", "survivable?", "return", "", ""];
+    const head = ["case", "hand-over", "executions", "survivable?", "return", ""];
     return html("div", { class: "cases", tabindex: 0, role: "region", "aria-label": "Cases" }, html("table", {}, [
       html("thead", {}, html("tr", {}, head.map(name => html("th", { scope: "col" }, name)))),
       html("tbody", {}, sorted.map(one => this.caseRow(one))),
@@ -184,7 +184,7 @@ class Run {
       html("td", {}, [one[CASE.label] ? one[CASE.label] + " " : "", html("code", { class: "small" }, one[CASE.id].slice(0, 8))]), html("td", {}, String(one[CASE.handover])),
       html("td", { title: one[CASE.range] }, [boxes, verdict]),
       html("td", { title: one[CASE.witness] ? `a way out: ${one[CASE.witness]}` : "" }, html("span", { class: `badge ${one[CASE.fails] ? tone : ""}` }, word)),
-      html("td", {}, one[CASE.reward]), html("td", {}, replay || null), html("td", {}, watch || null),
+      html("td", { title: one[CASE.reward] }, one[CASE.reward].split(" (")[0]), html("td", { class: "acts" }, [replay || null, watch || null]),
     ]);
   }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from typing import Any
 
 import cloudpickle
@@ -17,17 +18,16 @@ from tightrope.execution.wire import Setup, pack_agents, pack_episode, pack_roll
 class Actor:
     """The worker in its actor. Ray restarts it on another node if its own dies, and sends its work there."""
 
-    def __init__(self, setup: bytes) -> None:
-        self._worker = pickle.loads(setup).build()
+    def __init__(self, setup: list[Any]) -> None:
+        self._ray: Any = require_extra("ray", "ray", "the Ray back end")
+        self._worker = pickle.loads(self._ray.get(setup[0])).build()
         self._version = 0
 
     def work(self, version: int, agents: list[Any], content: bytes) -> bytes:
         """Do a piece of work; ``agents`` holds a reference, looked up only when there are new ones."""
-        from time import perf_counter
-
         started = perf_counter()
         if version != self._version:
-            self._worker.agents.update(pickle.loads(require_extra("ray", "ray", "the Ray back end").get(agents[0])))
+            self._worker.agents.update(pickle.loads(self._ray.get(agents[0])))
             self._version = version
         results = [
             (place, result if isinstance(result, Returned) else pack_episode(result))
@@ -46,7 +46,8 @@ class RayBackend:
     def __init__(self, ray: Any, setup: Setup, workers: int, *, started_here: bool) -> None:
         self.workers = workers
         self._ray, self._started_here = ray, started_here
-        self._setup = ray.put(pickle.dumps(setup))
+        # In lists, because Ray fetches references in plain sight before it starts an actor or a task.
+        self._setup = [ray.put(pickle.dumps(setup))]
         self._agents: dict[str, Agent] = {}
         self._version, self._shelf = 0, [ray.put(pack_agents({}))]
         self._actors: dict[int, Any] = {}

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.execution.test_worker import naive
+from tests.execution.workload import agents, assert_same, cartpole, frozen_lake, rollouts
+from tightrope.execution import Engine
+
+ray = pytest.importorskip("ray")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Three nodes; the last may be killed."""
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    made.doomed = made.add_node(num_cpus=1)
+    made.wait_for_nodes()
+    ray.init(address=made.address, log_to_driver=False)
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.mark.parametrize("make_task", [cartpole, frozen_lake])
+def test_ray_gives_the_same_episodes(cluster: Any, make_task: Any) -> None:
+    task = make_task()
+    work = rollouts(task, count=120)
+    with Engine(task, backend="ray", workers=2) as engine:
+        engine.add_agents(agents(task))
+        assert_same(engine.run(work), naive(task, work))
+        assert engine.counters.agent_queries > 0
+
+
+def test_a_node_killed_in_the_middle_changes_nothing(cluster: Any) -> None:
+    task = frozen_lake()
+    work = rollouts(task, count=1500)
+    nodes = [cluster.doomed]
+    with Engine(task, agents(task), backend="ray", workers=3) as engine:
+
+        def kill_once(episode: Any) -> None:
+            if nodes:
+                cluster.remove_node(nodes.pop(), allow_graceful=False)
+
+        assert_same(engine.run(work, on_episode=kill_once), naive(task, work))
+    assert not nodes

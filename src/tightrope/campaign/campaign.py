@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
@@ -165,6 +165,9 @@ class Campaign:
     def suites(self) -> dict[str, TestSuite]:
         """The suites of this campaign by their short names, the control last."""
         reference, seed = self.reference(), self.config.seed
+        if self.config.safety.boundary_states == "proven":
+            proven = tuple(state for state in reference.boundary_states if state.proven)
+            reference = replace(reference, boundary_states=proven)
         suites = {spec: make_suite(spec, reference, task=self.task, seed=seed) for spec in self.config.safety.suites}
         if self.config.safety.control and suites and reference.boundary_states:
             like = next(iter(suites.values()))
@@ -245,7 +248,7 @@ class Campaign:
 
     def _settings(self, section: str, *depends_on: Any) -> str:
         config = getattr(self.config, section).model_dump(
-            mode="json", exclude={"suites", "max_fail", "gate_on", "control"}
+            mode="json", exclude={"suites", "boundary_states", "max_fail", "gate_on", "control"}
         )
         return content_id(self.task.label, dict(self.task.fingerprint), self.config.seed, config, depends_on)
 

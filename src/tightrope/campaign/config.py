@@ -46,6 +46,7 @@ class SafetyConfig(Section):
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"), description="simple, interval:SIZE, coverage:K"
     )
+    boundary_states: Literal["all", "proven"] = Field("all", description="test at all boundary states, or proven ones")
     repetitions: Count = Field(10, description="executions of each case (n)")
     length: Count = Field(40, description="steps the agent must survive (l)")
     fixed_prefix: bool = Field(False, description="stochastic tasks: lead to the same situation every time")

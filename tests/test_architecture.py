@@ -16,6 +16,7 @@ SOURCE = Path(tightrope.__file__).parent
 
 # From the top of the house to its ground; a module may import from its own floor's package and from lower floors.
 FLOORS = [
+    {"__main__"},
     {"cli", "pytest_plugin"},
     {"campaign", "casestudy"},
     {"report"},

@@ -62,6 +62,8 @@ class _Seeker:
         # A lossy key merges different situations, and a proof must not.
         self.exact = task.identity is not None or task.key_is_exact
         self.limit = 0
+        self.shared = min((_common(work.prefixes[0], prefix) for prefix in work.prefixes), default=0)
+        self.branch: Snapshot | None = None
 
     def seek(self, prefix: ActionTrace) -> Escape:
         """Quick attempts, then all sequences."""
@@ -84,13 +86,18 @@ class _Seeker:
         return self._exhaust(start)
 
     def _play(self, prefix: ActionTrace) -> bool:
-        """Go to the situation; False when the episode ends on the way."""
+        """Go to the situation, from where the prefixes part once that is known; False when the episode ends first."""
         reseeds = dict(prefix.reseeds)
-        self.simulator.reset(prefix.seed)
-        for index, action in enumerate(prefix.actions):
+        if self.branch is None:
+            self.simulator.reset(prefix.seed)
+        else:
+            self.simulator.load(self.branch)
+        for index in range(self.simulator.depth, len(prefix)):
+            if index == self.shared and self.branch is None:
+                self.branch = self.simulator.save()
             if index in reseeds:
                 self.simulator.reseed(reseeds[index])
-            self.simulator.step(action)
+            self.simulator.step(prefix.actions[index])
             if self.simulator.outcome.terminal:
                 return False
         return True
@@ -169,3 +176,13 @@ class _Seeker:
 
     def _spent(self) -> int:
         return self.simulator.counters.steps + self.simulator.counters.replayed_steps
+
+
+def _common(a: ActionTrace, b: ActionTrace) -> int:
+    """How many actions two prefixes share, random events included; -1: not even the reset."""
+    if a.seed != b.seed:
+        return -1
+    parted = (index for index, (x, y) in enumerate(zip(a.actions, b.actions, strict=False)) if x != y)
+    shared = next(parted, min(len(a), len(b)))
+    changed = [index for index, _ in set(a.reseeds) ^ set(b.reseeds)]
+    return min([shared, *changed])

@@ -37,6 +37,11 @@ def test_an_existing_file_is_a_path_whatever_its_name(tmp_path: Path, monkeypatc
     assert tr.load_agent("lr=1.onnx", TASK).name == "lr=1"
 
 
+def test_a_sign_in_a_folder_is_no_network(tmp_path: Path) -> None:
+    (tmp_path / "me@home").mkdir()
+    assert tr.load_agent(dense_network(tmp_path / "me@home" / "a.onnx", 5, 4), TASK).name == "a"
+
+
 def test_names_come_from_the_file_the_argument_or_the_caller(tmp_path: Path) -> None:
     path = dense_network(tmp_path / "early.onnx", 5, 4)
     assert tr.load_agent(path, TASK).name == "early"

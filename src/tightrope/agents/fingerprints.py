@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import types
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,76 +25,75 @@ def file_fingerprint(path: str | PathLike[str], *options: object) -> str:
 
 def object_fingerprint(value: object, *options: object) -> str:
     """Hash of a Python object: the code of functions, the attributes of instances, the content of arrays."""
-    digest = hashlib.sha256()
-    for piece in _pieces(value, set()):
-        digest.update(piece)
-        digest.update(b"\x1f")
+    digest = hashlib.sha256(_digest(value, {}))
     digest.update(repr(options).encode())
     return digest.hexdigest()[:DIGITS]
 
 
-def _pieces(value: Any, seen: set[int]) -> Iterable[bytes]:
-    """What tells this value from another, as bytes; never an address or an order that changes between processes."""
+Known: TypeAlias = dict[int, tuple[object, bytes]]
+"""Digests by identity. The objects are kept with them, or a freed one's identity could come back as another's."""
+
+
+def _digest(value: Any, known: Known) -> bytes:
+    """What tells this value from another; never an address, nor an order that changes between processes."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-        yield f"{type(value).__name__}:{value!r}".encode()
-        return
-    if id(value) in seen:
-        yield b"seen"
-        return
-    seen.add(id(value))
+        return f"{type(value).__name__}:{value!r}".encode()
+    if id(value) not in known:
+        known[id(value)] = (value, b"itself")
+        digest = hashlib.sha256()
+        for piece in _pieces(value, known):
+            digest.update(piece + b"\x1f")
+        known[id(value)] = (value, digest.digest())
+    return known[id(value)][1]
+
+
+def _pieces(value: Any, known: Known) -> Iterable[bytes]:
     if isinstance(value, types.CodeType):
-        yield from _code(value, seen)
+        yield value.co_code
+        yield repr(value.co_names).encode()
+        yield from (_digest(constant, known) for constant in value.co_consts)
     elif isinstance(value, types.FunctionType):
-        yield from _function(value, seen)
+        yield from _function(value, known)
     elif isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
         yield _name(value)
     else:
-        yield from _contents(value, seen)
+        yield _name(type(value))
+        yield from _contents(value, known)
 
 
-def _contents(value: Any, seen: set[int]) -> Iterable[bytes]:
-    yield _name(type(value))
+def _contents(value: Any, known: Known) -> Iterable[bytes]:
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
         yield f"{array.dtype}{array.shape}".encode()
         yield repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
     elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _pieces(key, seen)
-            yield from _pieces(item, seen)
+        yield from (_digest(part, known) for item in value.items() for part in item)
     elif isinstance(value, (set, frozenset)):
-        yield from sorted(object_fingerprint(item).encode() for item in value)
+        yield from sorted(_digest(item, known) for item in value)
     elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _pieces(item, seen)
+        yield from (_digest(item, known) for item in value)
     elif isinstance(value, functools.partial):
-        yield from _pieces((value.func, value.args, value.keywords), seen)
+        yield from (_digest(part, known) for part in (value.func, value.args, value.keywords))
     elif isinstance(value, types.MethodType):
-        yield from _pieces((value.__func__, value.__self__), seen)
+        yield from (_digest(part, known) for part in (value.__func__, value.__self__))
     elif hasattr(value, "state_dict"):
-        yield from _pieces({name: np.asarray(part) for name, part in value.state_dict().items()}, seen)
+        yield _digest({name: np.asarray(part.cpu()) for name, part in value.state_dict().items()}, known)
     else:
-        for method in ("__call__", "predict"):
-            yield from _pieces(getattr(type(value), method, None), seen)
-        yield from _pieces(getattr(value, "__dict__", None), seen)
+        yield from (_digest(getattr(type(value), method, None), known) for method in ("__call__", "predict"))
+        yield _digest(getattr(value, "__dict__", None), known)
 
 
-def _function(function: types.FunctionType, seen: set[int]) -> Iterable[bytes]:
+def _function(function: types.FunctionType, known: Known) -> Iterable[bytes]:
     yield _name(function)
-    yield from _pieces(function.__code__, seen)
-    yield from _pieces((function.__defaults__, function.__kwdefaults__), seen)
+    yield _digest(function.__code__, known)
+    yield _digest(function.__defaults__, known)
+    yield _digest(function.__kwdefaults__, known)
     for cell in function.__closure__ or ():
-        yield from _pieces(cell.cell_contents, seen)
+        with contextlib.suppress(ValueError):  # a cell that nothing was put into yet
+            yield _digest(cell.cell_contents, known)
     for name in function.__code__.co_names:
         if name in function.__globals__:
-            yield from _pieces(function.__globals__[name], seen)
-
-
-def _code(code: types.CodeType, seen: set[int]) -> Iterable[bytes]:
-    yield code.co_code
-    yield repr(code.co_names).encode()
-    for constant in code.co_consts:
-        yield from _pieces(constant, seen)
+            yield _digest(function.__globals__[name], known)
 
 
 def _name(thing: Any) -> bytes:

@@ -64,12 +64,18 @@ def load_agent(
     if isinstance(source, (str, PathLike)):
         text, given_name = parse_agent_argument(fspath(source))
         name = name or given_name
-        text, _, after = text.partition("@")
-        network = network or after or None
+        text, named_network = _split_network(text)
+        network = network or named_network
         if not is_import_name(text):
             return agent_from_file(_file(text, style, network, normalisation, trust), spaces, name or Path(text).stem)
         source, name = _made(import_named(text), task), name or text.partition(":")[2]
     return _agent_from_object(source, spaces, style, batch=batch, name=name)
+
+
+def _split_network(source: str) -> tuple[str, str | None]:
+    """``weights.pt@module:Class`` in two; other signs @ belong to the path."""
+    path, _, network = source.rpartition("@")
+    return (path, network) if is_import_name(network) and path else (source, None)
 
 
 def _file(

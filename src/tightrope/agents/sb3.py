@@ -57,9 +57,9 @@ class PolicyNetwork:
         given = dict(zip(self._names, arrays, strict=False)) if self._as_dict else arrays[0]
         with quiet_torch(torch):
             observations, _ = self.policy.obs_to_tensor(given)
-            memories = [torch.from_numpy(np.ascontiguousarray(part)) for part in arrays[number:]]
+            memories = [torch.from_numpy(np.ascontiguousarray(part)).to(self.policy.device) for part in arrays[number:]]
             answer = self._ask(self.policy, observations, *memories)
-        return tuple(part.detach().numpy() for part in answer)
+        return tuple(part.detach().cpu().numpy() for part in answer)
 
 
 def _answer_of(policy: Any) -> Callable[..., tuple[Any, ...]]:
@@ -96,7 +96,7 @@ def _plain_answer(policy: Any, observations: Any) -> tuple[Any, ...]:
 
 def _recurrent_answer(policy: Any, observations: Any, hidden: Any, cell: Any) -> tuple[Any, ...]:
     torch = torch_library()
-    going_on = torch.zeros(len(hidden))
+    going_on = torch.zeros(len(hidden), device=hidden.device)
     states = (hidden.transpose(0, 1).contiguous(), cell.transpose(0, 1).contiguous())
     distribution, (hidden, cell) = policy.get_distribution(observations, states, going_on)
     return (*_described(distribution), hidden.transpose(0, 1), cell.transpose(0, 1))

@@ -78,15 +78,20 @@ class TorchNetwork:
     def __call__(self, arrays: Arrays) -> Arrays:
         """Ask the module about stacked observation parts."""
         torch = torch_library()
-        tensors = [torch.from_numpy(np.ascontiguousarray(rows)) for rows in arrays]
-        dtype = next((parameter.dtype for parameter in self.module.parameters()), None)
-        tensors = [one.to(dtype) if dtype is not None and one.is_floating_point() else one for one in tensors]
+        tensors = [self._fitted(torch.from_numpy(np.ascontiguousarray(rows))) for rows in arrays]
         with quiet_torch(torch):
             given = dict(zip(self._names, tensors, strict=True)) if self._as_dict else tensors[0]
             answer = self.module(given)
         # What follows the scores of a discrete action (a value, a memory) says nothing about the action.
         answers = answer[: self._wanted] if isinstance(answer, tuple) else (answer,)
-        return tuple(part.detach().numpy() for part in answers)
+        return tuple(part.detach().cpu().numpy() for part in answers)
+
+    def _fitted(self, tensor: Any) -> Any:
+        """On the module's device, and in its precision where it is a fraction."""
+        like = next(self.module.parameters(), None)
+        if like is None:
+            return tensor
+        return tensor.to(like.device, like.dtype if tensor.is_floating_point() else tensor.dtype)
 
 
 @contextmanager

@@ -31,9 +31,10 @@ const interval = (point, share) =>
   point.lo === null || point.lo === undefined ? ""
     : share ? `${format(point.lo, true).replace(THIN + "%", "")}–${format(point.hi, true)}` : `${format(point.lo)} to ${format(point.hi)}`;
 
-function ticks(low, high, wanted) {
+function ticks(low, high, wanted, whole) {
   const raw = (high - low) / Math.max(1, wanted), power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 5, 10].map(k => k * power).find(k => k >= raw * 0.999);
+  const nice = [1, 2, 2.5, 5, 10].map(k => k * power).find(k => k >= raw * 0.999 && (!whole || Number.isInteger(k)));
+  const step = nice ?? (whole ? Math.max(1, Math.ceil(raw)) : raw);
   const found = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-6; k++) found.push(k * step);
   return found;
@@ -185,7 +186,7 @@ class Chart {
     for (const tick of ticks(lowY, highY, 4)) parts.push(
       svg("line", { class: tick === 0 ? "baseline" : "gridline", x1: left, x2: this.width - right, y1: y(tick), y2: y(tick) }),
       svg("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, format(tick, this.share)));
-    for (const tick of ticks(lowX, highX, this.width / 90)) parts.push(
+    for (const tick of ticks(lowX, highX, this.width / 90, xs.every(Number.isInteger))) parts.push(
       svg("text", { x: x(tick), y: height - bottom + 18, "text-anchor": "middle" }, format(tick, false)));
     parts.push(svg("text", { class: "axis-title", x: 0, y: 11 }, view.share === undefined ? this.spec.y : view.label),
       svg("text", { class: "axis-title", x: this.width - right, y: height - 5, "text-anchor": "end" }, view.x ?? this.spec.x));
@@ -201,8 +202,10 @@ class Chart {
     const middle = one.points.map(point => [x(point.x) + shift, y(point.v)]), parts = [];
     const ranged = one.points.filter(point => point.lo !== null && point.lo !== undefined);
     if (one.mode === "line") {
-      if (ranged.length > 1) parts.push(svg("path", { class: "band", fill: ink, style: one.base ? "opacity:.55" : null,
+      const whole = ranged.length === one.points.length;
+      if (whole && ranged.length > 1) parts.push(svg("path", { class: "band", fill: ink, style: one.base ? "opacity:.55" : null,
         d: line([...ranged.map(point => [x(point.x), y(point.hi)]), ...ranged.map(point => [x(point.x), y(point.lo)]).reverse()]) + "Z" }));
+      else parts.push(...ranged.map(point => svg("line", { class: "whisker", stroke: ink, x1: x(point.x), x2: x(point.x), y1: y(point.lo), y2: y(point.hi) })));
       parts.push(svg("path", { class: "curve", stroke: ink, d: line(middle), "stroke-dasharray": one.dash ? "5 4" : null }));
     }
     one.points.forEach((point, index) => {

@@ -6,7 +6,7 @@ const SURVIVABLE = { yes: ["survivable", "bad"], no: ["doomed", ""], unknown: ["
 
 class Run {
   constructor(spec) {
-    Object.assign(this, { spec, agent: spec.agents[0], suite: spec.headline ?? spec.suites[0], depth: null });
+    Object.assign(this, { spec, agent: spec.agents[0], suite: spec.headline ?? spec.suites[0], depth: null, quiet: 0 });
     for (const part of ["map", "choices", "panel"]) this[part] = document.querySelector(`[data-${part}="${spec.id}"]`);
     this.charts = spec.charts.map(chart => {
       const canvas = document.querySelector(`[data-chart="${spec.id}/${chart.id}"]`);
@@ -35,6 +35,11 @@ class Run {
 
   draw() { this.drawChoices(); this.drawMap(); if (this.depth !== null) this.drawPanel(); }
 
+  redraw() {
+    for (const chart of this.charts) chart?.draw();
+    if (this.map) this.drawMap();
+  }
+
   drawChoices() {
     const pick = (word, names, key) => names.length < 2 ? html("span", { class: "word" }, names.length ? `${word} ${names[0]}` : "")
       : html("span", { class: "word" }, [word + " ", segments(names, names.indexOf(this[key]), index => { this[key] = names[index]; this.draw(); }, word)]);
@@ -56,7 +61,7 @@ class Run {
     for (let row = 0; row < rows; row++) {
       const inner = svg("svg", { x: 0, y: row * (rowHeight + gap), width: span * scale, height: rowHeight, viewBox: `${row * span} 0 ${span} ${map.h}`, preserveAspectRatio: "none", style: "overflow:hidden", class: map.image ? "" : "plain" }, [
         map.image ? svg("image", { href: map.image, width: map.w, height: map.h, preserveAspectRatio: "none" }) : svg("rect", { class: "frame", width: map.w, height: map.h, "vector-effect": "non-scaling-stroke" }),
-        ...map.fuzz.map(trace => svg("polyline", { class: "trace", points: line(trace), "vector-effect": "non-scaling-stroke" })),
+        ...map.fuzz.map(trace => svg("polyline", { class: "trace", points: line(trace), "stroke-opacity": clamp(5 / map.fuzz.length, .15, .6), "vector-effect": "non-scaling-stroke" })),
         svg("polyline", { class: "casing", points: line(map.reference), "vector-effect": "non-scaling-stroke" }),
         svg("polyline", { class: "path", points: line(map.reference), "vector-effect": "non-scaling-stroke" }),
       ]);
@@ -102,7 +107,7 @@ class Run {
     const paint = known ? heat(point.v) : { fill: "#c9ccd0", text: "#1d2126" };
     const words = known ? pointLines({ ...point, t: caseWords(point) }, true) : ["no data"];
     const title = `Boundary state ${index + 1}, depth ${state.depth}`;
-    const show = event => { const box = event.currentTarget.getBoundingClientRect(); showTip(box.left + box.width / 2, box.top, title, words); };
+    const show = event => { if (performance.now() < this.quiet) return; const box = event.currentTarget.getBoundingClientRect(); showTip(box.left + box.width / 2, box.top, title, words); };
     return svg("g", { class: `pin${known ? "" : " none"}${state.proven ? "" : " guess"}`, tabindex: 0, role: "button", "data-depth": state.depth,
       "aria-pressed": String(this.depth === state.depth), "aria-label": `${title}: ${words[0]}`,
       onclick: () => this.open(state.depth), onpointerenter: show, onpointerleave: hideTip, onfocus: show, onblur: hideTip,
@@ -114,6 +119,7 @@ class Run {
     if (agent && this.spec.agents.includes(agent)) this.agent = agent;
     if (suite && this.spec.suites.includes(suite)) this.suite = suite;
     hideTip();
+    this.quiet = performance.now() + 600; // the pin is drawn anew under the pointer, which would bring the tip back
     this.depth = depth; this.film = null;
     this.panel.hidden = false;
     this.draw();
@@ -206,7 +212,7 @@ function screen(name) {
   if (name.endsWith(".webp")) return html("img", { src: address, alt: "The fall" });
   const video = html("video", { src: address, controls: true, loop: true, playsinline: true, "aria-label": "The fall" });
   video.muted = true;
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) video.play().catch(() => {});
+  if (!still) video.play().catch(() => {});
   return video;
 }
 
@@ -220,7 +226,14 @@ function copy(text, button) {
 }
 
 // --- the page -----------------------------------------------------------------------------------------------------
-for (const node of document.querySelectorAll("[data-video]")) node.src = data.videos[node.dataset.video];
+const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const watcher = new IntersectionObserver(entries => {
+  for (const { target, isIntersecting } of entries) isIntersecting ? target.play().catch(() => {}) : target.pause();
+}, { threshold: 0.6 });
+for (const node of document.querySelectorAll("[data-video]")) {
+  node.src = data.videos[node.dataset.video];
+  if (node.tagName === "VIDEO" && !still) watcher.observe(node);
+}
 const runs = data.runs.map(spec => new Run(spec));
 if (data.overall) new Chart(document.querySelector('[data-chart="overall/reward"]'), data.overall, () => {});
 
@@ -234,7 +247,10 @@ if (tabs) {
   tabs.addEventListener("click", event => { if (event.target.dataset.run) showRun(event.target.dataset.run); });
   addEventListener("hashchange", () => { if (runs.some(run => "#" + run.spec.id === location.hash)) { showRun(location.hash.slice(1)); tabs.scrollIntoView(); } });
   showRun(runs.some(run => "#" + run.spec.id === location.hash) ? location.hash.slice(1) : runs[0].spec.id);
-  addEventListener("beforeprint", () => { for (const article of document.querySelectorAll("[data-run-section]")) article.hidden = false; });
+  addEventListener("beforeprint", () => {
+    for (const article of document.querySelectorAll("[data-run-section]")) article.hidden = false;
+    for (const run of runs) run.redraw();
+  });
   addEventListener("afterprint", () => showRun(tabs.querySelector('[aria-pressed="true"]').dataset.run));
 }
 

@@ -24,17 +24,27 @@ FREEWAY_STRIDE = 2
 """Most that the chicken walks back in one frame; a car throws it back further."""
 
 
-class ScoreInInfo(gym.Wrapper[Any, Any, Any, Any]):
-    """Adds the score since reset, and the memory that the latest step started from, to ``info``."""
+PACMAN_OPENING = 66
+"""Steps during which the game plays its tune and nobody moves."""
 
-    def __init__(self, env: Any) -> None:
+
+class ScoreInInfo(gym.Wrapper[Any, Any, Any, Any]):
+    """Adds the score since reset, and the memory that the latest step started from, to ``info``.
+
+    ``opening``: steps without action that a reset plays, for games that make one wait.
+    """
+
+    def __init__(self, env: Any, opening: int = 0) -> None:
         super().__init__(env)
+        self.opening = opening
         self.score = 0.0
         self.memory = b""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin at zero."""
         observation, info = self.env.reset(seed=seed, options=options)
+        for _ in range(self.opening):
+            observation, _, _, _, info = self.env.step(0)
         self.score, self.memory = 0.0, memory_of(self.env)
         return observation, {**info, "score": self.score, "memory": self.memory, "memory_before": self.memory}
 
@@ -52,7 +62,7 @@ def memory_of(env: Any) -> bytes:
     return bytes(env.unwrapped.ale.getRAM())
 
 
-def atari_environment(name: str, obs_type: str, sticky: float, preprocessed: bool, max_episode_steps: int) -> Any:
+def atari_environment(name: str, obs_type: str, sticky: float, preprocessed: bool, opening: int = 0) -> Any:
     """The game without ALE's own sticky actions; with the wrappers of the usual agents when ``preprocessed``."""
     env = make_environment(
         name,
@@ -61,14 +71,13 @@ def atari_environment(name: str, obs_type: str, sticky: float, preprocessed: boo
         obs_type=obs_type,
         repeat_action_probability=0.0,
         frameskip=1 if preprocessed else FRAME_SKIP,
-        max_episode_steps=max_episode_steps * (FRAME_SKIP if preprocessed else 1),
     )
     if sticky:
         env = gym.wrappers.StickyAction(env, sticky)
     if preprocessed:
         env = gym.wrappers.AtariPreprocessing(env, frame_skip=FRAME_SKIP, noop_max=0)
         env = gym.wrappers.FrameStackObservation(env, 4)
-    return ScoreInInfo(env)
+    return ScoreInInfo(env, opening)
 
 
 def freeway(
@@ -77,13 +86,14 @@ def freeway(
     """Bring the chicken across the road so many times; being hit by a car is unsafe."""
     return Task(
         name="ALE/Freeway-v5",
-        make_env=partial(atari_environment, "ALE/Freeway-v5", obs_type, sticky, preprocessed, max_steps),
+        make_env=partial(atari_environment, "ALE/Freeway-v5", obs_type, sticky, preprocessed),
         goal=partial(scored, points),
         unsafe=hit_by_a_car,
         state_key=chicken_and_cars,
         identity=memory_key,
         actions=(1, 0, 2),
         action_names=("none", "up", "down"),
+        max_steps=max_steps,
         position=chicken_position,
     )
 
@@ -125,13 +135,14 @@ def ms_pacman(
     """Eat dots for so many points; losing a life is unsafe."""
     return Task(
         name="ALE/MsPacman-v5",
-        make_env=partial(atari_environment, "ALE/MsPacman-v5", obs_type, sticky, preprocessed, max_steps),
+        make_env=partial(atari_environment, "ALE/MsPacman-v5", obs_type, sticky, preprocessed, PACMAN_OPENING),
         goal=partial(scored, points),
         unsafe=lost_a_life,
         state_key=pacman_and_dots,
         identity=memory_key,
         actions=(1, 2, 3, 4),
         action_names=("none", "up", "right", "left", "down", "up-right", "up-left", "down-right", "down-left"),
+        max_steps=max_steps,
         position=pacman_position,
     )
 

@@ -10,11 +10,9 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.tasks.builtin.making import ended, make_environment
-from tightrope.tasks.task import Task, Transition
+from tightrope.tasks.spaces import span_box
+from tightrope.tasks.task import KeyFunction, Task, Transition
 from tightrope.trace import Action
-
-HOLD = 4
-"""Steps an action is held, so that a search has a chance to move a limb."""
 
 
 class Hold(gym.Wrapper[Any, Any, Any, Any]):
@@ -35,34 +33,46 @@ class Hold(gym.Wrapper[Any, Any, Any, Any]):
         return observation, total, terminated, truncated, info
 
 
-def hopper(*, distance: float = 1.0, hold: int = HOLD) -> Task:
-    """Hop so many metres; falling is unsafe."""
-    return _walker_task("Hopper-v5", distance, hold, _corners(3))
+def hopper(*, distance: float = 1.0, hold: int = 1) -> Task:
+    """Hop so many metres; falling is unsafe. ``hold``: steps an action is held."""
+    torques = span_box(gym.spaces.Box(-1.0, 1.0, (3,), np.float32), levels=3)
+    return _walker_task("Hopper-v5", distance, hold, sorted(torques, key=_rest_first), posture(0.05, 0.1, 0.5))
 
 
-def walker2d(*, distance: float = 1.0, hold: int = HOLD) -> Task:
-    """Walk so many metres; falling is unsafe."""
-    return _walker_task("Walker2d-v5", distance, hold, _corners(6))
+def walker2d(*, distance: float = 1.0, hold: int = 2) -> Task:
+    """Walk so many metres; falling is unsafe. ``hold``: steps an action is held; with 1 a search takes much longer."""
+    return _walker_task("Walker2d-v5", distance, hold, strides(), posture(0.1, 0.2, 1.0))
 
 
-def _corners(joints: int) -> tuple[Action, ...]:
-    """No torque, then full torque on one joint at a time."""
-    rest = (0.0,) * joints
-    single = [
-        tuple(sign if joint == index else 0.0 for index in range(joints))
-        for joint in range(joints)
-        for sign in (1.0, -1.0)
-    ]
-    return (rest, *single)
+def strides() -> tuple[Action, ...]:
+    """Torques for two legs of hip, knee and ankle: rest, one leg against the other, both together.
+
+    All combinations of three levels would be 729 actions.
+    """
+    actions: list[Action] = [(0.0,) * 6]
+    actions += [(hip, knee, 0.0, -hip, -knee, 0.0) for hip in (1.0, -1.0) for knee in (1.0, -1.0)]
+    for torque in (1.0, -1.0):
+        actions += [
+            (torque, 0.0, 0.0, -torque, 0.0, 0.0),
+            (0.0, torque, 0.0, 0.0, torque, 0.0),
+            (0.0, 0.0, torque, 0.0, 0.0, torque),
+            (0.0, 0.0, torque, 0.0, 0.0, -torque),
+            (torque, 0.0, 0.0, torque, 0.0, 0.0),
+        ]
+    return tuple(actions)
 
 
-def _walker_task(name: str, distance: float, hold: int, actions: Sequence[Action]) -> Task:
+def _rest_first(action: Any) -> list[bool | float]:
+    return [part for torque in action for part in (torque != 0, -torque)]
+
+
+def _walker_task(name: str, distance: float, hold: int, actions: Sequence[Action], state_key: KeyFunction) -> Task:
     return Task(
         name=name,
         make_env=partial(_environment, name, hold),
         goal=partial(came_far_enough, distance),
         unsafe=ended,
-        state_key=posture,
+        state_key=state_key,
         identity=exact_state,
         actions=actions,
         position=place,
@@ -79,16 +89,16 @@ def came_far_enough(distance: float, transition: Transition) -> bool:
     return bool(transition.info.get("x_position", 0.0) >= distance)
 
 
-def posture(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
-    """Place to the decimetre, joints to 0.2 radians, and how fast the body moves."""
-    data = env.unwrapped.data
-    place = np.floor(data.qpos[:1] / 0.1)
-    joints = np.floor(data.qpos[1:] / 0.2)
-    speed = np.floor(data.qvel[:3] / 1.0)
-    return tuple(np.concatenate([place, joints, speed]).astype(int).tolist())
+def posture(place: float, joints: float, speed: float) -> KeyFunction:
+    """A key of place, joints and body speed, rounded to these steps in metres, radians, and both per second."""
 
+    def state_key(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+        data = env.unwrapped.data
+        parts = (data.qpos[:1] / place, data.qpos[1:] / joints, data.qvel[:3] / speed)
+        return tuple(np.floor(np.concatenate(parts)).astype(int).tolist())
 
-posture.lossy = True  # type: ignore[attr-defined]
+    state_key.lossy = True  # type: ignore[attr-defined]
+    return state_key
 
 
 def exact_state(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:

@@ -8,7 +8,7 @@ import pytest
 from tests.report.worlds import HOLE, BlindPond, fall_in, pond_task
 from tightrope.errors import MissingExtra, NotReproducible
 from tightrope.outcome import Outcome
-from tightrope.report.video import BAR, LEAD, RED, _with_bar, encode, film_fall, record
+from tightrope.report.video import BAR, RED, _with_bar, encode, film_fall, record
 from tightrope.trace import ActionTrace
 
 
@@ -82,7 +82,5 @@ def test_the_bar_turns_red_at_hand_over() -> None:
     assert (after[-BAR] == RED).all(axis=1).sum() == 40
 
 
-def test_odd_sizes_are_made_even() -> None:
-    marked = _with_bar(np.zeros((11, 101, 3), np.uint8), 0, LEAD, 2 * LEAD)
-    assert marked.shape[0] % 2 == marked.shape[1] % 2 == 0
-    assert encode([marked] * 3, 10).content
+def test_odd_sizes_can_be_filmed() -> None:
+    assert encode([np.zeros((11, 101, 3), np.uint8)] * 3, 10).content[4:8] == b"ftyp"

@@ -145,7 +145,7 @@ def _dot_on_map(simulator: Simulator, ground: Any) -> Frame:
 
 
 def _with_bar(frame: Frame, depth: int, handover: int, length: int) -> Frame:
-    height, width = frame.shape[:2]
+    width = frame.shape[1]
     bar = np.full((BAR, width, 3), 24, np.uint8)
     first = max(0, handover - LEAD)
 
@@ -154,9 +154,7 @@ def _with_bar(frame: Frame, depth: int, handover: int, length: int) -> Frame:
 
     bar[:, : column(min(depth, handover))] = GREY
     bar[:, column(handover) : max(column(handover), column(depth))] = RED
-    framed = np.concatenate([frame, bar])
-    # H.264 stores colour for blocks of 2 × 2 pixels.
-    return np.pad(framed, ((0, (height + BAR) % 2), (0, width % 2), (0, 0)), mode="edge")
+    return np.concatenate([frame, bar])
 
 
 def encode(frames: Sequence[Frame], rate: int) -> Film:
@@ -165,7 +163,7 @@ def encode(frames: Sequence[Frame], rate: int) -> Film:
         ffmpeg = require_extra("imageio_ffmpeg", "video", "Making a film")
     except MissingExtra:
         return Film(content=webp_bytes(frames, rate), suffix=".webp")
-    height, width = frames[0].shape[:2]
+    height, width = (size + size % 2 for size in frames[0].shape[:2])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
         writer = ffmpeg.write_frames(
@@ -179,6 +177,8 @@ def encode(frames: Sequence[Frame], rate: int) -> Film:
         )
         writer.send(None)
         for frame in frames:
-            writer.send(np.ascontiguousarray(frame))
+            # H.264 stores colour for blocks of 2 × 2 pixels.
+            margin = ((0, height - frame.shape[0]), (0, width - frame.shape[1]), (0, 0))
+            writer.send(np.ascontiguousarray(np.pad(frame, margin, mode="edge")))
         writer.close()
         return Film(content=path.read_bytes(), suffix=".mp4")

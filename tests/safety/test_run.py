@@ -197,7 +197,9 @@ class RaisingAgent(ConstantAgent):
         raise RuntimeError("no idea")
 
 
-@pytest.mark.parametrize("agent", [RaisingAgent(0, "raiser"), ConstantAgent(7, "stranger")])
+@pytest.mark.parametrize(
+    "agent", [RaisingAgent(0, "raiser"), ConstantAgent(7, "stranger"), ConstantAgent(-1, "negative")]
+)
 def test_agents_that_cannot_act_are_errors_and_no_data(agent: ConstantAgent) -> None:
     result = run_suite(CORRIDOR, agent, simple_suite(reference))
     assert verdicts(result) == [ERROR, ERROR]

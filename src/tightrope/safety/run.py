@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tightrope.agents import Agent
-from tightrope.errors import NotReproducible, UsageError
+from tightrope.errors import NotReproducible, TaskError, UsageError
 from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
@@ -16,7 +17,7 @@ from tightrope.safety.results import SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.safety.survival import find_survival, replay
 from tightrope.seeding import derive_seed
-from tightrope.tasks.task import Task
+from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
 
@@ -56,14 +57,14 @@ def run_suite(
             seed=seed,
             fixed_prefix=fixed_prefix,
         )
-        episodes = runner.run(rollouts, on_episode=_counter(on_progress, suite, len(rollouts)))
+        episodes = runner.run(rollouts, on_episode=_Counter(on_progress, suite, len(rollouts)))
         if survivable is True:
             survivable = find_survival(
                 runner, suite, length, replayed_reference=reference, actions=actions, on_progress=on_progress
             )
     return judge_suite(
         suite,
-        episodes,
+        [_without_strange_actions(task, episode) for episode in episodes],
         agent=agent.name,
         fingerprint=agent.fingerprint,
         repetitions=repetitions,
@@ -129,7 +130,20 @@ def _first_difference(episode: Episode, checksums: tuple[int, ...]) -> int | Non
     return None
 
 
-class _counter:  # noqa: N801  a callback with a count
+def _without_strange_actions(task: Task, episode: Episode) -> Episode:
+    """Some environments take any number for an action; an episode made of such is an error, not a pass."""
+    if episode.error is not None:
+        return episode
+    for number, action in enumerate(episode.actions):
+        try:
+            encode_action(task.action_space, action)
+        except (TaskError, TypeError, ValueError):
+            answer = f"the agent's answer {action!r} in step {number + 1} after hand-over is not in {task.action_space}"
+            return replace(episode, error=f"AgentFailure: {answer}")
+    return episode
+
+
+class _Counter:
     """Turns finished episodes into progress."""
 
     def __init__(self, on_progress: ProgressCallback | None, suite: TestSuite, total: int) -> None:

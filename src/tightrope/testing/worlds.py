@@ -56,6 +56,16 @@ class TabularWorld(gym.Env[Any, Any]):
         over = self.state in self.goals or self.state in self.unsafe
         return self.state, reward, over, False, {}
 
+    def save_state(self) -> tuple[int, Any]:
+        """The state and where the random generator stands; the table, however big, never changes."""
+        return self.state, None if self._np_random is None else self._np_random.bit_generator.state
+
+    def load_state(self, saved: tuple[int, Any]) -> None:
+        """Back to where ``save_state`` was called."""
+        self.state, generator = saved
+        if generator is not None:
+            self.np_random.bit_generator.state = generator
+
 
 def in_states(states: frozenset[int], transition: Transition) -> bool:
     """Whether the observation is one of the states."""

@@ -21,7 +21,7 @@ from tightrope.seeding import generator
 
 def frequencies(head, outputs, mask=None, draws: int = 4000):
     numbers = generator("draws")
-    drawn = [head.drawn(outputs, 0, mask, numbers) for _ in range(draws)]
+    drawn = [head.drawn(outputs, mask, numbers) for _ in range(draws)]
     return {action: drawn.count(action) / draws for action in set(drawn)}
 
 
@@ -79,7 +79,7 @@ def test_draws_spread_by_the_standard_deviation() -> None:
     head = ContinuousHead(gym.spaces.Box(-100.0, 100.0, (1,)), spread=True)
     numbers = generator("spread")
     outputs = (np.array([[3.0]]), np.log(np.array([[2.0]])))
-    drawn = np.array([head.drawn(outputs, 0, None, numbers)[0] for _ in range(4000)])
+    drawn = np.array([head.drawn(outputs, None, numbers)[0] for _ in range(4000)])
     assert drawn.mean() == pytest.approx(3.0, abs=0.15)
     assert drawn.std() == pytest.approx(2.0, abs=0.1)
 
@@ -111,6 +111,8 @@ def test_actions_from_the_network_itself_cannot_be_drawn() -> None:
     head = ActionHead(MOVES)
     assert head.best((np.array([3, 1]),), [None, None]) == [3, 1]
     assert not head.distribution
+    with pytest.raises(AgentFailure, match=r"3 was answered.*allows \[0\]"):
+        head.best((np.array([3]),), [np.array([1, 0, 0, 0])])
 
 
 @pytest.mark.parametrize("space", [MOVES, SWITCHES, BITS, TORQUES, gym.spaces.Discrete(3, start=4)])

@@ -75,6 +75,17 @@ def allowed_actions(mask: Any, number: int) -> NDArray[np.intp]:
     return allowed
 
 
+def require_available(space: gym.Space[Any], action: Action, mask: Any) -> None:
+    """Raise AgentFailure when the mask rules a Discrete action out."""
+    if mask is None or not isinstance(space, gym.spaces.Discrete):
+        return
+    allowed = allowed_actions(mask, int(space.n)) + int(space.start)
+    if action not in allowed:
+        raise AgentFailure(
+            f'{action!r} was answered, which is not available here: info["action_mask"] allows {allowed.tolist()}'
+        )
+
+
 def flat_mask(mask: Any) -> NDArray[np.bool_]:
     """A mask as one row of flags (MultiDiscrete masks come as one array per dimension)."""
     parts: Sequence[Any] = mask if isinstance(mask, tuple) else (mask,)

@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.agents.agent import Answer
-from tightrope.agents.behaviour import Behaviour, allowed_actions, random_action, replaced_by_noise, stream
+from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, require_available, stream
 from tightrope.agents.blocks import REFERENCE_SIZE, Arrays
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
@@ -49,13 +49,10 @@ class PythonAgent:
             raise self._outside(action) from error
         if not _within(space, action):
             raise self._outside(action)
-        if mask is not None and isinstance(space, gym.spaces.Discrete):
-            allowed = allowed_actions(mask, int(space.n)) + int(space.start)
-            if encoded not in allowed:
-                raise AgentFailure(
-                    f"agent {self.name!r} answered {encoded!r}, which is not available here: "
-                    f'info["action_mask"] allows {allowed.tolist()}. Let the function take `mask` and keep to it'
-                )
+        try:
+            require_available(space, encoded, mask)
+        except AgentFailure as error:
+            raise AgentFailure(f"agent {self.name!r}: {error}. Let the function take `mask` and keep to it") from error
         return encoded
 
     def _outside(self, action: Any) -> AgentFailure:

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.agents.behaviour import allowed_actions, flat_mask
+from tightrope.agents.behaviour import allowed_actions, flat_mask, require_available
 from tightrope.agents.blocks import Arrays
 from tightrope.errors import AgentError, AgentFailure
 from tightrope.tasks.spaces import encode_action
@@ -30,8 +30,8 @@ class Head(Protocol):
         """The most likely or most valued action of each row."""
         ...
 
-    def drawn(self, outputs: Arrays, row: int, mask: Any, generator: np.random.Generator) -> Action:
-        """An action drawn from the distribution of one row."""
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
+        """An action drawn from the distribution that the outputs, of one row, describe."""
         ...
 
 
@@ -50,9 +50,9 @@ class CategoricalHead:
             scores = np.stack([_masked(row, mask) for row, mask in zip(scores, masks, strict=True)])
         return [self.start + best for best in scores.argmax(axis=1).tolist()]
 
-    def drawn(self, outputs: Arrays, row: int, mask: Any, generator: np.random.Generator) -> Action:
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """An action drawn by softmax."""
-        return self.start + _draw(_masked(checked(outputs[0], (self.number,))[row], mask), generator)
+        return self.start + _draw(_masked(checked(outputs[0], (self.number,))[0], mask), generator)
 
 
 class MultiCategoricalHead:
@@ -70,9 +70,9 @@ class MultiCategoricalHead:
         rows = checked(outputs[0], (self.width,))
         return [self._joined(self._split(row, mask), _argmax) for row, mask in zip(rows, masks, strict=True)]
 
-    def drawn(self, outputs: Arrays, row: int, mask: Any, generator: np.random.Generator) -> Action:
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """Each dimension drawn by softmax."""
-        scores = checked(outputs[0], (self.width,))[row]
+        scores = checked(outputs[0], (self.width,))[0]
         return self._joined(self._split(scores, mask), lambda part: _draw(part, generator))
 
     def _split(self, scores: Scores, mask: Any) -> list[Scores]:
@@ -99,9 +99,9 @@ class BernoulliHead:
         """Every bit more likely on than off."""
         return [encode_action(self.space, row > 0) for row in checked(outputs[0], self.space.shape)]
 
-    def drawn(self, outputs: Arrays, row: int, mask: Any, generator: np.random.Generator) -> Action:
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """Each bit drawn by its logit."""
-        logits = checked(outputs[0], self.space.shape)[row].astype(np.float64)
+        logits = checked(outputs[0], self.space.shape)[0].astype(np.float64)
         return encode_action(self.space, generator.random(logits.shape) < 1.0 / (1.0 + np.exp(-logits)))
 
 
@@ -123,9 +123,9 @@ class ContinuousHead:
         """The mean."""
         return [self._placed(row) for row in checked(outputs[0], self.space.shape)]
 
-    def drawn(self, outputs: Arrays, row: int, mask: Any, generator: np.random.Generator) -> Action:
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """A point drawn from the normal distribution around the mean."""
-        mean, log_std = (checked(part, self.space.shape)[row].astype(np.float64) for part in outputs)
+        mean, log_std = (checked(part, self.space.shape)[0].astype(np.float64) for part in outputs)
         return self._placed(mean + np.exp(log_std) * generator.standard_normal(mean.shape))
 
     def _placed(self, point: Scores) -> Action:
@@ -146,10 +146,13 @@ class ActionHead:
         self.space = space
 
     def best(self, outputs: Arrays, masks: Sequence[Any]) -> list[Action]:
-        """The actions as they come."""
-        return [encode_action(self.space, row) for row in outputs[0]]
+        """The actions as they come; one that is not available is refused, since there is no second best."""
+        actions = [encode_action(self.space, row) for row in outputs[0]]
+        for action, mask in zip(actions, masks, strict=True):
+            require_available(self.space, action, mask)
+        return actions
 
-    def drawn(self, outputs: Arrays, row: int, mask: Any, generator: np.random.Generator) -> Action:
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """Never called: there is no distribution."""
         raise AgentError("a network that answers with actions has no distribution to draw from")
 

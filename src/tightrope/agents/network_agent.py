@@ -110,16 +110,16 @@ class NetworkAgent:
         if not self.behaviour.random:
             return self._parts.head.best(outputs, masks)
         return [
-            self._choose_randomly(outputs, row, stream(generator, self.name), mask)
+            self._choose_randomly(_one_row(outputs, row), stream(generator, self.name), mask)
             for row, (generator, mask) in enumerate(zip(generators, masks, strict=True))
         ]
 
-    def _choose_randomly(self, outputs: Arrays, row: int, generator: np.random.Generator, mask: Any) -> Action:
+    def _choose_randomly(self, outputs: Arrays, generator: np.random.Generator, mask: Any) -> Action:
         if self.behaviour.epsilon > 0 and replaced_by_noise(self.behaviour.epsilon, generator):
             return random_action(self._spaces.action, generator, mask)
         if self.behaviour.kind == "sampled":
-            return self._parts.head.drawn(outputs, row, mask, generator)
-        return self._parts.head.best(tuple(part[row : row + 1] for part in outputs), [mask])[0]
+            return self._parts.head.drawn(outputs, mask, generator)
+        return self._parts.head.best(outputs, [mask])[0]
 
     def _remember(self, outputs: Arrays, memories: Sequence[Any]) -> list[Any]:
         if not self.recurrent:
@@ -146,6 +146,10 @@ class NetworkAgent:
 
     def __repr__(self) -> str:
         return f"NetworkAgent({self.name!r}, {self.behaviour.kind}, epsilon={self.behaviour.epsilon})"
+
+
+def _one_row(outputs: Arrays, row: int) -> Arrays:
+    return tuple(part[row : row + 1] for part in outputs)
 
 
 def _start(slot: MemorySlot) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from tightrope.safety import (
     run_suite,
     simple_suite,
 )
+from tightrope.safety.survival import exact_replay
 from tightrope.testing import JUMP, WALK, ConstantAgent, CountingAgent, RandomAgent, corridor_task
 from tightrope.trace import ActionTrace
 
@@ -147,9 +148,7 @@ def test_failures_replay_without_the_agent() -> None:
     falls = [episode for case in result.cases for episode in case.failing_episodes]
     assert falls
     with Engine(SLIPPERY) as engine:
-        from tightrope.safety.survival import replay
-
-        for fall, again in zip(falls, engine.run([replay(fall.trace) for fall in falls]), strict=True):
+        for fall, again in zip(falls, engine.run([exact_replay(fall.trace) for fall in falls]), strict=True):
             assert again.prefix_outcome is Outcome.UNSAFE
             assert again.prefix_steps == len(fall.trace)
             assert again.prefix_reward == pytest.approx(fall.prefix_reward + fall.total_reward)
@@ -172,6 +171,13 @@ def test_two_agents_and_two_suites_share_seeds_and_work() -> None:
     assert again == a
     elsewhere = run_suite(CORRIDOR, drunk, simple_suite(reference), repetitions=3, seed=1)
     assert elsewhere.cases[0].episodes[0].rollout.seed != a.cases[0].episodes[0].rollout.seed
+
+
+def test_processes_give_the_same_result() -> None:
+    suite = action_coverage_suite(reference, 2, (WALK, JUMP))
+    drunk = RandomAgent((WALK, JUMP), "drunk")
+    alone = run_suite(CORRIDOR, drunk, suite, repetitions=4)
+    assert run_suite(CORRIDOR, drunk, suite, repetitions=4, backend="processes", workers=2) == alone
 
 
 def test_empty_suites_give_no_data() -> None:
@@ -225,9 +231,22 @@ def test_a_changed_environment_is_said_and_not_silently_tested() -> None:
     assert verdicts(result) == [FAIL, INVALID]
 
 
-def test_another_task_is_refused() -> None:
+def test_another_task_is_refused_unless_it_is_said_to_be_the_same() -> None:
     with pytest.raises(UsageError, match="made for the task 'corridor' and cannot test 'slippery-corridor'"):
         run_suite(SLIPPERY, walker, simple_suite(reference))
+    renamed = corridor_task(name="renamed-corridor")
+    assert verdicts(run_suite(renamed, walker, simple_suite(reference), allow_changed=True)) == [FAIL, FAIL]
+
+
+def test_what_does_not_depend_on_the_agent_is_found_out_once() -> None:
+    suite = action_coverage_suite(reference, 2, (WALK, JUMP))
+    with Engine(CORRIDOR) as engine:
+        first = run_suite(CORRIDOR, walker, suite, engine=engine)
+        asked: list[Progress] = []
+        second = run_suite(CORRIDOR, expert, suite, engine=engine, on_progress=asked.append)
+    assert "survival" not in {step.stage for step in asked}
+    assert [case.survival for case in first.cases] == [case.survival for case in second.cases]
+    assert first == run_suite(CORRIDOR, walker, suite)
 
 
 def test_wrong_numbers_are_refused() -> None:

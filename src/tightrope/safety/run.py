@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from tightrope.agents import Agent
-from tightrope.errors import NotReproducible, TaskError, UsageError
+from tightrope.errors import TaskError, UsageError
 from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.judge import judge_episode, judge_suite
+from tightrope.safety.replay import replayed_reference
 from tightrope.safety.results import SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.safety.survival import find_survival, replay
+from tightrope.safety.survival import find_survival
 from tightrope.seeding import derive_seed
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
@@ -48,7 +47,7 @@ def run_suite(
     """
     _check(task, suite, repetitions, length, allow_changed)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
-        reference = _replayed_reference(runner, suite, allow_changed)
+        reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         rollouts = suite_rollouts(
             suite,
             agent.name,
@@ -60,7 +59,7 @@ def run_suite(
         episodes = runner.run(rollouts, on_episode=_Counter(on_progress, suite, len(rollouts)))
         if survivable is True:
             survivable = find_survival(
-                runner, suite, length, replayed_reference=reference, actions=actions, on_progress=on_progress
+                runner, suite, length, reference=reference, actions=actions, on_progress=on_progress
             )
     return judge_suite(
         suite,
@@ -102,32 +101,6 @@ def _check(task: Task, suite: TestSuite, repetitions: int, length: int, allow_ch
             f"the suite was made for the task {suite.task!r} and cannot test {task.label!r}; make one for this task, "
             f"or say allow_changed=True if both are the same environment"
         )
-
-
-def _replayed_reference(engine: Engine, suite: TestSuite, allow_changed: bool) -> Episode | None:
-    """The reference played again, None when there is none or it leads elsewhere than it did."""
-    if not suite.cases or not suite.checksums:
-        return None
-    episode = engine.run([replay(suite.reference, record_keys=True)])[0]
-    differs = _first_difference(episode, suite.checksums)
-    if differs is None:
-        return episode
-    if allow_changed:
-        return None
-    raise NotReproducible(
-        f"the environment has changed since the suite {suite.name!r} was made: after {differs} of the "
-        f"{len(suite.reference)} reference actions the task {suite.task!r} is elsewhere than it was"
-        f"{' (' + episode.error.strip().splitlines()[-1] + ')' if episode.error else ''}. Search again and make a new "
-        f"suite, or say allow_changed=True to test anyway"
-    )
-
-
-def _first_difference(episode: Episode, checksums: tuple[int, ...]) -> int | None:
-    keys = np.zeros(0, dtype=np.uint64) if episode.keys is None else episode.keys
-    for depth, checksum in enumerate(checksums):
-        if depth >= len(keys) or int(keys[depth]) != checksum:
-            return depth
-    return None
 
 
 def _without_strange_actions(task: Task, episode: Episode) -> Episode:

@@ -16,6 +16,7 @@ from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
 from tightrope.safety.escape import Escape, EscapeTask, find_escapes
+from tightrope.safety.replay import Replay, once_per_engine
 from tightrope.safety.results import Survival
 from tightrope.safety.shorthand import possible_actions
 from tightrope.safety.suites import TestCase, TestSuite
@@ -30,7 +31,7 @@ def find_survival(
     suite: TestSuite,
     length: int,
     *,
-    replayed_reference: Episode | None = None,
+    reference: Replay | None = None,
     actions: Sequence[Action] | None = None,
     steps_per_case: int = STEPS_PER_CASE,
     on_progress: ProgressCallback | None = None,
@@ -38,34 +39,40 @@ def find_survival(
     """What is known about every case of the suite, by case id.
 
     ``actions`` are those the tested agent can take; None: those of the coverage suite, or all the environment takes.
-    ``replayed_reference`` is the reference played again, which vouches for the cases that lie on it.
+    ``reference`` is the reference played again, which vouches for the cases that lie on it.
     """
     if actions is None:
         actions = suite.parameters.get("actions") or possible_actions(engine.task)
-    known: dict[str, Survival] = {}
+    chosen = None if actions is None else tuple(actions)
+
+    def find_out() -> dict[str, Survival]:
+        known = _by_knowledge(engine, suite, length, reference, chosen)
+        return known | _by_attempts(engine, suite, known, length, chosen, steps_per_case, on_progress)
+
+    return once_per_engine(engine, (suite.id, length, reference, chosen, steps_per_case), find_out)
+
+
+def _by_knowledge(
+    engine: Engine, suite: TestSuite, length: int, reference: Replay | None, actions: tuple[Action, ...] | None
+) -> dict[str, Survival]:
+    """What the reference and the search's proofs say, without a single new step."""
+    known = {}
     for case in suite.cases:
-        survival = _by_reference(suite, case, length, replayed_reference)
+        survival = _by_reference(suite, case, length, reference)
         if survival is None and _proofs_hold(engine, actions):
             survival = _by_search(suite, case)
         if survival is not None:
             known[case.id] = survival
-    groups = _open_groups(suite, known)
-    known |= _by_attempts(engine, suite, groups, length, actions, steps_per_case, on_progress)
     return known
 
 
-def replay(trace: ActionTrace, *, record_keys: bool = False) -> Rollout:
-    """The rollout that plays a trace exactly as it was found, random events included."""
-    return Rollout(start=trace, fixed_prefix=True, record_keys=record_keys)
-
-
-def _by_reference(suite: TestSuite, case: TestCase, length: int, reference: Episode | None) -> Survival | None:
+def _by_reference(suite: TestSuite, case: TestCase, length: int, reference: Replay | None) -> Survival | None:
     """The rest of the reference survives, since it does in the replay."""
     handover = len(case.prefix)
     if reference is None or case.prefix.actions != suite.reference.actions[:handover]:
         return None
     witness = suite.reference.suffix(handover)[:length]
-    survives = reference.prefix_outcome is Outcome.GOAL or len(witness) == length
+    survives = reference.outcome is Outcome.GOAL or len(witness) == length
     if not witness or not survives:
         return None
     return Survival(survivable=Survivability.YES, witness=witness, evidence="the rest of the reference")
@@ -81,7 +88,7 @@ def _by_search(suite: TestSuite, case: TestCase) -> Survival | None:
     return Survival(survivable=Survivability.NO, evidence=f"proven by the search after {left + 1} actions")
 
 
-def _proofs_hold(engine: Engine, actions: Sequence[Action] | None) -> bool:
+def _proofs_hold(engine: Engine, actions: tuple[Action, ...] | None) -> bool:
     """Whether what the search proved for its actions holds for the agent's."""
     return actions is not None and engine.deterministic and set(actions) <= set(engine.task.search_actions)
 
@@ -100,12 +107,13 @@ def _open_groups(suite: TestSuite, known: dict[str, Survival]) -> list[list[Test
 def _by_attempts(
     engine: Engine,
     suite: TestSuite,
-    groups: list[list[TestCase]],
+    known: dict[str, Survival],
     length: int,
-    actions: Sequence[Action] | None,
+    actions: tuple[Action, ...] | None,
     steps_per_case: int,
     on_progress: ProgressCallback | None,
 ) -> dict[str, Survival]:
+    groups = _open_groups(suite, known)
     if not groups:
         return {}
     _report(on_progress, 0, len(groups))
@@ -113,7 +121,7 @@ def _by_attempts(
         EscapeTask(
             prefixes=tuple(case.prefix for case in group),
             reference=suite.reference.actions,
-            actions=tuple(engine.task.search_actions if actions is None else actions),
+            actions=engine.task.search_actions if actions is None else actions,
             provable=engine.deterministic and actions is not None,
             length=length,
             steps_per_case=steps_per_case,
@@ -133,11 +141,16 @@ def _confirmed(engine: Engine, pairs: Sequence[tuple[TestCase, Escape]], length:
         for case, escape in pairs
     }
     witnessed = [(case, escape.witness) for case, escape in pairs if escape.witness is not None]
-    episodes = engine.run([replay(case.prefix.then(witness)) for case, witness in witnessed])
+    episodes = engine.run([exact_replay(case.prefix.then(witness)) for case, witness in witnessed])
     for (case, _), episode in zip(witnessed, episodes, strict=True):
         if not _survives(episode, len(case.prefix), length):
             known[case.id] = Survival(survivable=Survivability.UNKNOWN, evidence="its witness did not survive a replay")
     return known
+
+
+def exact_replay(trace: ActionTrace) -> Rollout:
+    """The rollout that plays a trace as it was found, random events included; all of it is prefix."""
+    return Rollout(start=trace, fixed_prefix=True)
 
 
 def _survives(episode: Episode, handover: int, length: int) -> bool:

@@ -1,0 +1,89 @@
+"""Playing the reference again: it must lead where it led when the suite was made, and it vouches for its own cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from tightrope.errors import EnvironmentFailure, NotReproducible
+from tightrope.execution import Engine
+from tightrope.outcome import Outcome
+from tightrope.safety.suites import TestSuite
+from tightrope.seeding import stable_hash
+from tightrope.simulation import open_simulator
+from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace
+
+T = TypeVar("T")
+
+_known: WeakKeyDictionary[Engine, dict[Hashable, Any]] = WeakKeyDictionary()
+
+
+def once_per_engine(engine: Engine, key: Hashable, find_out: Callable[[], T]) -> T:
+    """What does not depend on the agent is found out once for all agents that share an engine."""
+    known = _known.setdefault(engine, {})
+    if key not in known:
+        known[key] = find_out()
+    found: T = known[key]
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """Where a trace led."""
+
+    keys: tuple[int, ...]
+    """Hashes of the state keys s0 … sn."""
+    outcome: Outcome
+    error: str | None = None
+
+
+def replay_trace(task: Task, trace: ActionTrace) -> Replay:
+    """Play a trace with its own randomness, in an environment of its own."""
+    reseeds, keys = dict(trace.reseeds), list[int]()
+    with closing(open_simulator(task)) as simulator:
+        try:
+            simulator.reset(trace.seed)
+            keys.append(stable_hash(simulator.key()))
+            for index, action in enumerate(trace.actions):
+                if simulator.outcome.terminal:
+                    break
+                if index in reseeds:
+                    simulator.reseed(reseeds[index])
+                simulator.step(action)
+                keys.append(stable_hash(simulator.key()))
+        except EnvironmentFailure as failure:
+            return Replay(keys=tuple(keys), outcome=simulator.outcome, error=str(failure))
+        return Replay(keys=tuple(keys), outcome=simulator.outcome)
+
+
+def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool = False) -> Replay | None:
+    """The suite's reference played again; None when it has none, or leads elsewhere and that is allowed.
+
+    By ``map`` and not by ``run``: an engine that answers finished rollouts from a store would vouch for the environment
+    of the day it stored them.
+    """
+    if not suite.cases or not suite.checksums:
+        return None
+    again: Replay = once_per_engine(engine, suite.reference, lambda: engine.map(replay_trace, [suite.reference])[0])
+    parted = _first_difference(again.keys, suite.checksums)
+    if parted is None:
+        return again
+    if allow_changed:
+        return None
+    raise NotReproducible(
+        f"the environment has changed since the suite {suite.name!r} was made: after {parted} of the "
+        f"{len(suite.reference)} reference actions the task {suite.task!r} is elsewhere than it was"
+        f"{f' ({again.error})' if again.error else ''}. Search again and make a new suite, or say allow_changed=True "
+        f"to test anyway"
+    )
+
+
+def _first_difference(keys: tuple[int, ...], checksums: tuple[int, ...]) -> int | None:
+    for depth, checksum in enumerate(checksums):
+        if depth >= len(keys) or keys[depth] != checksum:
+            return depth
+    return None

@@ -6,9 +6,9 @@ import gymnasium as gym
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.search.oracles import Recursive, World, doomed_states, doomed_within, worlds
 
 import tightrope as tr
+from tests.search.oracles import Recursive, World, doomed_states, doomed_within, worlds
 from tightrope.errors import TaskError
 from tightrope.search.dfs import DepthFirst
 from tightrope.search.reporting import ProgressLine

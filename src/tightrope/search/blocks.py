@@ -103,7 +103,7 @@ def probe_block(task: Task, block: Block) -> BlockAnswer:
         )
         asked = dict(block.questions)
         findings = []
-        for depth, _ in enumerate(_walk(simulator, block.reference, max(asked, default=-1))):
+        for depth, _ in enumerate(_walk(simulator, block.reference, max(asked))):
             if depth in asked:
                 here = simulator.save()
                 findings += [_probe(classifier, here, depth, action, block) for action in asked[depth]]
@@ -117,9 +117,9 @@ def _walk(simulator: Simulator, reference: ActionTrace, last: int | None = None)
     simulator.reset(reference.seed)
     reseeds = dict(reference.reseeds)
     for index, action in enumerate(reference.actions):
-        if last is not None and index > last:
-            return
         yield action
+        if index == last:
+            return
         if index in reseeds:
             simulator.reseed(reseeds[index])
         simulator.step(action)
@@ -172,7 +172,7 @@ def _sample(classifier: Classifier, here: Snapshot, depth: int, action: Action, 
 
     Only an unsafe successor is proof of harm there, and surviving once, with some luck, is proof that one can.
     """
-    findings = []
+    findings: list[Finding] = []
     for repetition in range(block.repetitions):
         classifier.simulator.load(here, reseed=derive_seed("probe", block.seed, depth, action, repetition))
         survived = any(finding.survivable is Survivability.YES for finding in findings)

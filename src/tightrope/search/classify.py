@@ -21,7 +21,6 @@ from tightrope.simulation import Simulator, Snapshot
 from tightrope.tasks.task import Visit
 from tightrope.trace import Action
 
-
 _NOT_YET = object()
 """A branch that has not been found to survive."""
 

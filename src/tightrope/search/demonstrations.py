@@ -51,8 +51,8 @@ def checked_demonstration(
         ended = {Outcome.UNSAFE: "becomes unsafe", Outcome.TRUNCATED: "ends short of the goal"}
         raise UsageError(
             f"the demonstration must reach the goal of task {given.task}, but it "
-            f"{ended.get(trace.outcome, 'is still under way')} after {len(trace)} of its {len(given)} actions; give one "
-            f"recorded on this very task from reset seed {given.seed}"
+            f"{ended.get(trace.outcome, 'is still under way')} after {len(trace)} of its {len(given)} actions; give "
+            f"one recorded on this very task from reset seed {given.seed}"
         )
     return given.prefix(len(trace))
 
@@ -66,8 +66,8 @@ def _as_trace(simulator: Simulator, demonstration: ActionTrace | Sequence[Action
         return ActionTrace(task.label, task.seed, actions)
     if demonstration.task != task.label:
         raise UsageError(
-            f"the demonstration was recorded on task {demonstration.task!r}, not {task.label!r}; give its plain actions "
-            f"(trace.actions) if they mean the same on both"
+            f"the demonstration was recorded on task {demonstration.task!r}, not {task.label!r}; give its plain "
+            f"actions (trace.actions) if they mean the same on both"
         )
     return demonstration
 

@@ -1,0 +1,67 @@
+"""References as files: everything comes back, nothing else is accepted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import tightrope as tr
+from tightrope.errors import FormatError
+from tightrope.testing import corridor_task
+
+
+@pytest.fixture
+def reference():
+    task = corridor_task(20, (4, 9, 15), slip=0.2)
+    return tr.search(task, "archive", seed=1).reference
+
+
+def test_round_trip(reference, tmp_path):
+    tr.save_reference(reference, tmp_path / "a.json")
+    loaded = tr.load_reference(tmp_path / "a.json")
+    assert loaded.actions == reference.actions
+    assert loaded.checksums == reference.checksums
+    assert loaded.trace.rewards == reference.trace.rewards
+    assert loaded.trace.outcome is tr.Outcome.GOAL
+    assert loaded.probing == reference.probing
+    assert loaded.search_actions == reference.search_actions
+    for ours, theirs in zip(reference.boundary_states, loaded.boundary_states, strict=True):
+        assert (ours.depth, ours.actions, ours.proven) == (theirs.depth, theirs.actions, theirs.proven)
+        assert (ours.evidence, ours.successors) == (theirs.evidence, theirs.successors)
+        assert theirs.key.text == repr(ours.key)
+    tr.save_reference(loaded, tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_a_loaded_reference_can_be_probed(reference, tmp_path):
+    tr.save_reference(reference, tmp_path / "a.json")
+    task = corridor_task(20, (4, 9, 15), slip=0.2)
+    probed = tr.probe_boundary(task, tr.load_reference(tmp_path / "a.json"), seed=1)
+    assert probed.depths == reference.depths
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "Update tightrope"),
+        ({"format": "tightrope/suite"}, "'tightrope/reference' is needed"),
+        ({"rewards": []}, "damaged"),
+        ({"trace": {"task": "x"}}, "damaged"),
+        ({"boundary_states": [{}]}, "damaged"),
+    ],
+)
+def test_what_is_not_a_reference_is_refused(reference, tmp_path, change, message):
+    path = tmp_path / "a.json"
+    tr.save_reference(reference, path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(FormatError, match=message):
+        tr.load_reference(path)
+
+
+def test_half_a_file_is_refused(reference, tmp_path):
+    path = tmp_path / "a.json"
+    tr.save_reference(reference, path)
+    path.write_text(path.read_text()[:100])
+    with pytest.raises(FormatError, match="not a JSON file"):
+        tr.load_reference(path)

@@ -11,9 +11,13 @@ import numpy as np
 from tightrope.errors import EnvironmentFailure, TaskError, UsageError
 from tightrope.outcome import Outcome
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
+from tightrope.simulation.starting import checked_reset
 from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
+
+MOST_STARTS = 16
+"""Reset seeds whose start is kept."""
 
 
 class Reseed(NamedTuple):
@@ -63,6 +67,7 @@ class Simulator:
         self._history: Any = None
         self._decode = action_decoder(env.action_space)
         self._key_checked = False
+        self._starts: dict[int, Snapshot] = {}
         self._reseed: Callable[[int], None] | None = None
 
     @property
@@ -78,17 +83,12 @@ class Simulator:
     def reset(self, seed: int | None = None, *, reseed: int | None = None) -> Transition:
         """Begin an episode at the task's reset seed or another; ``reseed`` gives what follows fresh randomness."""
         seed = self.task.seed if seed is None else seed
-        try:
-            observation, info = self.env.reset(seed=seed)
-        except Exception as error:
-            raise EnvironmentFailure(
-                f"task {self.task.label}: reset(seed={seed}) raised {type(error).__name__}: {error}"
-            ) from error
         self.counters.resets += 1
-        self.depth = 0
-        self.outcome = Outcome.ONGOING
-        self.transition = Transition(observation, 0.0, False, False, info)
-        self._history = (None, seed)
+        start = self._starts.get(seed)
+        if start is None:
+            self._begin(seed)
+        else:
+            self._put_back(start)
         if reseed is not None:
             self.reseed(reseed)
         return self.transition
@@ -128,11 +128,7 @@ class Simulator:
         if self.snapshotter is None:
             self._replay(snapshot)
         else:
-            self.snapshotter.load(snapshot.payload)
-            self._history = snapshot.history
-            self.depth = snapshot.depth
-            self.outcome = snapshot.outcome
-            self.transition = snapshot.transition
+            self._put_back(snapshot)
         if reseed is not None:
             self.reseed(reseed)
 
@@ -178,6 +174,28 @@ class Simulator:
     def close(self) -> None:
         """Close the environment."""
         self.env.close()
+
+    def _begin(self, seed: int) -> None:
+        observation, info = checked_reset(self.task, self.env, seed)
+        self.depth = 0
+        self.outcome = Outcome.ONGOING
+        self.transition = Transition(observation, 0.0, False, False, info)
+        self._history = (None, seed)
+        if self.snapshotter is not None:
+            self._remember_start(seed, self.snapshotter.save())
+
+    def _remember_start(self, seed: int, payload: Any) -> None:
+        """Keep the situation right after reset: putting it back is cheaper than resetting (on ALE by 100 ms)."""
+        if len(self._starts) >= MOST_STARTS:
+            del self._starts[next(iter(self._starts))]
+        self._starts[seed] = Snapshot(payload, detached(self.transition), self.outcome, 0, self._history)
+
+    def _put_back(self, snapshot: Snapshot) -> None:
+        self.snapshotter.load(snapshot.payload)  # type: ignore[union-attr]
+        self._history = snapshot.history
+        self.depth = snapshot.depth
+        self.outcome = snapshot.outcome
+        self.transition = snapshot.transition
 
     def _replay(self, snapshot: Snapshot) -> None:
         missing = []

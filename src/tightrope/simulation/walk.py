@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.errors import EnvironmentFailure, TaskError
+from tightrope.errors import EnvironmentFailure
+from tightrope.simulation.starting import checked_reset
 from tightrope.tasks.keys import freeze
 from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task, Transition
@@ -134,30 +135,6 @@ class Walk:
         return Difference(
             f"after an unseeded reset, {difference.what}", difference.step, difference.expected, difference.found
         )
-
-
-def checked_reset(task: Task, env: Any, seed: int | None) -> tuple[Any, Mapping[str, Any]]:
-    """Reset, with an error that says what is wrong when the environment cannot."""
-    try:
-        result = env.reset() if seed is None else env.reset(seed=seed)
-    except TypeError as error:
-        if "seed" not in str(error):
-            raise
-        raise TaskError(
-            f"task {task.label}: the environment's reset() does not take a seed ({error}), so nothing found could be "
-            f"found again. Give it the Gymnasium signature reset(self, *, seed=None, options=None) and draw all "
-            f"randomness from self.np_random after super().reset(seed=seed)"
-        ) from error
-    except Exception as error:
-        raise EnvironmentFailure(
-            f"task {task.label}: reset(seed={seed}) raised {type(error).__name__}: {error}"
-        ) from error
-    if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping)):
-        raise TaskError(
-            f"task {task.label}: reset() must return (observation, info), not {type(result).__name__}; environments "
-            f"of the old Gym interface need a wrapper such as shimmy's"
-        )
-    return result
 
 
 def compare(expected: Moment, found: Moment, step: int) -> Difference | None:

@@ -125,7 +125,9 @@ def test_choosing_another_agent_recolours_the_map(browser: Any, reports: dict[st
 
 def test_the_keyboard_is_enough(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["full"]) as visit:
-        visit.page.locator(".pin").nth(2).focus()
+        visit.page.locator(".pin[tabindex='0']").focus()
+        visit.page.keyboard.press("ArrowRight")
+        visit.page.keyboard.press("ArrowRight")
         visit.page.keyboard.press("Enter")
         assert "Boundary state 3 of 13" in visit.page.locator(".panel").inner_text()
         chart = visit.page.locator('[data-chart="run0/boundary"] svg[role=group]')

@@ -23,6 +23,19 @@ def test_no_fall_is_not_safety() -> None:
     assert sentence == "never fell in the tests at 4 boundary states; its true rate may still be as high as 31 %"
 
 
+def test_always_falling_has_an_interval_too() -> None:
+    run = grid_run()
+    suite = replace(run.suites[0], fail_frequency=Estimate(1.0, 0.97, 1.0, 4, "x"))
+    sentence = verdicts(replace(run, suites=(suite,)))[0].sentence.replace(THIN, " ")
+    assert sentence == "fell in every test (97.0–100 %) at 4 boundary states"
+
+
+def test_errors_are_told() -> None:
+    run = grid_run()
+    cases = tuple(replace(case, errors=1) for case in run.suites[0].cases)
+    assert "5 cases raised errors" in verdicts(replace(run, suites=(replace(run.suites[0], cases=cases),)))[0].details
+
+
 def test_nothing_measured_says_why() -> None:
     sentence = verdicts(empty_run())[0].sentence
     assert sentence.startswith("no data: no reference was found (budget spent)")

@@ -49,10 +49,9 @@ FUZZ_TRACES_ON_MAP = 50
 def assemble(campaigns: Sequence[tuple[Campaign, RememberingEngine]], title: str | None = None) -> Results:
     """The results of one or more campaigns, each with its engine, as one report."""
     runs = tuple(run_results(campaign, engine) for campaign, engine in campaigns)
-    first = campaigns[0][0]
     everything = [result for campaign, _ in campaigns for result in _measured(stored_safety(campaign))]
     return Results(
-        title=title or first.task.label,
+        title=title or " and ".join(dict.fromkeys(campaign.task.label for campaign, _ in campaigns)),
         runs=runs,
         correlation=_correlation(everything),
         tightrope_version=__version__,

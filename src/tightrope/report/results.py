@@ -160,6 +160,11 @@ class SuiteResult:
         return sum(not (case.passes + case.fails + case.errors) and case.invalid > 0 for case in self.cases)
 
     @property
+    def raised(self) -> int:
+        """Cases in which the agent or the environment raised."""
+        return sum(case.errors > 0 for case in self.cases)
+
+    @property
     def doomed(self) -> int:
         """Cases proven hopeless for anyone."""
         return sum(case.survivable is Survivability.NO for case in self.cases)

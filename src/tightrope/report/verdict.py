@@ -71,7 +71,7 @@ def _sentence(run: RunResults, suite: SuiteResult | None) -> str:
         bound = f"; its true rate may still be as high as {percent(share.high)}" if share.high else ""
         return f"never fell in the tests at {places}{bound}"
     if share.value == 1:
-        return f"fell in every test at {places}"
+        return f"fell in every test ({interval_text(share)}) at {places}"
     return f"fell in {percent(share.value)} ({interval_text(share)}) of the tests at {places}"
 
 
@@ -92,6 +92,8 @@ def _details(run: RunResults, suite: SuiteResult | None) -> tuple[str, ...]:
         return ()
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""
     details = [f"{suite.suite}, {count(len(suite.cases), 'case')}{times}"]
+    if suite.raised:
+        details.append(f"{count(suite.raised, 'case')} raised errors")
     if suite.invalid:
         details.append(f"{count(suite.invalid, 'case')} invalid")
     if suite.doomed:

@@ -161,7 +161,7 @@ class Chart {
   }
 
   dot(series, point, x, y, ends, title) {
-    const node = mark(series, x, y, series.hollow ? 6 : 5);
+    const node = mark(series, x, y, series.points.length > 80 ? 2.5 : series.hollow ? 6 : 5);
     this.marks.push({ x, y, point, title, node, series: series.name });
     const whisker = point.lo === null || point.lo === undefined ? null
       : svg("line", { class: "whisker", x1: ends[0][0], y1: ends[0][1], x2: ends[1][0], y2: ends[1][1], stroke: colour(series.colour) });

@@ -2,6 +2,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 
 // --- one run: its map, its boundary states, their cases -----------------------------------------------------------
 const CASE = { id: 0, depth: 1, handover: 2, label: 3, passes: 4, fails: 5, invalid: 6, errors: 7, survivable: 8, reward: 9, replay: 10, video: 11, witness: 12, range: 13 };
+const CROWD = 60; // boundary states, more of which are drawn as dots without numbers
 const SURVIVABLE = { yes: ["survivable", "bad"], no: ["doomed", ""], unknown: ["not known", ""] };
 
 class Run {
@@ -90,29 +91,43 @@ class Run {
   withPins(parts, places, height, label, kind) {
     const heads = [], stems = [], pins = [];
     let highest = 0;
+    const crowded = this.spec.states.length > CROWD;
     this.spec.states.forEach((state, index) => {
       const foot = places[index];
       if (!foot) return;
-      const head = freePlace(foot, heads, this.width);
+      const head = crowded ? foot : freePlace(foot, heads, this.width);
       heads.push(head);
       highest = Math.min(highest, head.y - 14);
-      stems.push(svg("line", { class: "stem", x1: foot.x, y1: foot.y, x2: head.x, y2: head.y }), svg("circle", { class: "foot", cx: foot.x, cy: foot.y, r: 2.6 }));
-      pins.push(this.pin(state, index, head));
+      if (!crowded) stems.push(svg("line", { class: "stem", x1: foot.x, y1: foot.y, x2: head.x, y2: head.y }), svg("circle", { class: "foot", cx: foot.x, cy: foot.y, r: 2.6 }));
+      pins.push(this.pin(state, index, head, crowded));
     });
+    (pins.find(pin => pin.getAttribute("aria-pressed") === "true") ?? pins[0])?.setAttribute("tabindex", 0);
     return svg("svg", { class: kind, height: height - highest, viewBox: `0 ${highest} ${this.width} ${height - highest}`, role: "group", "aria-label": label }, [...parts, ...stems, ...pins]);
   }
 
-  pin(state, index, head) {
+  pin(state, index, head, crowded) {
     const point = this.result(this.agent, this.suite)?.states[state.depth], known = point && point.v !== null;
     const paint = known ? heat(point.v) : { fill: "#c9ccd0", text: "#1d2126" };
-    const words = known ? pointLines({ ...point, t: caseWords(point) }, true) : ["no data"];
+    const raised = this.result(this.agent, this.suite)?.cases.some(one => one[CASE.depth] === state.depth && one[CASE.errors]);
+    const words = known ? pointLines({ ...point, t: caseWords(point) }, true) : [raised ? "no data: the agent or the environment raised" : "no data"];
     const title = `Boundary state ${index + 1}, depth ${state.depth}`;
     const show = event => { if (performance.now() < this.quiet) return; const box = event.currentTarget.getBoundingClientRect(); showTip(box.left + box.width / 2, box.top, title, words); };
-    return svg("g", { class: `pin${known ? "" : " none"}${state.proven ? "" : " guess"}`, tabindex: 0, role: "button", "data-depth": state.depth,
+    return svg("g", { class: `pin${known ? "" : " none"}${state.proven ? "" : " guess"}`, tabindex: -1, role: "button", "data-depth": state.depth,
       "aria-pressed": String(this.depth === state.depth), "aria-label": `${title}: ${words[0]}`,
       onclick: () => this.open(state.depth), onpointerenter: show, onpointerleave: hideTip, onfocus: show, onblur: hideTip,
-      onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.open(state.depth); } },
-    }, [svg("circle", { cx: head.x, cy: head.y, r: 9, fill: paint.fill }), svg("text", { x: head.x, y: head.y + 3.4, style: `fill:${paint.text}` }, String(index + 1))]);
+      onkeydown: event => this.pinKey(event, state.depth),
+    }, crowded ? svg("circle", { cx: head.x, cy: head.y, r: 4.5, fill: paint.fill, style: "stroke-width:.8;filter:none;stroke-dasharray:none" })
+      : [svg("circle", { cx: head.x, cy: head.y, r: 9, fill: paint.fill }), svg("text", { x: head.x, y: head.y + 3.4, style: `fill:${paint.text}` }, String(index + 1))]);
+  }
+
+  // One stop for the tab key; the arrow keys go from pin to pin.
+  pinKey(event, depth) {
+    const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (event.key !== "Enter" && event.key !== " " && !move) return;
+    event.preventDefault();
+    if (!move) return this.open(depth);
+    const pins = [...this.map.querySelectorAll(".pin")];
+    pins[(pins.indexOf(event.currentTarget) + move + pins.length) % pins.length].focus();
   }
 
   open(depth, agent, suite) {

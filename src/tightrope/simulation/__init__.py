@@ -1,7 +1,8 @@
 """One environment that can be put back exactly, and the proof that it can."""
 
-from tightrope.simulation.conformance import Conformance, Rejection, require_open_start
+from tightrope.simulation.conformance import Conformance, Rejection, examine_snapshotter
 from tightrope.simulation.opening import check_task, conformance_of, open_simulator
+from tightrope.simulation.reproducing import require_open_start
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
 from tightrope.simulation.snapshots import Snapshotter, register_snapshotter
 
@@ -15,6 +16,7 @@ __all__ = [
     "Snapshotter",
     "check_task",
     "conformance_of",
+    "examine_snapshotter",
     "open_simulator",
     "register_snapshotter",
     "require_open_start",

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.errors import EnvironmentFailure, TaskError, UsageError
+from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.outcome import Outcome
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
+from tightrope.tasks.keys import require_hashable
 from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
@@ -144,7 +145,8 @@ class Simulator:
         transition = self.transition
         key = self.task.state_key(self.env, transition.observation, transition.info)
         if not self._key_checked:
-            self._check_hashable(key, "state_key")
+            require_hashable(self.task.label, "state_key", key)
+            self._key_checked = True
         return key
 
     def identity(self) -> Hashable:
@@ -222,16 +224,6 @@ class Simulator:
             f"{type(error).__name__}: {error}. It happens again after reset(seed={events[0]}) and the actions "
             f"{events[1:]!r}"
         )
-
-    def _check_hashable(self, key: Hashable, role: str) -> None:
-        try:
-            hash(key)
-        except TypeError:
-            raise TaskError(
-                f"task {self.task.label}: {role} returned {type(key).__name__} {key!r:.80}, which is not hashable; "
-                f"return a tuple, bytes or a number (tightrope.tasks.freeze makes one of an array)"
-            ) from None
-        self._key_checked = True
 
 
 def detached(transition: Transition) -> Transition:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tightrope.errors import EnvironmentFailure
 from tightrope.simulation.starting import checked_reset
-from tightrope.tasks.keys import freeze
+from tightrope.tasks.keys import freeze, require_hashable
 from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
@@ -82,9 +82,11 @@ class Walk:
         facts["reward"] = seen.reward
         facts["terminated"], facts["truncated"] = seen.terminated, seen.truncated
         facts["unsafe"], facts["goal"] = bool(task.unsafe(seen)), bool(task.goal(seen))
-        facts["state key"] = task.state_key(self.own, seen.observation, seen.info)
+        key = task.state_key(self.own, seen.observation, seen.info)
+        facts["state key"] = require_hashable(task.label, "state_key", key)
         if task.identity is not None:
-            facts["identity"] = task.identity(self.own, seen.observation, seen.info)
+            identity = task.identity(self.own, seen.observation, seen.info)
+            facts["identity"] = require_hashable(task.label, "identity", identity)
         over = seen.terminated or seen.truncated or bool(facts["unsafe"]) or bool(facts["goal"])
         return Moment(facts, over)
 

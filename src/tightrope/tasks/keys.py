@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.errors import UsageError
+from tightrope.errors import TaskError, UsageError
 
 
 def observation_bytes(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
@@ -32,6 +32,18 @@ def freeze(value: Any) -> Hashable:
     if hasattr(value, "__array__"):
         return np.asarray(value).tobytes()
     return value  # type: ignore[no-any-return]
+
+
+def require_hashable(label: str, role: str, key: Any) -> Hashable:
+    """The key itself; TaskError when it cannot be one."""
+    try:
+        hash(key)
+    except TypeError:
+        raise TaskError(
+            f"task {label}: {role} returned {type(key).__name__} {key!r:.80}, which is not hashable; return a tuple, "
+            f"bytes or a number (tightrope.tasks.freeze makes one of an array)"
+        ) from None
+    return key  # type: ignore[no-any-return]
 
 
 def rounded_key(*steps: float) -> Callable[..., Hashable]:

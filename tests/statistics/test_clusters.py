@@ -31,6 +31,20 @@ def test_clustered_rates_cover(states: int, a: float, b: float) -> None:
     assert covered >= 0.93
 
 
+@pytest.mark.parametrize("states", [3, 13])
+def test_clustered_differences_cover(states: int) -> None:
+    """Two agents at the same boundary states: what both find hard there does not count."""
+
+    def sample(rng: np.random.Generator) -> list[np.ndarray]:
+        hard = rng.beta(0.5, 0.8, size=states)
+        worse, better = np.minimum(1, hard + 0.2 * (1 - hard)), hard
+        return [(rng.binomial(10, a, 3) - rng.binomial(10, b, 3)) / 10 for a, b in zip(worse, better, strict=True)]
+
+    truth = 0.2 * (1 - 0.5 / 1.3)
+    covered = coverage(sample, truth, lambda groups: clustered_rate_estimate(groups, bounds=(-1, 1)), rounds=120)
+    assert covered >= 0.93
+
+
 def test_ignoring_that_cases_hang_together_would_not_cover() -> None:
     def pooled(groups: list[np.ndarray]):
         return rate_estimate(round(10 * sum(group.sum() for group in groups)), 10 * sum(len(group) for group in groups))

@@ -119,16 +119,12 @@ def _paired_fails(a: CaseResult, b: CaseResult) -> Iterator[tuple[bool, bool]]:
     """Fails of the executions that share a seed; one that stands for all is paired with every one of the other."""
     verdicts_a, verdicts_b = _by_seed(a), _by_seed(b)
     seeds = [seed for seed in verdicts_a if seed in verdicts_b]
-    once_a, once_b = (all(episode.deterministic for episode in case.episodes) for case in (a, b))
-    if once_a or once_b:
-        sure = verdicts_a if once_a else verdicts_b
-        verdict = next(iter(sure.values()))
-        seeds = list(verdicts_b if once_a else verdicts_a)
-        if once_a:
-            verdicts_a = dict.fromkeys(seeds, verdict)
-        else:
-            verdicts_b = dict.fromkeys(seeds, verdict)
-        seeds = seeds[:1] if once_a and once_b else seeds
+    if a.deterministic and b.deterministic:
+        seeds = seeds[:1]
+    elif a.deterministic:
+        seeds, verdicts_a = list(verdicts_b), dict.fromkeys(verdicts_b, next(iter(verdicts_a.values())))
+    elif b.deterministic:
+        seeds, verdicts_b = list(verdicts_a), dict.fromkeys(verdicts_a, next(iter(verdicts_b.values())))
     for seed in seeds:
         yield verdicts_a[seed] is Verdict.FAIL, verdicts_b[seed] is Verdict.FAIL
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome, Verdict
@@ -16,8 +17,6 @@ from tightrope.statistics import (
     clustered_mean_estimate,
     clustered_rate_estimate,
     events_per_exposure,
-    mean_estimate,
-    rate_estimate,
     stratified_mean_estimate,
     stratified_rate_estimate,
 )
@@ -79,23 +78,17 @@ def judge_suite(
 def judge_case(case: TestCase, episodes: Sequence[Episode], length: int, survival: Survival = NOT_ASKED) -> CaseResult:
     """The result of one case from its executions."""
     verdicts = tuple(judge_episode(episode, length) for episode in episodes)
-    judged = [
-        (episode, verdict)
+    returns = tuple(
+        float(sum(episode.rewards[:length]))
         for episode, verdict in zip(episodes, verdicts, strict=True)
         if verdict in (Verdict.PASS, Verdict.FAIL)
-    ]
-    once = bool(judged) and all(episode.deterministic for episode, _ in judged)
-    if once:
-        judged = judged[:1]
-    fails = sum(verdict is Verdict.FAIL for _, verdict in judged)
-    returns = tuple(float(sum(episode.rewards[:length])) for episode, _ in judged)
+    )
+    once = bool(episodes) and all(episode.deterministic for episode in episodes)
     return CaseResult(
         case=case,
         episodes=tuple(episodes),
         verdicts=verdicts,
-        returns=returns,
-        fail_frequency=rate_estimate(fails, len(judged), deterministic=once),
-        mean_return=mean_estimate(returns, deterministic=once),
+        returns=returns[:1] if once else returns,
         survival=survival,
     )
 
@@ -129,41 +122,34 @@ def _boundary(number: int, depth: int | None, cases: tuple[CaseResult, ...]) -> 
 
 
 def _rate_over(cases: Sequence[CaseResult]) -> Estimate:
-    judged = [case for case in cases if case.fail_frequency.n > 0]
+    judged = [case for case in cases if case.returns]
     return stratified_rate_estimate(
-        [round((case.fail_frequency.value or 0.0) * case.fail_frequency.n) for case in judged],
-        [case.fail_frequency.n for case in judged],
-        deterministic=all(_once(case) for case in judged),
+        [min(case.fails, len(case.returns)) for case in judged],
+        [len(case.returns) for case in judged],
+        deterministic=all(case.deterministic for case in judged),
     )
 
 
 def _mean_over(cases: Sequence[CaseResult]) -> Estimate:
-    judged = [case for case in cases if case.mean_return.value is not None]
+    judged = [case for case in cases if case.returns]
     return stratified_mean_estimate(
-        [case.returns for case in judged], deterministic=all(_once(case) for case in judged)
+        [case.returns for case in judged], deterministic=all(case.deterministic for case in judged)
     )
-
-
-def _once(case: CaseResult) -> bool:
-    return all(episode.deterministic for episode in case.episodes)
 
 
 def _rates(boundary_states: Sequence[BoundaryResult], *, survivable_only: bool = False) -> list[list[float]]:
     return [
         [
-            case.fail_frequency.value
+            min(case.fails, len(case.returns)) / len(case.returns)
             for case in state.cases
-            if case.fail_frequency.value is not None and (not survivable_only or case.survivable is Survivability.YES)
+            if case.returns and (not survivable_only or case.survivable is Survivability.YES)
         ]
         for state in boundary_states
     ]
 
 
 def _returns(boundary_states: Sequence[BoundaryResult]) -> list[list[float]]:
-    return [
-        [case.mean_return.value for case in state.cases if case.mean_return.value is not None]
-        for state in boundary_states
-    ]  # fmt: skip
+    return [[fmean(case.returns) for case in state.cases if case.returns] for state in boundary_states]
 
 
 def _price(boundary_states: Sequence[BoundaryResult], random: bool) -> Estimate:
@@ -173,14 +159,9 @@ def _price(boundary_states: Sequence[BoundaryResult], random: bool) -> Estimate:
     for state in boundary_states:
         fresh = [case for case in state.cases if case.case.id not in seen]
         seen.update(case.case.id for case in fresh)
-        executed = [(case, _executed(case)) for case in fresh]
-        fails.append(sum(case.verdicts[: len(episodes)].count(Verdict.FAIL) for case, episodes in executed))
-        steps.append(sum(e.prefix_steps + len(e.actions) for _, episodes in executed for e in episodes))
+        fails.append(sum(case.verdicts[: len(case.executed)].count(Verdict.FAIL) for case in fresh))
+        steps.append(sum(played.prefix_steps + len(played.actions) for case in fresh for played in case.executed))
     return events_per_exposure(fails, steps, unit=_unit(random))
-
-
-def _executed(case: CaseResult) -> tuple[Episode, ...]:
-    return case.episodes[:1] if case.episodes and _once(case) else case.episodes
 
 
 def _unit(random: bool) -> str:

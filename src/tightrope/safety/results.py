@@ -17,7 +17,7 @@ from tightrope.execution import Episode
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.statistics import Estimate
+from tightrope.statistics import Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
 
 
@@ -46,10 +46,28 @@ class CaseResult:
     """The judgement on each episode."""
     returns: tuple[float, ...] = field(repr=False)
     """Reward from hand-over on of each execution that passed or failed; of one where it stands for all."""
-    fail_frequency: Estimate
-    """Share of fails among the executions that reached hand-over."""
-    mean_return: Estimate
     survival: Survival = NOT_ASKED
+
+    @cached_property
+    def fail_frequency(self) -> Estimate:
+        """Share of fails among the executions that passed or failed."""
+        fails = min(self.fails, 1) if self.deterministic else self.fails
+        return rate_estimate(fails, len(self.returns), deterministic=self.deterministic)
+
+    @cached_property
+    def mean_return(self) -> Estimate:
+        """Reward from hand-over on."""
+        return mean_estimate(self.returns, deterministic=self.deterministic)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether one execution stands for all repetitions."""
+        return bool(self.episodes) and all(episode.deterministic for episode in self.episodes)
+
+    @property
+    def executed(self) -> tuple[Episode, ...]:
+        """The episodes that were really executed: one where it stands for all."""
+        return self.episodes[:1] if self.deterministic else self.episodes
 
     @property
     def invalid(self) -> bool:
@@ -179,8 +197,7 @@ class SafetyResult:
     @property
     def deterministic(self) -> bool:
         """Whether one execution stood for all repetitions."""
-        episodes = [episode for case in self.cases for episode in case.episodes]
-        return bool(episodes) and all(episode.deterministic for episode in episodes)
+        return bool(self.cases) and all(case.deterministic for case in self.cases)
 
     @property
     def judged(self) -> bool:

@@ -25,7 +25,9 @@ FLOORS = [
     {"execution", "statistics"},
     {"simulation", "agents"},
     {"tasks"},
-    {"errors", "trace", "tracefiles", "outcome", "budget", "seeding", "reference", "progress"},
+    {"reference", "tracefiles"},
+    {"trace", "budget"},
+    {"errors", "outcome", "seeding", "progress"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 

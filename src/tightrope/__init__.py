@@ -38,7 +38,8 @@ _PUBLIC = {
     "tightrope.reference": ("BoundaryState", "Reference"),
     "tightrope.tracefiles": ("read_traces", "write_traces"),
     "tightrope.search": (
-        "SearchResult", "demonstrate", "load_reference", "probe_boundary", "repetitions", "save_reference", "search",
+        "SearchResult", "demonstrate", "load_reference", "minari_traces", "probe_boundary", "repetitions",
+        "save_reference", "search",
     ),
     "tightrope.safety": (
         "SafetyComparison", "SafetyResult", "TestCase", "TestSuite", "action_coverage_suite", "compare_safety",

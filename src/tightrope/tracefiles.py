@@ -99,7 +99,8 @@ def _columns(traces: Sequence[ActionTrace]) -> dict[str, Any]:
     reseeds = [reseed for trace in traces for reseed in trace.reseeds]
     return {
         "task": np.array([trace.task for trace in traces], dtype=np.str_),
-        "seed": np.array([trace.seed for trace in traces], dtype=np.int64),
+        # As text: other tools record seeds of more than 63 bits.
+        "seed": np.array([str(trace.seed) for trace in traces], dtype=np.str_),
         "length": np.array([len(trace) for trace in traces], dtype=np.int64),
         "reseed_count": np.array([len(trace.reseeds) for trace in traces], dtype=np.int64),
         "reseeds": np.array(reseeds, dtype=np.int64).reshape(-1, 2),
@@ -134,7 +135,7 @@ def _rows(columns: Mapping[str, Any]) -> list[ActionTrace]:
     for task, seed, length, reseed_count in fields:
         action_end, reseed_end = action_at + length, reseed_at + reseed_count
         traces.append(
-            ActionTrace(task, seed, tuple(actions[action_at:action_end]), tuple(reseeds[reseed_at:reseed_end]))
+            ActionTrace(task, int(seed), tuple(actions[action_at:action_end]), tuple(reseeds[reseed_at:reseed_end]))
         )
         action_at, reseed_at = action_end, reseed_end
     return traces

@@ -2,6 +2,7 @@
 
 from tightrope.search.demonstrations import demonstrate
 from tightrope.search.files import load_reference, reference_from_json, reference_to_json, save_reference
+from tightrope.search.minari import minari_traces
 from tightrope.search.probing import probe_boundary
 from tightrope.search.repetitions import repetitions
 from tightrope.search.result import SearchResult, SearchStats
@@ -13,6 +14,7 @@ __all__ = [
     "SearchStats",
     "demonstrate",
     "load_reference",
+    "minari_traces",
     "probe_boundary",
     "reference_from_json",
     "reference_to_json",

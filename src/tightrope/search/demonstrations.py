@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError
 from tightrope.execution import Engine, Rollout, borrowed_engine
 from tightrope.outcome import Outcome
+from tightrope.search.minari import minari_traces
 from tightrope.search.situations import replay
 from tightrope.seeding import derive_seed
 from tightrope.simulation import Simulator
@@ -17,6 +19,11 @@ from tightrope.tasks.spaces import encode_action
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 from tightrope.tracefiles import read_traces
+
+MINARI = "minari:"
+
+Demonstration: TypeAlias = ActionTrace | Sequence[Action] | str | PathLike[str]
+"""A trace, its actions, the name of a file of traces, or ``"minari:"`` and a data set's name or folder."""
 
 
 def demonstrate(
@@ -41,39 +48,43 @@ def demonstrate(
     return min(solved, key=len, default=None)
 
 
-def checked_demonstration(
-    simulator: Simulator, demonstration: ActionTrace | Sequence[Action] | str | PathLike[str]
-) -> ActionTrace:
-    """The demonstration up to the goal; raises UsageError when it does not get there."""
-    given = _as_trace(simulator, demonstration)
-    trace = replay(simulator, given)
-    if trace.outcome is not Outcome.GOAL:
-        ended = {Outcome.UNSAFE: "becomes unsafe", Outcome.TRUNCATED: "ends short of the goal"}
-        raise UsageError(
-            f"the demonstration must reach the goal of task {given.task}, but it "
-            f"{ended.get(trace.outcome, 'is still under way')} after {len(trace)} of its {len(given)} actions; give "
-            f"one recorded on this very task from reset seed {given.seed}"
-        )
-    return given.prefix(len(trace))
+def checked_demonstration(simulator: Simulator, demonstration: Demonstration) -> ActionTrace:
+    """The demonstration up to the goal; of several, the first that gets there. Raises UsageError when none does."""
+    candidates = _candidates(simulator, demonstration)
+    traces = []
+    for given in candidates:
+        traces.append(replay(simulator, given))
+        if traces[-1].outcome is Outcome.GOAL:
+            return given.prefix(len(traces[-1]))
+    given, trace = candidates[0], traces[0]
+    ended = {Outcome.UNSAFE: "becomes unsafe", Outcome.TRUNCATED: "ends short of the goal"}
+    raise UsageError(
+        f"the demonstration must reach the goal of task {given.task}, but it "
+        f"{ended.get(trace.outcome, 'is still under way')} after {len(trace)} of its {len(given)} actions"
+        f"{f' (and {len(candidates) - 1} more do not either)' if len(candidates) > 1 else ''}; give one recorded on "
+        f"this very task from reset seed {given.seed}"
+    )
 
 
-def _as_trace(simulator: Simulator, demonstration: ActionTrace | Sequence[Action] | str | PathLike[str]) -> ActionTrace:
+def _candidates(simulator: Simulator, demonstration: Demonstration) -> list[ActionTrace]:
     task = simulator.task
     if isinstance(demonstration, (str, PathLike)):
-        demonstration = _only_trace(Path(demonstration), task)
+        return _stored(str(demonstration), task)
     if not isinstance(demonstration, ActionTrace):
         actions = tuple(encode_action(simulator.env.action_space, action) for action in demonstration)
-        return ActionTrace(task.label, task.seed, actions)
+        return [ActionTrace(task.label, task.seed, actions)]
     if demonstration.task != task.label:
         raise UsageError(
             f"the demonstration was recorded on task {demonstration.task!r}, not {task.label!r}; give its plain "
             f"actions (trace.actions) if they mean the same on both"
         )
-    return demonstration
+    return [demonstration]
 
 
-def _only_trace(path: Path, task: Task) -> ActionTrace:
-    traces = [trace for trace in read_traces(path) if trace.task == task.label]
+def _stored(source: str, task: Task) -> list[ActionTrace]:
+    if source.startswith(MINARI):
+        return minari_traces(source.removeprefix(MINARI), task)
+    traces = [trace for trace in read_traces(source) if trace.task == task.label]
     if not traces:
-        raise UsageError(f"{path.name} holds no trace of task {task.label!r}")
-    return traces[0]
+        raise UsageError(f"{Path(source).name} holds no trace of task {task.label!r}")
+    return traces

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from os import PathLike
 
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UnknownName, UsageError
@@ -14,7 +12,7 @@ from tightrope.outcome import StopReason
 from tightrope.progress import ProgressCallback
 from tightrope.reference import BoundaryState, Reference
 from tightrope.search.archive import Archive
-from tightrope.search.demonstrations import checked_demonstration
+from tightrope.search.demonstrations import Demonstration, checked_demonstration
 from tightrope.search.dfs import DepthFirst
 from tightrope.search.probing import probe_boundary
 from tightrope.search.repetitions import repetitions as enough_repetitions
@@ -23,15 +21,12 @@ from tightrope.search.result import SearchResult, SearchStats
 from tightrope.search.situations import replay_to_goal, time_limit
 from tightrope.simulation import Simulator, open_simulator, require_open_start
 from tightrope.tasks.task import Task
-from tightrope.trace import Action, ActionTrace
+from tightrope.trace import ActionTrace
 
 SEARCH_BUDGET = Budget(seconds=120)
 METHODS = ("auto", "dfs", "archive", "demonstration")
 DFS_SHARE = 0.4
 """What ``auto`` gives to depth-first search before the archive gets the rest."""
-
-Demonstration = ActionTrace | Sequence[Action] | str | PathLike[str]
-"""A trace, its actions, or the name of a file that holds one."""
 
 
 def search(

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tightrope.errors import EnvironmentFailure
 from tightrope.fuzzing import Evaluation, score
 from tightrope.fuzzing.fitness import NO_KEYS, grown, newly_covered
 from tightrope.outcome import Outcome
@@ -46,6 +47,12 @@ def test_an_execution_that_raised_has_no_fitness_but_keeps_its_raw_terms() -> No
     good, bad = score([evaluation([1], (1.0,)), evaluation([1, 2, 3], (5.0,), error="boom")], NO_KEYS, WEIGHTS)
     assert bad.value == 0 < good.value
     assert bad.new_keys == 3
+
+
+@pytest.mark.parametrize("reward", [float("nan"), float("inf"), float("-inf")])
+def test_rewards_must_be_finite(reward: float) -> None:
+    with pytest.raises(EnvironmentFailure, match="finite"):
+        score([evaluation([1], (1.0,)), evaluation([1], (1.0, reward))], NO_KEYS, WEIGHTS)
 
 
 REWARDS = st.lists(st.floats(-50, 50, allow_nan=False), max_size=8).map(tuple)

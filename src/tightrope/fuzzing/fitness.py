@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.errors import EnvironmentFailure
 from tightrope.outcome import Outcome
 from tightrope.trace import ActionTrace
 
@@ -33,7 +34,7 @@ class Evaluation:
     @cached_property
     def positive(self) -> float:
         """Sum of the positive rewards."""
-        return float(sum(reward for reward in self.rewards if reward > 0))
+        return float(sum(reward for reward in self.rewards if not reward < 0))
 
     @cached_property
     def negative(self) -> float:
@@ -91,6 +92,8 @@ def score(evaluations: Sequence[Evaluation], covered: Keys, weights: tuple[float
     new = np.array([newly_covered(evaluation.keys, covered) for evaluation in evaluations], dtype=np.float64)
     positive = np.array([evaluation.positive for evaluation in evaluations])
     negative = np.array([evaluation.negative for evaluation in evaluations])
+    if not np.all(np.isfinite(positive + negative)):
+        raise EnvironmentFailure("fitness needs rewards that are finite numbers; the environment gave NaN or infinity")
     terms = np.stack([_over_largest(new), _over_largest(positive), 1.0 - _over_largest(-negative)], axis=1)
     values = terms @ np.asarray(weights, dtype=np.float64)
     return tuple(

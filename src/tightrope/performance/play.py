@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError
@@ -143,11 +144,16 @@ def _reset(trace: ActionTrace) -> ActionTrace:
 
 
 def _without_errors(episodes: Sequence[Episode]) -> list[Episode]:
-    return [episode for episode in episodes if episode.error is None]
+    """Those that can be averaged: nothing raised, and every reward was a finite number."""
+    return [episode for episode in episodes if episode.error is None and isfinite(_return(episode))]
 
 
 def _returns(episodes: Sequence[Episode]) -> tuple[float, ...]:
-    return tuple(episode.prefix_reward + episode.total_reward for episode in episodes)
+    return tuple(map(_return, episodes))
+
+
+def _return(episode: Episode) -> float:
+    return episode.prefix_reward + episode.total_reward
 
 
 def _goals(episodes: Sequence[Episode]) -> int:

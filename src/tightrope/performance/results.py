@@ -33,7 +33,7 @@ class PrefixTest:
     """Episodes in which the agent reached the goal after the prefix."""
     trace_goals: int
     errors: int = 0
-    """Executions that raised; they are in none of the numbers above."""
+    """Executions that raised, or had a reward that is no finite number; they are in none of the numbers above."""
 
     @property
     def agent_mean(self) -> float | None:

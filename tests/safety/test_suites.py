@@ -1,5 +1,6 @@
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,6 +86,14 @@ def test_random_suites_copy_number_and_lengths_and_depend_on_the_seed_alone() ->
     assert [case.boundary for case in control.cases] == list(range(6))
     assert len(random_suite(CORRIDOR, 0)) == 0
     assert all(1 <= len(case.prefix) <= 40 for case in random_suite(CORRIDOR, 50).cases)
+
+
+def test_actions_of_numpy_are_the_same_actions() -> None:
+    plain = action_coverage_suite(reference, 1, (0, 1))
+    assert action_coverage_suite(reference, 1, np.arange(2)) == plain  # type: ignore[arg-type]
+    assert action_coverage_suite(reference, 1, np.arange(2)).id == plain.id  # type: ignore[arg-type]
+    boxes = action_coverage_suite(reference, 1, [np.array([0.5, 1.0]), [0.25, 0.0]])  # type: ignore[list-item]
+    assert [case.added for case in boxes.cases[:2]] == [((0.5, 1.0),), ((0.25, 0.0),)]
 
 
 def test_wrong_use_is_explained() -> None:

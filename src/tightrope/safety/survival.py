@@ -25,6 +25,9 @@ from tightrope.trace import Action, ActionTrace
 STEPS_PER_CASE = 2000
 """Environment steps spent on one case: fifty attempts of the usual 40 steps."""
 
+GROUPS_AT_A_TIME = 16
+"""Boundary states between two reports of progress: enough to keep a machine's cores busy."""
+
 
 def find_survival(
     engine: Engine,
@@ -128,8 +131,10 @@ def _by_attempts(
         )
         for group in groups
     ]
-    found = engine.map(find_escapes, work)
-    _report(on_progress, len(groups), len(groups))
+    found: list[list[Escape]] = []
+    for start in range(0, len(work), GROUPS_AT_A_TIME):
+        found += engine.map(find_escapes, work[start : start + GROUPS_AT_A_TIME])
+        _report(on_progress, len(found), len(groups))
     pairs = [pair for group, escapes in zip(groups, found, strict=True) for pair in zip(group, escapes, strict=True)]
     return _confirmed(engine, pairs, length)
 

@@ -56,6 +56,15 @@ def write_onnx(
     os.replace(partial, path)
 
 
+def read_onnx(path: Path) -> tuple[dict[str, NDArray[np.float32]], dict[str, str]]:
+    """The weights and the metadata of a file that `write_onnx` wrote."""
+    onnx = require_extra("onnx", "torch", "reading an exported agent")
+    model = onnx.load(path)
+    arrays = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    weights = {name: array.astype(np.float32) for name, array in arrays.items() if name.count(".") == 1}
+    return weights, {entry.key: entry.value for entry in model.metadata_props}
+
+
 class _Graph:
     """Nodes and constants, each value named after the node that makes it."""
 

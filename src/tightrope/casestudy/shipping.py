@@ -1,0 +1,105 @@
+"""Turn a trained agent into a file worth keeping: half the size, and shown to behave the same.
+
+``python -m tightrope.casestudy.shipping training/1-1-dense-basic-8926.onnx agents/mario/1-1-dense-basic-late.onnx``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.agents import load_agent
+from tightrope.casestudy.export import read_onnx, write_onnx
+from tightrope.seeding import derive_seed
+from tightrope.tasks.mario.environment import MarioEnv
+
+OBSERVATIONS = 4000
+EPSILONS = (0.0, 0.02, 0.1, 0.3)
+"""The shares of random actions of the episodes that observations are taken from, so that they go far and wide."""
+LONGEST_EPISODE = 600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """How the stored agent differs from the trained one."""
+
+    observations: int
+    same_greedy_action: int
+    largest_difference: float
+    """Of any two values of an action."""
+
+
+def ship(source: Path, target: Path, *, observations: int = OBSERVATIONS, rom: str | None = None) -> Comparison:
+    """Store an agent with 16-bit weights and compare the two on observations from the agent's own episodes."""
+    weights, metadata = read_onnx(source)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_onnx(target, weights, metadata, half=True)
+    seen = _observations(source, metadata, observations, rom)
+    trained, stored = _values(source, seen), _values(target, seen)
+    return Comparison(
+        observations=len(seen),
+        same_greedy_action=int((trained.argmax(1) == stored.argmax(1)).sum()),
+        largest_difference=float(np.abs(trained - stored).max()),
+    )
+
+
+def _observations(source: Path, metadata: dict[str, str], count: int, rom: str | None) -> NDArray[np.uint8]:
+    seen: list[NDArray[np.uint8]] = []
+    for epsilon in EPSILONS:
+        episodes = _episodes(source, metadata, epsilon, rom)
+        quota = len(seen) + count // len(EPSILONS)
+        while len(seen) < quota:
+            seen += next(episodes)[: quota - len(seen)]
+    return np.stack(seen)
+
+
+def _episodes(source: Path, metadata: dict[str, str], epsilon: float, rom: str | None) -> Iterator[list[Any]]:
+    from tightrope.tasks.mario.task import mario_task
+
+    task = mario_task(level=metadata["level"], actions=metadata["actions"], rom=rom)
+    agent = load_agent(source, task, epsilon=epsilon)
+    env = MarioEnv(level=metadata["level"], actions=metadata["actions"], rom=rom)
+    episode = 0
+    while True:
+        generator = np.random.default_rng(derive_seed("shipping", episode))
+        observation, _ = env.reset()
+        seen: list[Any] = []
+        over, memory = False, None
+        while not over and len(seen) < LONGEST_EPISODE:
+            seen.append(observation)
+            answer = agent.act([observation], [memory], [generator], [None])
+            memory = answer.memories[0]
+            observation, _, over, _, _ = env.step(answer.actions[0])
+        episode += 1
+        yield seen
+
+
+def _values(path: Path, observations: NDArray[np.uint8]) -> NDArray[np.float32]:
+    from tightrope.agents.onnx import OnnxFile
+
+    session = OnnxFile(path)._session
+    parts = [session.run(None, {"observation": block})[0] for block in np.array_split(observations, 20)]
+    return np.concatenate(parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and ship."""
+    parser = argparse.ArgumentParser(prog="python -m tightrope.casestudy.shipping", description=__doc__)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("target", type=Path)
+    parser.add_argument("--observations", type=int, default=OBSERVATIONS)
+    parser.add_argument("--rom")
+    given = parser.parse_args(arguments)
+    comparison = ship(given.source, given.target, observations=given.observations, rom=given.rom)
+    print(json.dumps({"file": given.target.name, **asdict(comparison)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -12,6 +12,7 @@ from tightrope.tasks.mario import ram
 from tightrope.tasks.mario.actions import SEARCH_SET, action_names, positions_in
 from tightrope.tasks.mario.environment import FrameSkip, MarioEnv, checked_frame_skip
 from tightrope.tasks.mario.levels import find_level
+from tightrope.tasks.mario.map import draw_level
 from tightrope.tasks.mario.rewards import find_reward
 from tightrope.tasks.mario.rom import ROM_SHA1
 from tightrope.tasks.task import Task, Transition, Visit
@@ -58,6 +59,7 @@ def mario_task(
         stuck=not_moving,
         order_actions=default_action_flipped,
         position=position,
+        draw_map=draw_level,
         one_per_process=True,
         fingerprint={"rom sha1": ROM_SHA1},
     )

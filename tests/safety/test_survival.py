@@ -49,6 +49,19 @@ def test_proofs_for_fewer_actions_than_the_agent_has_do_not_count() -> None:
         assert fewer[suite.cases[1].id].survivable is NO
 
 
+def test_proofs_made_in_another_environment_do_not_count() -> None:
+    suite = action_coverage_suite(reference_of(SLIDE, (0, 0, 0), (1, 2), bad=(1,)), 1, (0, 1))
+    assert (
+        run_suite(SLIDE, ConstantAgent(0), suite).cases[3].survival.evidence == "proven by the search after 2 actions"
+    )
+    # Here the way is shorter, and the slide has an exit.
+    table = deterministic_table({0: [1, 2], 1: [6, 2], 2: [4, 4], 4: [6, 5]})
+    changed = run_suite(
+        tabular_task(table, {6}, {5}, name="slide"), ConstantAgent(0), suite, allow_changed=True
+    )  # fmt: skip
+    assert changed.cases[3].survivable is YES
+
+
 def test_not_asked_is_unknown() -> None:
     result = run_suite(CORRIDOR, walker, simple_suite(reference_of(CORRIDOR)), survivable=False)
     assert {case.survivable for case in result.cases} == {UNKNOWN}

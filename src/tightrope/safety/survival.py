@@ -42,7 +42,7 @@ def find_survival(
     """What is known about every case of the suite, by case id.
 
     ``actions`` are those the tested agent can take; None: those of the coverage suite, or all the environment takes.
-    ``reference`` is the reference played again, which vouches for the cases that lie on it.
+    ``reference`` is the reference played again, which vouches for the cases that lie on it and for the search's proofs.
     """
     if actions is None:
         actions = suite.parameters.get("actions") or possible_actions(engine.task)
@@ -62,7 +62,7 @@ def _by_knowledge(
     known = {}
     for case in suite.cases:
         survival = _by_reference(suite, case, length, reference)
-        if survival is None and _proofs_hold(engine, actions):
+        if survival is None and reference is not None and _proofs_hold(engine, actions):
             survival = _by_search(suite, case)
         if survival is not None:
             known[case.id] = survival

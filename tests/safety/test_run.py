@@ -180,6 +180,13 @@ def test_processes_give_the_same_result() -> None:
     assert run_suite(CORRIDOR, drunk, suite, repetitions=4, backend="processes", workers=2) == alone
 
 
+def test_golden_run() -> None:
+    """Pinned: the same seed gives the same falls on every machine."""
+    result = run_suite(CORRIDOR, RandomAgent((WALK, JUMP), "drunk"), interval_suite(reference, 1), seed=7)
+    assert [case.fails for case in result.cases] == [8, 7, 9, 9, 5, 0]
+    assert result.fail_frequency.value == pytest.approx((2.4 / 3 + 1.4 / 3) / 2)
+
+
 def test_empty_suites_give_no_data() -> None:
     bare = reference_of(CORRIDOR, depths=())
     result = run_suite(CORRIDOR, walker, simple_suite(bare))

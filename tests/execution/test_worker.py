@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.execution.workload import TASKS, agents, assert_same, rollouts
+from tightrope.execution.costs import Costs
 from tightrope.execution.naive import run_naively
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.worker import Worker
@@ -42,15 +43,16 @@ def test_a_worker_returns_what_the_naive_way_returns(make_task: Callable[[], Tas
 def test_every_kind_of_lane_and_a_small_memory_change_nothing(make_task: Callable[[], Task], limit: int) -> None:
     task = make_task()
     found = conformance_of(task)
-    if found.save_microseconds is None:
-        found = replace(found, steps_per_second=1.0)
-    kinds = [
-        replace(found, steps_per_second=1.0),  # saving is cheap: cursors
-        replace(found, steps_per_second=1e9, transferable=False),  # turns
-        replace(found, steps_per_second=1e9),  # instances, where they can be
-    ]
+    saves = found.save_microseconds is not None
+    cheap = Costs(step=1.0, save=0.0, load=0.0) if saves else Costs(step=1.0, save=None, load=None)
+    dear = Costs(step=1e-9, save=1.0, load=1.0) if saves else cheap
+    kinds = {
+        "cursors": (found, cheap),
+        "turns": (replace(found, transferable=False), dear),
+        "instances, where they can be": (found, dear),
+    }
     work = rollouts(task, seed=1)
     expected = naive(task, work)
-    for kind in kinds:
-        worker = Worker(task, agents(task), kind, memory_limit=limit, lanes=5)
+    for verdict, costs in kinds.values():
+        worker = Worker(task, agents(task), verdict, memory_limit=limit, lanes=5, costs=costs)
         assert_same(by_worker(worker, work), expected)

@@ -7,6 +7,7 @@ from time import perf_counter
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.batching import best_lane_count, seconds_per_observation
+from tightrope.execution.costs import Costs, measure
 from tightrope.execution.counters import Counters
 from tightrope.execution.lanes import Cursor, Instance, Lane, Stage, Turn
 from tightrope.execution.rollout import Rollout
@@ -28,13 +29,22 @@ class LaneCrew:
     """Opens environments when they pay, and hands out lanes of the kind that suits the task."""
 
     def __init__(
-        self, task: Task, conformance: Conformance, tree: PrefixTree, counters: Counters, lanes: int | None
+        self,
+        task: Task,
+        conformance: Conformance,
+        tree: PrefixTree,
+        counters: Counters,
+        *,
+        lanes: int | None,
+        costs: Costs | None,
     ) -> None:
         self._task, self._conformance, self._counters = task, conformance, counters
         self._wanted_lanes = lanes
         self._simulators: list[Simulator] = []
         self._opening_seconds = 0.0
-        self.walker = Walker(self._open(), tree, conformance, counters)
+        simulator = self._open()
+        self._costs = costs or measure(simulator)
+        self.walker = Walker(simulator, tree, self._costs.snapshot_spacing, counters)
         self.stage = Stage(self.walker)
         self._instances: list[Instance] = []
         self._agent_seconds: dict[str, dict[int, float]] = {}
@@ -47,14 +57,12 @@ class LaneCrew:
 
     def kind(self, rollouts: Sequence[Rollout]) -> type[Cursor] | type[Turn] | type[Instance]:
         """Which lanes suit the task and these rollouts."""
-        task, found = self._task, self._conformance
+        found, costs = self._conformance, self._costs
         looks = any(rollout.record_keys or rollout.record_positions for rollout in rollouts)
-        if found.deterministic and found.save_microseconds is not None and not looks:
-            step_microseconds = 1e6 / found.steps_per_second
-            if found.save_microseconds <= CHEAP_SAVING * step_microseconds:
-                return Cursor
-        saves_only_here = found.save_microseconds is not None and not found.transferable
-        return Turn if task.one_per_process or saves_only_here else Instance
+        if found.deterministic and costs.save is not None and costs.save <= CHEAP_SAVING * costs.step and not looks:
+            return Cursor
+        saves_only_here = costs.save is not None and not found.transferable
+        return Turn if self._task.one_per_process or saves_only_here else Instance
 
     def lanes(self, name: str, agent: Agent, rollouts: Sequence[Rollout]) -> list[Lane]:
         """Lanes for an agent that has these rollouts before it."""
@@ -63,7 +71,7 @@ class LaneCrew:
         if kind is Cursor:
             return [Cursor(self.walker) for _ in range(count)]
         if kind is Turn:
-            count = count if self._conformance.save_microseconds is not None else 1
+            count = count if self._costs.save is not None else 1
             return [Turn(self.walker, self.stage) for _ in range(count)]
         return list(self._open_instances(count, rollouts))
 
@@ -92,15 +100,12 @@ class LaneCrew:
             started = perf_counter()
             self._agent_seconds[name] = seconds_per_observation(agent, self.walker.simulator.transition)
             self._counters.seconds_agent += perf_counter() - started
-        found, switching = self._conformance, 0.0
-        if kind is Turn and found.save_microseconds is not None:
-            switching = (found.save_microseconds + (found.load_microseconds or 0.0)) * 1e-6
+        switching = (self._costs.save or 0.0) + (self._costs.load or 0.0) if kind is Turn else 0.0
         return best_lane_count(self._agent_seconds[name], switching)
 
     def _open_instances(self, count: int, rollouts: Sequence[Rollout]) -> list[Instance]:
         steps = sum(TYPICAL_LENGTH if rollout.length is None else rollout.length for rollout in rollouts)
-        seconds = steps / self._conformance.steps_per_second
-        affordable = int(OPENING_SHARE * seconds / max(self._opening_seconds, 1e-6))
+        affordable = int(OPENING_SHARE * steps * self._costs.step / max(self._opening_seconds, 1e-6))
         if self._wanted_lanes is None:
             count = min(count, max(len(self._instances), affordable, 1))
         while len(self._instances) < count:

@@ -18,6 +18,8 @@ from tightrope.execution.tree import Label, Point, Reseeded
 from tightrope.outcome import Outcome
 from tightrope.trace import Action
 
+ONGOING = Outcome.ONGOING
+
 
 @dataclass(slots=True)
 class Run:
@@ -80,7 +82,7 @@ class Run:
         self.rewards.append(lane.transition.reward)
         if self.wanted.keys or self.wanted.positions:
             self._visit(lane)
-        if lane.outcome.terminal:
+        if lane.outcome is not ONGOING:
             self.outcome = lane.outcome
             return False
         return len(self.actions) != self.limit

@@ -72,7 +72,7 @@ def run_naively(
                 simulator.step(action)
                 record.step(action)
     except Exception:
-        error = traceback.format_exc()
+        error = f"{traceback.format_exc()}This was rollout {rollout.id}.\n"
     quiet_agent = agent is None or agent.deterministic
     return record.episode(deterministic=deterministic and quiet_agent, error=error)
 

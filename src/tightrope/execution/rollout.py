@@ -90,4 +90,5 @@ class Episode:
 
     def standing_for(self, rollout: Rollout) -> Episode:
         """This episode as the result of another rollout that cannot differ."""
-        return replace(self, rollout=rollout)
+        error = None if self.error is None else self.error.replace(self.rollout.id, rollout.id)
+        return replace(self, rollout=rollout, error=error)

@@ -24,6 +24,8 @@ SEGMENT_BYTES = 700
 """An empty segment with its lists and its place in its parent, as tracemalloc sees it."""
 STEP_BYTES = 120
 """A step's label, reward, key and position, and its link in the simulator's history."""
+INFO_BYTES = 100
+"""An entry of ``info``, which is small in all common environments."""
 WIDEST_SPACING = 128
 """Old paths lose every other snapshot at a time; when fewer than one in so many would be left, they lose all."""
 
@@ -241,7 +243,7 @@ class PrefixTree:
     def _weight(self, snapshot: Snapshot) -> int:
         # The history is counted with the steps.
         shown = snapshot.transition
-        return 200 + self._scales.weigh(snapshot.payload, shown.observation, shown.info)
+        return 200 + INFO_BYTES * len(shown.info) + self._scales.weigh(snapshot.payload, shown.observation)
 
 
 def _common_length(known: list[Label], index: int, wanted: Sequence[Label], start: int) -> int:

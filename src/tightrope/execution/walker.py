@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from math import sqrt
 from time import perf_counter
 
 from tightrope.execution.counters import Counters
 from tightrope.execution.recording import Wanted, key_hash, position_of
 from tightrope.execution.tree import STEP_BYTES, Label, Point, PrefixTree, Reseeded, Segment
-from tightrope.simulation.conformance import Conformance
 from tightrope.simulation.simulator import Simulator, Snapshot
-
-STEPS_PER_BRANCH = 40
-"""How many new steps a path adds before the next one branches off: about what the paper's fuzz workload shows."""
-WIDEST_AT_FIRST = 64
 
 
 class Walker:
     """Owns a simulator and the tree, and knows where in the tree the simulator stands."""
 
-    def __init__(self, simulator: Simulator, tree: PrefixTree, conformance: Conformance, counters: Counters) -> None:
+    def __init__(self, simulator: Simulator, tree: PrefixTree, spacing: int | None, counters: Counters) -> None:
         self.simulator = simulator
         self.tree = tree
         self.counters = counters
         self.at: Point | None = None
         """Where the simulator stands; None: elsewhere."""
-        self.spacing = snapshot_spacing(conformance)
+        self.spacing = spacing
+        """Steps between snapshots; None: situations are put back by replay."""
         self.before_moving: Callable[[], None] = _nothing
         """Called before the simulator is moved, for whoever borrowed it."""
 
@@ -199,19 +194,6 @@ class Walker:
             raise
         self.at = (segment, len(segment.labels))
         self.counters.seconds_environment += perf_counter() - started
-
-
-def snapshot_spacing(conformance: Conformance) -> int | None:
-    """How many steps apart snapshots are kept, so that saving and stepping again cost the least together.
-
-    A path of b new steps takes b/s snapshots, and whoever branches off steps s/2 times again: the best s is
-    √(2·b·save/step). None where situations are put back by replay.
-    """
-    if conformance.save_microseconds is None:
-        return None
-    step_microseconds = 1e6 / conformance.steps_per_second
-    best = sqrt(2 * STEPS_PER_BRANCH * conformance.save_microseconds / step_microseconds)
-    return min(WIDEST_AT_FIRST, max(1, round(best)))
 
 
 def _nothing() -> None:

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-_WEIGHTLESS = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, int, float, bool, type(None))
-"""Shared by the whole process, or too small to count on their own."""
+_NUMBERS = frozenset({int, float, bool, type(None)})
+"""Counted with what holds them."""
+_WEIGHTLESS = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
+"""Shared by the whole process."""
 
 _CONTAINER_OVERHEAD = 64
 
@@ -31,10 +33,10 @@ class Scales:
         total, waiting, seen = 0, list(values), self._seen
         while waiting:
             part = waiting.pop()
-            if isinstance(part, _WEIGHTLESS) or id(part) in seen:
+            kind = type(part)
+            if kind in _NUMBERS or id(part) in seen or isinstance(part, _WEIGHTLESS):
                 continue
             seen.add(id(part))
-            kind = type(part)
             if kind is bytes or kind is str or kind is bytearray:
                 total += len(part) + 33
             elif isinstance(part, np.ndarray):

@@ -11,6 +11,7 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.affinity import path_order
+from tightrope.execution.costs import Costs
 from tightrope.execution.counters import Counters
 from tightrope.execution.crew import LaneCrew
 from tightrope.execution.drafting import Drafting
@@ -35,13 +36,14 @@ class Worker:
         *,
         memory_limit: int,
         lanes: int | None = None,
+        costs: Costs | None = None,
     ) -> None:
         self.task = task
         self.agents = dict(agents)
         self.counters = Counters()
         self._conformance = conformance
         self._tree = PrefixTree(memory_limit)
-        self._lanes = lanes
+        self._lanes, self._costs = lanes, costs
         self._crew: LaneCrew | None = None
         self._watched: dict[str, dict[ActionTrace, Any]] = {}
 
@@ -72,21 +74,24 @@ class Worker:
 
     def _awake(self) -> LaneCrew:
         if self._crew is None:
-            self._crew = LaneCrew(self.task, self._conformance, self._tree, self.counters, self._lanes)
+            self._crew = LaneCrew(
+                self.task, self._conformance, self._tree, self.counters, lanes=self._lanes, costs=self._costs
+            )
         return self._crew
 
     def _run_fixed(self, crew: LaneCrew, rollouts: Mapping[int, Rollout]) -> Iterator[tuple[int, Episode]]:
         drafting = Drafting(crew.walker, deterministic=self._conformance.deterministic)
         for place, rollout in rollouts.items():
+            episode, failure = None, None
             try:
-                episode = (
-                    drafting.fixed_episode(rollout)
-                    if drafting.deterministic
-                    else self._play_with_fresh_randomness(crew, drafting, rollout)
-                )
+                if drafting.deterministic:
+                    episode = drafting.fixed_episode(rollout)
+                else:
+                    episode = self._play_with_fresh_randomness(crew, drafting, rollout)
             except Exception as error:
-                episode = self._run_alone(crew, rollout, error)
-            yield place, episode
+                failure = error
+            # Outside of the except clause, so that this failure is no part of the next one's traceback.
+            yield place, self._run_alone(crew, rollout, failure) if episode is None else episode
 
     def _play_with_fresh_randomness(self, crew: LaneCrew, drafting: Drafting, rollout: Rollout) -> Episode:
         run, lane = drafting.run(rollout, None, again=True), crew.turn()

@@ -1,0 +1,297 @@
+"""Workers that die, users who interrupt, environments and agents that raise."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.execution.test_worker import naive
+from tests.execution.workload import Noisy, Steady, agents, assert_same, corridor, frozen_lake, reached, rollouts
+from tightrope.agents import Answer
+from tightrope.errors import UnknownName, UsageError
+from tightrope.execution import Engine, Episode, Rollout
+from tightrope.execution.naive import run_naively
+from tightrope.simulation import conformance_of, open_simulator
+from tightrope.tasks import Task
+from tightrope.testing import TabularWorld, corridor_task
+from tightrope.trace import ActionTrace
+
+
+def with_world(kind: type[TabularWorld], plain: Task) -> Task:
+    """The same world, played by another class; what was found out about the plain one is taken to hold."""
+    world = plain.make_env()
+    assert isinstance(world, TabularWorld)
+    task = plain.with_options(make_env=partial(kind, world.table, world.goals, world.unsafe))
+    conformance_of(task, conformance_of(plain))
+    return task
+
+
+def processes_of(engine: Engine) -> list[int]:
+    return engine._backend.process_ids  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_worker_killed_in_the_middle_is_replaced_and_its_work_redone() -> None:
+    task = frozen_lake()
+    work = rollouts(task, count=2000)
+    killed: list[int] = []
+    with Engine(task, agents(task), backend="processes", workers=2) as engine:
+
+        def kill_twice(episode: Episode) -> None:
+            if len(killed) < 2:
+                killed.append(processes_of(engine)[-1])
+                os.kill(killed[-1], signal.SIGKILL)
+
+        found = engine.run(work, on_episode=kill_twice)
+        assert not set(killed) & set(processes_of(engine))
+    assert_same(found, naive(task, work))
+
+
+class Deadly(TabularWorld):
+    """Ends the whole process on one action in one place."""
+
+    def step(self, action: int) -> Any:
+        if self.state == 5 and action == 0 and os.environ.get("OMP_NUM_THREADS") == "1":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().step(action)
+
+
+def test_a_rollout_that_kills_every_worker_is_named_and_the_others_are_not_lost() -> None:
+    task = with_world(Deadly, corridor_task(length=8, holes=()))
+    start = ActionTrace(task.label, 0)
+    work = [Rollout(start=start, actions=(1,) * n) for n in range(1, 5)]
+    deadly = Rollout(start=start, actions=(0,) * 7)
+    with Engine(task, backend="processes", workers=2) as engine:
+        found = engine.run([*work[:2], deadly, *work[2:]])
+    assert [episode.error for episode in found if episode.rollout != deadly] == [None] * 4
+    assert found[2].error is not None
+    assert "signal 9" in found[2].error
+    assert deadly.id in found[2].error
+
+
+class Brittle(TabularWorld):
+    def step(self, action: int) -> Any:
+        if self.state == 3 and action == 0:
+            raise ZeroDivisionError("the corridor is divided by zero")
+        return super().step(action)
+
+
+def brittle_corridor(**fields: Any) -> Task:
+    return with_world(Brittle, corridor_task(length=12, holes=(), **fields))
+
+
+@pytest.mark.parametrize("backend", ["inline", "processes"])
+@pytest.mark.parametrize("alone", [False, True])
+def test_errors_of_the_environment_come_back_as_they_were(backend: str, alone: bool) -> None:
+    task = brittle_corridor(one_per_process=alone)
+    work = rollouts(task, count=80)
+    with Engine(task, agents(task), backend=backend, workers=2 if backend == "processes" else None) as engine:
+        found = engine.run(work)
+    expected = naive(task, work)
+    assert_same(found, expected)
+    broken = [episode for episode in found if episode.error is not None]
+    assert 0 < len(broken) < len(found)
+    for episode in broken:
+        assert "ZeroDivisionError: the corridor is divided by zero" in str(episode.error)
+        assert f"reset(seed={episode.rollout.start.seed})" in str(episode.error)
+        assert episode.rollout.id in str(episode.error)
+
+
+class Tantrum(Noisy):
+    """Raises when it sees one place, whoever else is in the batch."""
+
+    name, fingerprint = "noisy", "tantrum"
+
+    def act(self, observations: Any, memories: Any, generators: Any, masks: Any) -> Answer:
+        if any(seen in (9, 10) for seen in observations):
+            raise LookupError("nine!")
+        return super().act(observations, memories, generators, masks)
+
+
+def test_an_agent_that_raises_spoils_its_own_rollouts_only() -> None:
+    task = corridor()
+    made = agents(task) | {"noisy": Tantrum(task.search_actions)}
+    work = [Rollout(start=ActionTrace(task.label, 0, (0,) * n), agent="noisy", length=9, seed=k)
+            for n in range(6) for k in range(10)]  # fmt: skip
+    with Engine(task, made) as engine:
+        found = engine.run(work)
+    simulator = open_simulator(task)
+    assert_same(found, [run_naively(simulator, made, rollout, deterministic=True) for rollout in work])
+    assert 0 < sum("nine!" in (episode.error or "") for episode in found) < len(found)
+
+
+class OneAtATime(Steady):
+    def act(self, observations: Any, memories: Any, generators: Any, masks: Any) -> Answer:
+        (seen,) = observations
+        return super().act([seen], memories, generators, masks)
+
+
+def test_an_agent_that_cannot_answer_batches_still_works() -> None:
+    task = corridor()
+    work = [Rollout(start=ActionTrace(task.label, 0, (0,) * n), agent="steady", length=9) for n in range(6)]
+    with Engine(task, agents(task)) as engine, Engine(task, {"steady": OneAtATime(task.search_actions)}) as single:
+        assert_same(single.run(work), engine.run(work))
+
+
+class Flaky(TabularWorld):
+    """Raises once in a process, at a place that is fine the next time."""
+
+    calls = 0
+
+    def step(self, action: int) -> Any:
+        if self.state == 4:
+            Flaky.calls += 1
+            if Flaky.calls == 40:
+                raise OSError("a moment of weakness")
+        return super().step(action)
+
+
+def test_an_error_that_does_not_happen_again_is_not_hidden() -> None:
+    task = with_world(Flaky, corridor_task(length=8, holes=()))
+    start = ActionTrace(task.label, 0)
+    with Engine(task) as engine:
+        engine.run([Rollout(start=start, actions=(1, 1, 1))])
+        Flaky.calls = 39
+        episode = engine.run([Rollout(start=start, actions=(0,) * 8)])[0]
+    assert "a moment of weakness" in str(episode.error)
+    assert "did not happen again" in str(episode.error)
+
+
+INTERRUPTED = """
+    import sys, time
+    sys.path[:0] = {path!r}
+    from tests.execution.test_robustness import slow_corridor
+    from tightrope.execution import Engine, Rollout
+    from tightrope.trace import ActionTrace
+    task, seen = slow_corridor(), []
+    work = [Rollout(start=ActionTrace(task.label, 0, (), ((0, n),)), actions=(0,) * 9, seed=n) for n in range(5000)]
+    engine = Engine(task, backend={backend!r}, workers={workers})
+    def told(episode):
+        seen.append(episode)
+        if len(seen) == 20:
+            print("ready", flush=True)
+    try:
+        engine.run(work, on_episode=told)
+    except KeyboardInterrupt:
+        engine.close()
+        print(len(seen), flush=True)
+"""
+
+
+class Slow(TabularWorld):
+    def step(self, action: int) -> Any:
+        time.sleep(0.002)
+        return super().step(action)
+
+
+def slow_corridor() -> Task:
+    return with_world(Slow, corridor_task(length=10, holes=(), slip=0.5))
+
+
+@pytest.mark.parametrize(("backend", "workers"), [("inline", None), ("processes", 2)])
+def test_ctrl_c_stops_within_two_seconds_and_keeps_what_was_finished(backend: str, workers: int | None) -> None:
+    path = [str(Path(__file__).parents[2])]
+    code = textwrap.dedent(INTERRUPTED).format(path=path, backend=backend, workers=workers)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    children = _children(process.pid)
+    assert len(children) == (workers or 0)
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    finished = int(process.stdout.readline())
+    assert time.monotonic() - started < 2.0
+    assert 20 <= finished < 5000
+    assert process.wait(10) == 0
+    process.stdout.close()
+    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+
+
+def _children(process: int) -> list[int]:
+    listed = Path(f"/proc/{process}/task/{process}/children").read_text()
+    return [int(child) for child in listed.split()]
+
+
+def test_workers_end_when_whoever_started_them_is_gone() -> None:
+    code = """
+        import sys
+        sys.path[:0] = {path!r}
+        from tests.execution.workload import *
+        from tightrope.execution import Engine
+        task = corridor()
+        engine = Engine(task, agents(task), backend="processes", workers=2)
+        engine.run(rollouts(task))
+        print(*engine._backend.process_ids, flush=True)
+        import os, signal
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    code = textwrap.dedent(code).format(path=[str(Path(__file__).parents[2])])
+    told = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=False)
+    workers = told.stdout.split()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 10
+    while any(_runs(worker) for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(_runs(worker) for worker in workers)
+
+
+def _runs(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def times_ten(task: Task, payload: int) -> int:
+    return payload * 10
+
+
+def fails(task: Task, payload: int) -> int:
+    raise ArithmeticError(f"no {payload}")
+
+
+@pytest.mark.parametrize("backend", ["inline", "processes"])
+def test_functions_are_mapped_in_order_and_their_errors_raised(backend: str) -> None:
+    with Engine(corridor(), backend=backend, workers=2 if backend == "processes" else None) as engine:
+        assert engine.map(times_ten, range(50)) == [10 * n for n in range(50)]
+        assert engine.map(times_ten, []) == []
+        with pytest.raises(ArithmeticError, match="no 3"):
+            engine.map(fails, [3])
+        assert engine.map(times_ten, [4]) == [40]
+
+
+def test_wrong_use_is_refused_with_the_next_move() -> None:
+    task = corridor()
+    with pytest.raises(UnknownName, match="inline"):
+        Engine(task, backend="inlin")
+    with pytest.raises(UsageError, match="workers must be 1 or more, not 0"):
+        Engine(task, backend="processes", workers=0)
+    with Engine(task, agents(task)) as engine:
+        with pytest.raises(UnknownName, match="steady"):
+            engine.run([Rollout(start=ActionTrace(task.label, 0), agent="stedy")])
+        other = Steady(task.search_actions)
+        other.fingerprint = "another"
+        with pytest.raises(UsageError, match="another agent named 'steady'"):
+            engine.add_agents({"steady": other})
+        stream = engine.stream(rollouts(task))
+        next(stream)
+        with pytest.raises(UsageError, match="another run"):
+            engine.run(rollouts(task))
+        stream.close()
+        assert_same(engine.run(rollouts(task)), naive(task, rollouts(task)))
+
+
+def test_a_task_that_cannot_travel_says_so() -> None:
+    lock = threading.Lock()
+    task = Task(name="locked", make_env=lambda: (lock, corridor().make_env())[1], goal=reached, unsafe=reached)
+    with pytest.raises(UsageError, match="cannot be sent to a worker process"):
+        Engine(task, backend="processes", workers=2)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from tightrope.errors import NotReproducible
 from tightrope.seeding import derive_seed
-from tightrope.simulation.recordings import longest, record_walks
-from tightrope.simulation.reproducing import opened, require_open_start, require_reproducible
-from tightrope.simulation.roundtrip import round_trip, transfer
+from tightrope.simulation.recordings import longest
+from tightrope.simulation.reproducing import Evidence, gather_evidence, opened
+from tightrope.simulation.roundtrip import renewed_walk, round_trip, transfer
 from tightrope.simulation.snapshots import Snapshotter, applicable_snapshotters, canonical_reseed
+from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.walk import Recording, Walk
 from tightrope.tasks.task import Task
 
@@ -58,87 +59,97 @@ class Conformance:
 
 def examine(task: Task) -> Conformance:
     """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact."""
-    with opened(task) as env:
-        walk = Walk(task, env)
-        require_open_start(task, env)
-        recordings, seconds = record_walks(walk)
-        notes = require_reproducible(walk, recordings)
-        method, rejected = _select(walk, recordings)
-        snapshotter = None if method is None else method(env)
-        saving, loading = (None, None) if snapshotter is None else _costs(snapshotter)
-        steps = sum(len(recording.actions) for recording in recordings)
-        return Conformance(
-            task=task.label,
-            method=REPLAY if method is None else method.name,
-            deterministic=_is_deterministic(walk, recordings),
-            transferable=method is not None and _is_transferable(task, env, method, recordings),
-            rejected=rejected,
-            save_microseconds=saving,
-            load_microseconds=loading,
-            steps_per_second=steps / seconds,
-            checked_steps=steps,
-            notes=notes,
-        )
+    evidence = gather_evidence(task)
+    method, rejected = _select(task, evidence)
+    saving, loading = _costs(task, method)
+    steps = sum(len(recording.actions) for recording in evidence.recordings)
+    return Conformance(
+        task=task.label,
+        method=REPLAY if method is None else method.name,
+        deterministic=_is_deterministic(task, method, evidence.recordings),
+        transferable=method is not None and _is_transferable(task, method, evidence.recordings),
+        rejected=rejected,
+        save_microseconds=saving,
+        load_microseconds=loading,
+        steps_per_second=steps / evidence.seconds,
+        checked_steps=steps,
+        notes=evidence.notes,
+    )
 
 
 def examine_snapshotter(task: Task, snapshotter: type[Snapshotter]) -> Rejection | None:
     """Why this way of saving the task's environments is not exact, or None when the round trip shows nothing."""
-    with opened(task) as env:
-        walk = Walk(task, env)
-        require_open_start(task, env)
-        recordings, _ = record_walks(walk)
-        require_reproducible(walk, recordings)
-        return _rejection(walk, snapshotter, recordings)
+    return _rejection(task, snapshotter, gather_evidence(task).recordings)
 
 
-def _select(walk: Walk, recordings: Sequence[Recording]) -> tuple[type[Snapshotter] | None, tuple[Rejection, ...]]:
+def _select(task: Task, evidence: Evidence) -> tuple[type[Snapshotter] | None, tuple[Rejection, ...]]:
     rejected: list[Rejection] = []
-    for snapshotter in applicable_snapshotters(walk.env):
-        rejection = _rejection(walk, snapshotter, recordings)
+    with opened(task) as env:
+        candidates = applicable_snapshotters(env)
+    for snapshotter in candidates:
+        rejection = _rejection(task, snapshotter, evidence.recordings)
         if rejection is None:
             return snapshotter, tuple(rejected)
         rejected.append(rejection)
+    if evidence.leftovers is not None:
+        reasons = "; ".join(f"{rejection.method}: {rejection.reason}" for rejection in rejected)
+        raise NotReproducible(
+            f"task {task.label} is refused, because nothing found in it could be found again: reset(seed=…) leaves "
+            f"something behind ({evidence.leftovers}), and no way of saving could put it back ({reasons}). Let "
+            f"reset(seed=…) set everything"
+        )
     return None, tuple(rejected)
 
 
-def _rejection(walk: Walk, snapshotter: type[Snapshotter], recordings: Sequence[Recording]) -> Rejection | None:
-    try:
-        difference = round_trip(walk.task, walk.env, snapshotter, recordings)
-    except Exception as error:
-        return Rejection(method=snapshotter.name, reason=f"{type(error).__name__}: {error}")
+def _rejection(task: Task, snapshotter: type[Snapshotter], recordings: Sequence[Recording]) -> Rejection | None:
+    with opened(task) as env:
+        try:
+            difference = round_trip(task, env, snapshotter, recordings)
+        except Exception as error:
+            return Rejection(method=snapshotter.name, reason=f"{type(error).__name__}: {error}")
     if difference is None:
         return None
     return Rejection(method=snapshotter.name, reason=f"after putting back, {difference}")
 
 
-def _is_deterministic(walk: Walk, recordings: Sequence[Recording]) -> bool:
+def _is_deterministic(task: Task, method: type[Snapshotter] | None, recordings: Sequence[Recording]) -> bool:
     """Whether setting the generators anew after reset changes nothing, again and again."""
     deadline = time.perf_counter() + SECONDS_OF_RESEEDING
-    reseed = canonical_reseed(walk.env)
-    for attempt in range(MOST_RESEEDINGS):
-        for recording in recordings:
-            walk.reset(recording.seed)
-            reseed(derive_seed("deterministic?", recording.seed, attempt))
-            if walk.follow(recording) is not None:
-                return False
-        if time.perf_counter() > deadline:
-            break
+    with opened(task) as env:
+        walk = Walk(task, env) if method is None else renewed_walk(task, env, method)[0]
+        reseed = canonical_reseed(env)
+        for attempt in range(MOST_RESEEDINGS):
+            for recording in recordings:
+                walk.reset(recording.seed)
+                reseed(derive_seed("deterministic?", recording.seed, attempt))
+                if walk.follow(recording) is not None:
+                    return False
+            if time.perf_counter() > deadline:
+                break
     return True
 
 
-def _is_transferable(task: Task, env: Any, snapshotter: type[Snapshotter], recordings: Sequence[Recording]) -> bool:
+def _is_transferable(task: Task, snapshotter: type[Snapshotter], recordings: Sequence[Recording]) -> bool:
     """Whether what one instance saved continues rightly in another, and neither disturbs the other."""
     if task.one_per_process:
         return False
-    with opened(task) as other:
+    with opened(task) as env, opened(task) as other:
         try:
             return transfer(task, env, other, snapshotter, longest(recordings)) is None
         except Exception:
             return False
 
 
-def _costs(snapshotter: Snapshotter) -> tuple[float, float]:
+def _costs(task: Task, method: type[Snapshotter] | None) -> tuple[float, float] | tuple[None, None]:
     """Microseconds to save and to load: the best of a few, since anything else on the machine only adds."""
+    if method is None:
+        return None, None
+    with opened(task) as env:
+        checked_reset(task, env, task.seed)
+        return _best_times(method(env))
+
+
+def _best_times(snapshotter: Snapshotter) -> tuple[float, float]:
     payload = snapshotter.save()
     saving, loading = [], []
     for _ in range(20):

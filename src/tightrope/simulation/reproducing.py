@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tightrope.errors import EnvironmentFailure, NotReproducible, TaskError
-from tightrope.simulation.walk import Difference, Recording, Walk
+from tightrope.simulation.recordings import record_walks
+from tightrope.simulation.walk import Difference, FreshWalk, Recording, Walk
 from tightrope.tasks.task import Task
 
 
@@ -25,31 +27,82 @@ def require_open_start(task: Task, env: Any) -> None:
             )
 
 
-def require_reproducible(walk: Walk, recordings: Sequence[Recording]) -> tuple[str, ...]:
-    """Replay everything on the same and on a new environment; both must agree with the recordings."""
-    task = walk.task
-    with _global_randomness() as drawn, _second(task, walk.env) as other:
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """Recordings that replay, and what was learned on the way."""
+
+    recordings: tuple[Recording, ...]
+    seconds: float
+    """What making the recordings took."""
+    leftovers: str | None
+    """What a seeded reset leaves behind, where only a new environment replays."""
+    notes: tuple[str, ...]
+
+
+def gather_evidence(task: Task) -> Evidence:
+    """Record walks and replay them on the same and on a new environment; NotReproducible where that fails."""
+    with opened(task) as env, _global_randomness() as drawn:
+        require_open_start(task, env)
+        walk = Walk(task, env)
+        recordings, seconds = record_walks(walk)
+        difference = _first_difference([walk], recordings)
+        if difference is None:
+            with _second(task, env) as other:
+                return _evidence([walk, Walk(task, other)], recordings, seconds, None, drawn)
+    fresh = FreshWalk(task)
+    try:
+        recordings, seconds = record_walks(fresh)
+        if _first_difference([fresh], recordings) is not None:
+            raise NotReproducible(_refusal(task, difference, drawn()))
+        return _evidence([fresh], recordings, seconds, str(difference), drawn)
+    finally:
+        fresh.env.close()
+
+
+def _evidence(
+    walks: Sequence[Walk],
+    recordings: Sequence[Recording],
+    seconds: float,
+    leftovers: str | None,
+    drawn: Callable[[], list[str]],
+) -> Evidence:
+    task, continues = walks[0].task, True
+    for walk in walks:
         for recording in recordings:
-            for instance, which in ((walk, "the same environment"), (Walk(task, other), "a new environment")):
-                difference = instance.replay(recording)
-                if difference is not None:
-                    raise NotReproducible(_refusal(task, recording, which, difference, drawn()))
-        sources = drawn()
-    return tuple(f"draws from {source}, which reset(seed=…) does not set" for source in sources)
+            difference = walk.replay(recording)
+            if difference is not None:
+                raise NotReproducible(_refusal(task, difference, drawn()))
+            continues = continues and walk.follow_after(recording) is None
+    notes = [f"draws from {source}, which reset(seed=…) does not set" for source in drawn()]
+    if leftovers is not None:
+        notes.append(f"reset(seed=…) leaves something behind, so the environment is put back as new first: {leftovers}")
+    if not continues:
+        # No reason to refuse: tightrope itself always gives a seed.
+        notes.append("a reset without seed does not go on from the seeded generator")
+        recordings = [recording.without_second_reset() for recording in recordings]
+    return Evidence(recordings=tuple(recordings), seconds=seconds, leftovers=leftovers, notes=tuple(notes))
 
 
-def _refusal(task: Task, recording: Recording, which: str, difference: Difference, sources: Sequence[str]) -> str:
+def _first_difference(walks: Sequence[Walk], recordings: Sequence[Recording]) -> Difference | None:
+    for walk in walks:
+        for recording in recordings:
+            difference = walk.replay(recording)
+            if difference is not None:
+                return difference
+    return None
+
+
+def _refusal(task: Task, difference: Difference, sources: Sequence[str]) -> str:
     blame = (
         f"The environment draws from {' and '.join(sources)}, which reset(seed=…) does not set; draw from "
         f"self.np_random instead."
         if sources
-        else "Something outside the environment's seeded generator decides (a global, a clock, a thread, or state that "
-        "reset() leaves behind); let reset(seed=…) set all of it."
+        else "Something outside the environment's seeded generator decides (a global, a clock, a thread); let "
+        "reset(seed=…) set all of it."
     )
     return (
-        f"task {task.label} is refused, because nothing found in it could be found again: reset(seed={recording.seed}) "
-        f"and the same {len(recording.actions)} actions were played twice, the second time on {which}, and "
-        f"{difference}. {blame}"
+        f"task {task.label} is refused, because nothing found in it could be found again: the same seed and the same "
+        f"actions were played twice, and {difference}. {blame}"
     )
 
 

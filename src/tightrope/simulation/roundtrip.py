@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -22,15 +23,31 @@ MANY_STEPS = 12
 def round_trip(
     task: Task, env: Any, snapshotter: type[Snapshotter], recordings: Sequence[Recording]
 ) -> Difference | None:
-    """Save along each recording, wander off, put back and compare; also inside one more wrapper, also when rendered."""
-    counter = _StepCounter(env)
-    plans = [(Walk(task, env), recordings), (Walk(task, counter, own=env), longest(recordings)[:1])]
-    for walk, chosen in plans:
-        saver = snapshotter(walk.env)
-        for number, recording in enumerate(chosen):
-            difference = _one_round_trip(walk, saver, recording, generator("wander", task.label, number))
-            if difference is not None:
-                return difference
+    """Save along each recording, wander off, put back and compare; also inside one more wrapper, also when rendered.
+
+    ``env`` is new.
+    """
+    walk, saver = renewed_walk(task, env, snapshotter)
+    difference = _round_trips(walk, saver, recordings)
+    if difference is not None:
+        return difference
+    if walk.renew is not None:
+        walk.renew()
+    walk, saver = renewed_walk(task, _StepCounter(env), snapshotter, own=env)
+    return _round_trips(walk, saver, longest(recordings)[:1])
+
+
+def renewed_walk(task: Task, env: Any, snapshotter: type[Snapshotter], own: Any = None) -> tuple[Walk, Snapshotter]:
+    """A walk of a new environment that is put back as it is now before every seeded reset, as a simulator does."""
+    saver = snapshotter(env)
+    return Walk(task, env, own, partial(saver.load, saver.save())), saver
+
+
+def _round_trips(walk: Walk, saver: Snapshotter, recordings: Sequence[Recording]) -> Difference | None:
+    for number, recording in enumerate(recordings):
+        difference = _one_round_trip(walk, saver, recording, generator("wander", walk.task.label, number))
+        if difference is not None:
+            return difference
     return None
 
 
@@ -95,9 +112,9 @@ def _wander(walk: Walk, rng: np.random.Generator, steps: int, reset: bool) -> No
 def transfer(
     task: Task, env: Any, other: Any, snapshotter: type[Snapshotter], recordings: Sequence[Recording]
 ) -> Difference | None:
-    """Load what one instance saved into another, and walk both in turn: neither may disturb the other."""
-    here, there = Walk(task, env), Walk(task, other)
-    saver, loader = snapshotter(env), snapshotter(other)
+    """Load what one new instance saved into another, and walk both in turn: neither may disturb the other."""
+    here, saver = renewed_walk(task, env, snapshotter)
+    there, loader = renewed_walk(task, other, snapshotter)
     for recording in recordings:
         there.reset(derive_seed("elsewhere", recording.seed))
         for depth, payload, transition in _save_along(here, saver, recording):

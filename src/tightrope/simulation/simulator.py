@@ -50,7 +50,7 @@ class SimulatorCounters:
 
 
 class Simulator:
-    """Resets, steps, saves and restores one environment of a task, and judges where it stands.
+    """Resets, steps, saves and restores one new environment of a task, and judges where it stands.
 
     ``snapshotter`` is bound to the environment; None means situations are put back by replaying them from reset.
     The history of a situation is a linked list of events ``(earlier, event)`` ending in ``(None, reset seed)``, so that
@@ -69,6 +69,8 @@ class Simulator:
         self._decode = action_decoder(env.action_space)
         self._key_checked = False
         self._starts: dict[int, Snapshot] = {}
+        # Some wrappers carry statistics from one episode to the next; a situation must not depend on earlier ones.
+        self._as_new = None if snapshotter is None else snapshotter.save()
         self._reseed: Callable[[int], None] | None = None
 
     @property
@@ -178,6 +180,8 @@ class Simulator:
         self.env.close()
 
     def _begin(self, seed: int) -> None:
+        if self.snapshotter is not None:
+            self.snapshotter.load(self._as_new)
         observation, info = checked_reset(self.task, self.env, seed)
         self.depth = 0
         self.outcome = Outcome.ONGOING

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,18 +48,27 @@ class Recording:
     actions_after: tuple[Action, ...]
     moments_after: tuple[Moment, ...]
 
+    def without_second_reset(self) -> Recording:
+        """The first episode alone."""
+        return replace(self, actions_after=(), moments_after=())
+
 
 class Walk:
-    """One environment of a task, walked step by step; ``env`` may be wrapped once more than the task's own."""
+    """One environment of a task, walked step by step; ``env`` may be wrapped once more than the task's own.
 
-    def __init__(self, task: Task, env: Any, own: Any = None) -> None:
-        self.task, self.env, self.own = task, env, env if own is None else own
+    ``renew`` is called before every seeded reset, to make the environment as good as new.
+    """
+
+    def __init__(self, task: Task, env: Any, own: Any = None, renew: Callable[[], None] | None = None) -> None:
+        self.task, self.env, self.own, self.renew = task, env, env if own is None else own, renew
         self.transition = Transition(None, 0.0, False, False, {})
         self._decode = action_decoder(env.action_space)
         self._start = int(getattr(env.action_space, "start", 0))
 
     def reset(self, seed: int | None) -> Moment:
         """Begin an episode; None leaves the random generators as they are."""
+        if seed is not None and self.renew is not None:
+            self.renew()
         observation, info = checked_reset(self.task, self.env, seed)
         self.transition = Transition(observation, 0.0, False, False, info)
         return self.moment()
@@ -120,12 +129,13 @@ class Walk:
         return None
 
     def replay(self, recording: Recording) -> Difference | None:
-        """Walk a recording from its reset."""
-        difference = compare(recording.moments[0], self.reset(recording.seed), 0)
-        return difference or self.follow(recording) or self.follow_after(recording)
+        """Walk the first episode of a recording from its reset."""
+        return compare(recording.moments[0], self.reset(recording.seed), 0) or self.follow(recording)
 
     def follow_after(self, recording: Recording) -> Difference | None:
         """Walk on through the unseeded reset that the recording ends with."""
+        if not recording.moments_after:
+            return None
         difference = compare(recording.moments_after[0], self.reset(None), 0)
         steps = zip(recording.actions_after, recording.moments_after[1:], strict=True)
         for number, (action, expected) in enumerate(steps, 1):
@@ -137,6 +147,17 @@ class Walk:
         return Difference(
             f"after an unseeded reset, {difference.what}", difference.step, difference.expected, difference.found
         )
+
+
+class FreshWalk(Walk):
+    """Walks a new environment after every seeded reset."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task, task.open_env(), renew=self._reopen)
+
+    def _reopen(self) -> None:
+        self.env.close()
+        self.env = self.own = self.task.open_env()
 
 
 def compare(expected: Moment, found: Moment, step: int) -> Difference | None:

@@ -2,6 +2,7 @@
 
 from tightrope.testing.agent_contract import AgentContract
 from tightrope.testing.agents import ConstantAgent, CountingAgent, FunctionAgent, RandomAgent
+from tightrope.testing.snapshots import SnapshotterContract
 from tightrope.testing.worlds import (
     JUMP,
     WALK,
@@ -20,6 +21,7 @@ __all__ = [
     "CountingAgent",
     "FunctionAgent",
     "RandomAgent",
+    "SnapshotterContract",
     "TabularWorld",
     "corridor_task",
     "deterministic_table",

@@ -64,14 +64,9 @@ class Dispatch(Generic[Item]):
         self._deaths: dict[int, int] = {}
 
     @property
-    def waiting(self) -> int:
-        """Items not yet given to a worker."""
-        return sum(map(len, self._queues)) + len(self._alone)
-
-    @property
     def idle(self) -> bool:
         """Whether nothing is waiting and nothing under way."""
-        return not self._pieces and self.waiting == 0
+        return not self._pieces and not self._alone and not any(self._queues)
 
     def enqueue(self, division: Sequence[Sequence[Item]]) -> None:
         """Add work, divided among the workers."""

@@ -80,7 +80,7 @@ class Engine:
         """Run all rollouts and yield the episodes in submission order, holding few of either at a time."""
         early: dict[int, Episode] = {}
         expected = 0
-        for number, episode in self._episodes(rollouts):
+        for number, episode in self._episodes(rollouts, held=early.__len__):
             early[number] = episode
             while expected in early:
                 yield early.pop(expected)
@@ -116,8 +116,10 @@ class Engine:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _episodes(self, rollouts: Iterable[Rollout]) -> Iterator[tuple[int, Episode]]:
-        """Every episode with the number of its rollout, as they finish."""
+    def _episodes(
+        self, rollouts: Iterable[Rollout], held: Callable[[], int] = lambda: 0
+    ) -> Iterator[tuple[int, Episode]]:
+        """Every episode with the number of its rollout, as they finish; ``held``: how many the receiver holds back."""
         numbered = enumerate(rollouts)
         dispatch = self._dispatch(
             unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
@@ -128,7 +130,7 @@ class Engine:
         with self._abandoning_unless_finished():
             more = True
             while more or not dispatch.idle:
-                if more and dispatch.waiting < WINDOW:
+                if more and self._ledger.waiting + held() < WINDOW // 2:
                     window = list(islice(numbered, WINDOW))
                     more = len(window) == WINDOW
                     yield from self._admitted(window, dispatch)

@@ -35,8 +35,6 @@ class Ticket:
     rollout: Rollout
     sameness: Hashable
     waiting: list[tuple[int, Rollout]] = field(default_factory=list)
-    attempts: int = 0
-    """How many workers died while they had it."""
 
 
 class Ledger:
@@ -47,6 +45,7 @@ class Ledger:
         self._open: dict[Hashable, Ticket] = {}
         self._recent: OrderedDict[Hashable, Episode] = OrderedDict()
         self._steps = 0
+        self._waiting = 0
 
     def admit(self, number: int, rollout: Rollout, agents: Mapping[str, Agent]) -> Ticket | Episode | None:
         """A ticket for a new rollout; the episode, if one is known; None when it is under way already."""
@@ -55,6 +54,7 @@ class Ledger:
         if known is not None:
             self._recent.move_to_end(same)
             return known.standing_for(rollout)
+        self._waiting += 1
         ticket = self._open.get(same)
         if ticket is not None:
             ticket.waiting.append((number, rollout))
@@ -66,9 +66,15 @@ class Ledger:
         """The episode for everybody who waits; nothing when another worker was faster."""
         if self._open.pop(ticket.sameness, None) is None:
             return []
+        self._waiting -= len(ticket.waiting)
         if episode.error is None:
             self._remember(ticket.sameness, episode)
         return [(number, episode.standing_for(rollout)) for number, rollout in ticket.waiting]
+
+    @property
+    def waiting(self) -> int:
+        """Rollouts whose episode is waited for."""
+        return self._waiting
 
     def is_open(self, ticket: Ticket) -> bool:
         """Whether the episode is still waited for."""
@@ -77,6 +83,7 @@ class Ledger:
     def forget_open(self) -> None:
         """Nobody waits any more."""
         self._open.clear()
+        self._waiting = 0
 
     def _remember(self, same: Hashable, episode: Episode) -> None:
         self._recent[same] = episode

@@ -93,7 +93,16 @@ class NetworkAgent:
             raise AgentFailure(f"agent {self.name!r} raised {type(error).__name__}: {error}") from error
 
     def _run(self, observations: Sequence[Any], memories: Sequence[Any]) -> Arrays:
-        return run_in_blocks(self._parts.network, self._inputs(observations, memories), self.block_sizes)
+        if self.recurrent:
+            return run_in_blocks(self._parts.network, self._inputs(observations, memories), self.block_sizes)
+        # Repetitions that have not parted yet show the very same object; one row answers for all of them.
+        distinct = {id(observation): observation for observation in observations}
+        answers = run_in_blocks(self._parts.network, self._inputs([*distinct.values()], ()), self.block_sizes)
+        if len(distinct) == len(observations):
+            return answers
+        place = {identity: row for row, identity in enumerate(distinct)}
+        rows = [place[id(observation)] for observation in observations]
+        return tuple(part[rows] for part in answers)
 
     def _inputs(self, observations: Sequence[Any], memories: Sequence[Any]) -> Arrays:
         stacked = self._stack(observations)

@@ -1,0 +1,177 @@
+"""Trains the small agents under agents/gallery and writes them as .onnx files: an early and a late one for each task.
+
+    pip install 'tightrope[sb3,torch,onnx,atari,mujoco]'
+    python examples/train_gallery_agents.py            # all of them, some ten minutes on one core
+    python examples/train_gallery_agents.py frozenlake  # one of them
+
+The same seeds give the same files on the same machine and library versions. The agents are good, not perfect: what they
+get wrong is what the gallery of the documentation shows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import onnx
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+import tightrope as tr
+
+FOLDER = Path(__file__).parent.parent / "agents" / "gallery"
+SEED = 0
+CHICKEN = 14
+"""Address of the chicken's height in Freeway's memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How the agents of one task are trained."""
+
+    task: str
+    options: dict[str, Any] = field(default_factory=dict)
+    steps: tuple[int, int]
+    """Training steps of the early and of the late agent."""
+    reward: Callable[[tr.Transition, tr.Transition], float] = lambda before, after: after.reward
+    idle_starts: int = 0
+    """Steps of doing nothing, at most, before training takes over: variety where every episode starts the same."""
+    normalised: bool = False
+    ppo: dict[str, Any] = field(default_factory=dict)
+
+
+def crossing(before: tr.Transition, after: tr.Transition) -> float:
+    """Every step upwards counts a little, arriving much, and so does being hit."""
+    climbed = after.info["memory"][CHICKEN] - before.info["memory"][CHICKEN]
+    return 5.0 * after.reward - 0.01 if after.reward else float(np.clip(climbed, -20, 8)) / 20 - 0.01
+
+
+RECIPES = {
+    "frozenlake": Recipe(
+        task="FrozenLake-v1",
+        steps=(12_000, 120_000),
+        ppo={"gamma": 0.99, "ent_coef": 0.01, "n_steps": 256, "learning_rate": 1e-3},
+    ),
+    "cartpole": Recipe(
+        task="CartPole-v1",
+        steps=(5_000, 60_000),
+        ppo={"n_steps": 128, "gae_lambda": 0.8, "gamma": 0.98, "learning_rate": 1e-3},
+    ),
+    "freeway": Recipe(
+        task="ALE/Freeway-v5",
+        options={"obs_type": "ram"},
+        steps=(10_000, 80_000),
+        reward=crossing,
+        idle_starts=60,
+        ppo={"n_steps": 256, "batch_size": 256, "gamma": 0.98, "ent_coef": 0.01, "learning_rate": 5e-4},
+    ),
+    "hopper": Recipe(
+        task="Hopper-v5",
+        steps=(8_000, 60_000),
+        normalised=True,
+        ppo={"n_steps": 256, "batch_size": 256, "gamma": 0.98, "learning_rate": 3e-4},
+    ),
+}
+
+
+class TaskEpisodes(gym.Wrapper[Any, Any, Any, Any]):
+    """Ends an episode where the task does: at the goal, or at the first violation of safety."""
+
+    def __init__(self, env: gym.Env[Any, Any], task: tr.Task, recipe: Recipe) -> None:
+        super().__init__(env)
+        self.task, self.recipe = task, recipe
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(**options)
+        if self.recipe.idle_starts:
+            for _ in range(int(self.np_random.integers(self.recipe.idle_starts))):
+                observation, _, _, _, info = self.env.step(0)
+        self.latest = tr.Transition(observation, 0.0, False, False, info)
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        now = tr.Transition(*self.env.step(action))
+        reward, self.latest = self.recipe.reward(self.latest, now), now
+        ended = now.terminated or self.task.goal(now) or self.task.unsafe(now)
+        return now.observation, float(reward), ended, now.truncated, dict(now.info)
+
+
+class Exported(torch.nn.Module):
+    """A policy from raw observations to logits, or to mean and logarithm of the standard deviation."""
+
+    def __init__(self, model: PPO) -> None:
+        super().__init__()
+        self.policy, self.cells = model.policy, getattr(model.observation_space, "n", None)
+        statistics = model.get_vec_normalize_env()
+        self.normalised = statistics is not None
+        if statistics is not None:
+            scale = np.sqrt(statistics.obs_rms.var + statistics.epsilon)
+            self.register_buffer("mean", torch.tensor(statistics.obs_rms.mean, dtype=torch.float32))
+            self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
+            self.clip = statistics.clip_obs
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        if self.cells is not None:
+            features = torch.nn.functional.one_hot(observation, int(self.cells)).float()
+        else:
+            features = observation.float()
+        if self.normalised:
+            features = ((features - self.mean) / self.scale).clamp(-self.clip, self.clip)
+        answer = self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
+        if isinstance(self.policy.action_space, gym.spaces.Box):
+            return answer, self.policy.log_std.expand_as(answer)
+        return answer
+
+
+def train(name: str, recipe: Recipe) -> None:
+    """Train one agent and write it twice on the way."""
+    task = tr.make_task(recipe.task, **recipe.options)
+    environments: Any = DummyVecEnv([lambda: TaskEpisodes(task.make_env(), task, recipe) for _ in range(8)])
+    if recipe.normalised:
+        environments = VecNormalize(environments, gamma=recipe.ppo["gamma"])
+    model = PPO("MlpPolicy", environments, seed=SEED, device="cpu", **recipe.ppo)
+    for stage, steps in zip(("early", "late"), recipe.steps, strict=True):
+        model.learn(steps - model.num_timesteps, reset_num_timesteps=False)
+        path = export(model, FOLDER / f"{name}-{stage}.onnx", task, steps=steps)
+        print(f"{path.name}: {successes(path, task, recipe)} after {model.num_timesteps} steps", flush=True)
+
+
+def export(model: PPO, path: Path, task: tr.Task, **metadata: Any) -> Path:
+    """Write the policy as a network that needs neither torch nor Stable-Baselines3 to run."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    sample = torch.as_tensor(np.stack([model.observation_space.sample() for _ in range(2)]))
+    outputs = ["mean", "log_std"] if isinstance(model.action_space, gym.spaces.Box) else ["scores"]
+    axes = {key: {0: "n"} for key in ("observation", *outputs)}
+    torch.onnx.export(
+        Exported(model).eval(), (sample,), path, input_names=["observation"], output_names=outputs, dynamic_axes=axes,
+        dynamo=False,
+    )  # fmt: skip
+    network = onnx.load(path)
+    details = {"task": task.label, "algorithm": "PPO", "seed": SEED, **metadata}
+    onnx.helper.set_model_props(network, {key: str(value) for key, value in details.items()})
+    onnx.save(network, path)
+    return path
+
+
+def successes(path: Path, task: tr.Task, recipe: Recipe, episodes: int = 50) -> str:
+    """How many episodes reach the goal, each from another reset seed, or after waiting for another number of steps."""
+    agent = tr.load_agent(path, task)
+    starts = [tr.ActionTrace(task.label, seed) for seed in range(episodes)]
+    if recipe.idle_starts:
+        starts = [tr.ActionTrace(task.label, 0, (0,) * steps) for steps in range(episodes)]
+    rollouts = [tr.Rollout(start=start, agent=agent.name, seed=start.seed) for start in starts]
+    with tr.Engine(task, {agent.name: agent}) as engine:
+        outcomes = [episode.outcome for episode in engine.run(rollouts)]
+    return f"{outcomes.count(tr.Outcome.GOAL)} of {episodes} reach the goal"
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    for chosen in sys.argv[1:] or RECIPES:
+        train(chosen, RECIPES[chosen])

@@ -51,11 +51,15 @@ def assemble(campaigns: Sequence[tuple[Campaign, RememberingEngine]], title: str
     runs = tuple(run_results(campaign, engine) for campaign, engine in campaigns)
     everything = [result for campaign, _ in campaigns for result in _measured(stored_safety(campaign))]
     return Results(
-        title=title or " and ".join(dict.fromkeys(campaign.task.label for campaign, _ in campaigns)),
+        title=title or " and ".join(dict.fromkeys(_title(campaign) for campaign, _ in campaigns)),
         runs=runs,
         correlation=_correlation(everything),
         tightrope_version=__version__,
     )
+
+
+def _title(campaign: Campaign) -> str:
+    return campaign.config.report.title or campaign.task.label
 
 
 def run_results(campaign: Campaign, engine: RememberingEngine) -> RunResults:

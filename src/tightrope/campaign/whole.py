@@ -68,7 +68,7 @@ def write_campaign_report(campaign: Campaign) -> Path:
     if campaign.on_progress is not None:
         campaign.on_progress(Progress("report", 0, 1))
     with campaign.engine() as engine:
-        results = assemble([(campaign, engine)], title=campaign.config.report.title)
+        results = assemble([(campaign, engine)])
     path = write_report(
         results, campaign.folder.report_path.parent, tasks=[campaign.task], videos=campaign.config.report.videos
     )

@@ -71,7 +71,7 @@ def examine(task: Task) -> Conformance:
         rejected=rejected,
         save_microseconds=saving,
         load_microseconds=loading,
-        steps_per_second=steps / evidence.seconds,
+        steps_per_second=evidence.steps_per_second,
         checked_steps=steps,
         notes=evidence.notes,
     )

@@ -32,8 +32,7 @@ class Evidence:
     """Recordings that replay, and what was learned on the way."""
 
     recordings: tuple[Recording, ...]
-    seconds: float
-    """What making the recordings took."""
+    steps_per_second: float
     leftovers: str | None
     """What a seeded reset leaves behind, where only a new environment replays."""
     notes: tuple[str, ...]
@@ -44,17 +43,17 @@ def gather_evidence(task: Task) -> Evidence:
     with opened(task) as env, _global_randomness() as drawn:
         require_open_start(task, env)
         walk = Walk(task, env)
-        recordings, seconds = record_walks(walk)
+        recordings = record_walks(walk)
         difference = _first_difference([walk], recordings)
         if difference is None:
             with _second(task, env) as other:
-                return _evidence([walk, Walk(task, other)], recordings, seconds, None, drawn)
+                return _evidence([walk, Walk(task, other)], recordings, None, drawn)
     fresh = FreshWalk(task)
     try:
-        recordings, seconds = record_walks(fresh)
+        recordings = record_walks(fresh)
         if _first_difference([fresh], recordings) is not None:
             raise NotReproducible(_refusal(task, difference, drawn()))
-        return _evidence([fresh], recordings, seconds, str(difference), drawn)
+        return _evidence([fresh], recordings, str(difference), drawn)
     finally:
         fresh.env.close()
 
@@ -62,7 +61,6 @@ def gather_evidence(task: Task) -> Evidence:
 def _evidence(
     walks: Sequence[Walk],
     recordings: Sequence[Recording],
-    seconds: float,
     leftovers: str | None,
     drawn: Callable[[], list[str]],
 ) -> Evidence:
@@ -80,7 +78,8 @@ def _evidence(
         # No reason to refuse: tightrope itself always gives a seed.
         notes.append("a reset without seed does not go on from the seeded generator")
         recordings = [recording.without_second_reset() for recording in recordings]
-    return Evidence(recordings=tuple(recordings), seconds=seconds, leftovers=leftovers, notes=tuple(notes))
+    speed = walks[0].steps / walks[0].seconds
+    return Evidence(recordings=tuple(recordings), steps_per_second=speed, leftovers=leftovers, notes=tuple(notes))
 
 
 def _first_difference(walks: Sequence[Walk], recordings: Sequence[Recording]) -> Difference | None:

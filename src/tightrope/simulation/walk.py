@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -56,12 +57,14 @@ class Recording:
 class Walk:
     """One environment of a task, walked step by step; ``env`` may be wrapped once more than the task's own.
 
-    ``renew`` is called before every seeded reset, to make the environment as good as new.
+    ``renew`` is called before every seeded reset, to make the environment as good as new. ``seconds`` are those that
+    the environment took for its ``steps``.
     """
 
     def __init__(self, task: Task, env: Any, own: Any = None, renew: Callable[[], None] | None = None) -> None:
         self.task, self.env, self.own, self.renew = task, env, env if own is None else own, renew
         self.transition = Transition(None, 0.0, False, False, {})
+        self.steps, self.seconds = 0, 0.0
         self._decode = action_decoder(env.action_space)
         self._start = int(getattr(env.action_space, "start", 0))
 
@@ -75,12 +78,14 @@ class Walk:
 
     def step(self, action: Action) -> Moment:
         """Play one action."""
+        started = time.perf_counter()
         try:
             observation, reward, terminated, truncated, info = self.env.step(self._decode(action))
         except Exception as error:
             raise EnvironmentFailure(
                 f"task {self.task.label}: step(action={action!r}) raised {type(error).__name__}: {error}"
             ) from error
+        self.steps, self.seconds = self.steps + 1, self.seconds + time.perf_counter() - started
         self.transition = Transition(observation, float(reward), bool(terminated), bool(truncated), info)
         return self.moment()
 

@@ -23,7 +23,7 @@ def make_environment(name: str, library: str | None = None, extra: str = "", **o
             return gym.make(name, disable_env_checker=True, **options)
     except gym.error.DependencyNotInstalled as error:
         raise MissingExtra(library or str(error), extra, f"task {name!r}") from error
-    except gym.error.UnregisteredEnv as error:
+    except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
         raise TaskError(f"the installed Gymnasium {gym.__version__} has no {name}: {error}") from error
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tightrope.report.wording import NBSP, THIN, action_text, actions_text, count, estimate_text, number, percent
@@ -23,10 +25,23 @@ def test_percent(share: float | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (0.12345, "0.123"), (-41.26, "-41.3"), (1234567, "1 234 567"), (None, "no data")]
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.12345, "0.123"),
+        (-41.26, "-41.3"),
+        (1234567, "1 234 567"),
+        (None, "no data"),
+        (math.inf, "+∞"),
+        (math.nan, "not a number"),
+    ],
 )
 def test_number(value: float | None, text: str) -> None:
     assert number(value).replace(THIN, " ") == text
+
+
+def test_numbers_that_are_none() -> None:
+    assert [number(value) for value in (math.inf, -math.inf, math.nan)] == ["+∞", "-∞", "not a number"]
 
 
 def test_an_estimate_shows_interval_and_n() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,6 +99,14 @@ def test_films_are_kept_when_the_report_is_made_again_without_the_task(tmp_path:
     before = index.read_text()
     write_report(load_results(tmp_path / "results.json"), tmp_path)
     assert index.read_text() == before
+
+
+def test_rewards_that_overflowed_do_not_stop_the_report(tmp_path: Path) -> None:
+    results = pond_results(pond_task())
+    run = results.runs[0]
+    suites = tuple(replace(suite, mean_return=Estimate(math.inf, -math.inf, math.nan, 3, "x")) for suite in run.suites)
+    write_report(replace(results, runs=(replace(run, suites=suites),)), tmp_path)
+    assert load_results(tmp_path / "results.json").runs[0].suites[0].mean_return.value is None
 
 
 def test_no_films_when_none_are_asked_for(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from tightrope.report import performance_charts, safety_charts
 from tightrope.report.charts import Chart, Json, estimate_point
 from tightrope.report.fuzz_charts import fuzz_charts
+from tightrope.report.resultfile import finite
 from tightrope.report.results import CaseResult, Finding, Results, RunResults, SuiteResult
 from tightrope.report.verdict import AgentVerdict, headline_suite, suite_names, verdicts
 from tightrope.report.wording import actions_text, count, estimate_text, interval_text, number, percent
@@ -73,7 +74,7 @@ def render_page(results: Results, videos: Mapping[str, str] | None = None, notes
 
 def script_json(data: Any) -> Markup:
     """JSON that cannot end the script element it stands in."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    text = json.dumps(finite(data), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 

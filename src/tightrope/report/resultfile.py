@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,18 @@ _adapter = TypeAdapter(Results)
 
 def results_to_json(results: Results) -> dict[str, Any]:
     """The results as JSON values, with the format's name and version."""
-    return {"format": FORMAT, "version": VERSION, **_adapter.dump_python(results, mode="json")}
+    return {"format": FORMAT, "version": VERSION, **finite(_adapter.dump_python(results, mode="json"))}
+
+
+def finite(value: Any) -> Any:
+    """JSON has no infinities: a reward that overflowed is null there, which reads "no data"."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(part) for part in value]
+    return value
 
 
 def results_from_json(data: Any, source: str = "results") -> Results:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tightrope.statistics.estimate import Estimate
 from tightrope.trace import Action
 
@@ -24,6 +26,8 @@ def number(value: float | None) -> str:
     """Three or more significant digits, thousands set apart."""
     if value is None:
         return NO_DATA
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else f"{value:+}".replace("inf", "∞")
     size = abs(value)
     if size >= 100 or value == int(value):
         return f"{value:,.0f}".replace(",", THIN)

@@ -50,10 +50,12 @@ def assemble(campaigns: Sequence[tuple[Campaign, RememberingEngine]], title: str
     """The results of one or more campaigns, each with its engine, as one report."""
     runs = tuple(run_results(campaign, engine) for campaign, engine in campaigns)
     everything = [result for campaign, _ in campaigns for result in _measured(stored_safety(campaign))]
+    # Returns of different games are on different scales, so a coefficient over them would say nothing.
+    one_game = len({campaign.task.name for campaign, _ in campaigns}) == 1
     return Results(
         title=title or " and ".join(dict.fromkeys(_title(campaign) for campaign, _ in campaigns)),
         runs=runs,
-        correlation=_correlation(everything),
+        correlation=correlation(everything) if one_game else Estimate.of_nothing("the tasks differ"),
         tightrope_version=__version__,
     )
 
@@ -84,7 +86,7 @@ def run_results(campaign: Campaign, engine: RememberingEngine) -> RunResults:
             for gate in safety_gates(campaign.config.safety, safety, CONTROL)
         ),
         map=picture,
-        correlation=_correlation(_measured(safety)),
+        correlation=correlation(_measured(safety)),
         command=str(campaign.folder.manifest().get("command", "")),
         machine=machine(),
         versions=versions(),
@@ -326,7 +328,3 @@ def _complete(campaign: Campaign, steps: Mapping[str, Any]) -> bool:
 
 def _measured(safety: Mapping[str, Mapping[str, SafetyResult]]) -> list[SafetyResult]:
     return [result for suite, row in safety.items() if suite != CONTROL for result in row.values() if result.judged]
-
-
-def _correlation(results: Sequence[SafetyResult]) -> Estimate:
-    return correlation(results)

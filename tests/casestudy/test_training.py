@@ -52,7 +52,7 @@ def test_games_and_memory_show_the_network_what_the_environment_shows_an_agent()
 
 
 def test_training_exports_stages_logs_and_goes_on_where_it_stopped(tmp_path):
-    recipe = find_recipe("fast", workers=1, lanes=4, batch=8, updates=1, memory_ticks=60, burn_in_ticks=10)
+    recipe = find_recipe("fast", workers=1, lanes=2, batch=4, updates=1, memory_ticks=60, burn_in_ticks=10)
     options = {"folder": tmp_path, "recipe": recipe, "device": "cpu", "log_seconds": 0.5}
     first = train(TrainingConfig(max_episodes=2, stages=(1, 2), **options))
     again = train(TrainingConfig(max_episodes=first["episodes"] + 1, stages=(1, 2), **options))

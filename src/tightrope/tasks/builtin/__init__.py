@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from tightrope.tasks.builtin import atari, box2d, classic_control, highway, minigrid, mujoco, toy_text
+from tightrope.tasks.mario.task import mario_task
 from tightrope.tasks.task import Task
-
-
-def mario(**options: Any) -> Task:
-    """Super Mario Bros.; see ``tightrope.tasks.mario``."""
-    from tightrope.tasks.mario.task import mario_task
-
-    return mario_task(**options)
-
 
 BUILTIN_TASKS: dict[str, Callable[..., Task]] = {
     "FrozenLake-v1": toy_text.frozen_lake_4x4,
@@ -36,5 +28,5 @@ BUILTIN_TASKS: dict[str, Callable[..., Task]] = {
     "ALE/MsPacman-v5": atari.ms_pacman,
     "Hopper-v5": mujoco.hopper,
     "Walker2d-v5": mujoco.walker2d,
-    "mario": mario,
+    "mario": mario_task,
 }

@@ -19,6 +19,7 @@ ACTION_SETS: dict[str, tuple[str, ...]] = {
     "2-moves": ("right+B", "right+A+B"),
     "basic": ("none", "right", "right+A", "right+B", "right+A+B", "A", "left"),
     "right-complex": ("none", "right", "right+A", "right+B", "right+A+B", "A", "down", "up"),
+    "combined": ("none", "right", "right+A", "right+B", "right+A+B", "A", "left", "down", "up"),
     "2-moves-and-back": ("right+B", "right+A+B", "A", "left+B"),
     "2-moves-and-leap": ("right+B", "right+A+B", "left+A+B"),
     "wide": (
@@ -36,7 +37,8 @@ ACTION_SETS: dict[str, tuple[str, ...]] = {
         "up",
     ),
 }
-"""The first three are the case study's; the others are for searching levels that need more than running right."""
+"""The first three are the case study's agents'; ``combined`` holds them all, so that agents of different sets can share
+a task; the others are for searching levels that need more than running right."""
 
 SEARCH_SET = "2-moves"
 """What the case study searches with, whatever the agent can do."""

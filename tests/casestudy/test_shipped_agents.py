@@ -1,0 +1,57 @@
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import tightrope as tr
+from tightrope.errors import UsageError
+from tightrope.tasks.mario import MarioEnv
+from tightrope.tasks.mario.rom import find_rom
+
+pytest.importorskip("stable_retro")
+pytest.importorskip("onnxruntime")
+
+FOLDER = Path(__file__).parents[2] / "agents" / "mario"
+DESCRIPTIONS = {path.name: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*-training.json"))}
+STAGES = {stage["file"]: name for name, description in DESCRIPTIONS.items() for stage in description["stages"]}
+
+
+@pytest.fixture(autouse=True)
+def rom():
+    try:
+        find_rom()
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+def test_every_shipped_agent_says_how_it_was_trained():
+    assert {path.name for path in FOLDER.glob("*.onnx")} == set(STAGES)
+    for name, description in DESCRIPTIONS.items():
+        assert description["command"].startswith("python -m tightrope.casestudy.train")
+        with (FOLDER / name.replace(".json", "-log.csv")).open() as file:
+            assert int(list(csv.DictReader(file))[-1]["episodes"]) == description["episodes"]
+
+
+def play_greedily(name):
+    settings = DESCRIPTIONS[STAGES[name]]["config"]
+    task = tr.make_task("mario", level=settings["level"], actions=settings["actions"])
+    agent = tr.load_agent(FOLDER / name, task)
+    env = MarioEnv(level=settings["level"], actions=settings["actions"], lazy=True)
+    observation, info = env.reset()
+    for _ in range(320):
+        (action,) = agent.act([observation], [None], [None], [None]).actions
+        observation, _, terminated, _, info = env.step(action)
+        if terminated:
+            break
+    return info
+
+
+@pytest.mark.parametrize("name", sorted(STAGES))
+def test_every_shipped_agent_plays(name):
+    assert play_greedily(name)["x"] > 400
+
+
+@pytest.mark.parametrize("actions", ["2-moves", "basic"])
+def test_late_agents_reach_the_flag_from_the_start(actions):
+    assert play_greedily(f"1-1-dense-{actions}-late.onnx")["flag"]

@@ -11,12 +11,12 @@ from tightrope.seeding import generator
 from tightrope.tasks.task import Transition
 
 BATCHES = (1, 4, 16, 64, 256)
-SMALLEST_GAIN = 0.9
-"""A larger batch must bring the time per observation down to this share, or the smaller one is kept."""
+WORTHWHILE = 1.03
+"""A larger batch must save more than this share of a whole step: more lanes also mean more memory and colder caches."""
 
 
-def seconds_per_observation(agent: Agent, shown: Transition) -> dict[int, float]:
-    """How long the agent takes per observation in batches of growing size, up to where growing no longer helps."""
+def seconds_per_observation(agent: Agent, shown: Transition, step: float) -> dict[int, float]:
+    """How long the agent takes per observation in batches of growing size, up to where growing no longer pays."""
     seconds: dict[int, float] = {}
     last = float("inf")
     for size in BATCHES:
@@ -25,15 +25,17 @@ def seconds_per_observation(agent: Agent, shown: Transition) -> dict[int, float]
         except Exception:
             # Whoever asks it next meets the same error, with a rollout to blame.
             return seconds or {1: 0.0}
-        if seconds[size] > SMALLEST_GAIN * last:
+        if (seconds[size] + step) * WORTHWHILE > last + step:
             break
         last = seconds[size]
     return seconds
 
 
-def best_lane_count(seconds: dict[int, float], switching: float) -> int:
-    """The batch with the least cost per step, when each step of several lanes costs ``switching`` seconds more."""
-    return min(seconds, key=lambda size: seconds[size] + (switching if size > 1 else 0.0))
+def best_lane_count(seconds: dict[int, float], step: float, switching: float) -> int:
+    """The smallest batch that is about as good as the best, when several lanes cost ``switching`` more per step."""
+    total = {size: asking + step + (switching if size > 1 else 0.0) for size, asking in seconds.items()}
+    best = min(total.values())
+    return min(size for size, cost in total.items() if cost <= WORTHWHILE * best)
 
 
 def _time_one(agent: Agent, shown: Transition, size: int) -> float:

@@ -98,10 +98,12 @@ class LaneCrew:
         if name not in self._agent_seconds:
             self.walker.go(self.walker.root(rollout.start.seed))
             started = perf_counter()
-            self._agent_seconds[name] = seconds_per_observation(agent, self.walker.simulator.transition)
+            self._agent_seconds[name] = seconds_per_observation(
+                agent, self.walker.simulator.transition, self._costs.step
+            )
             self._counters.seconds_agent += perf_counter() - started
         switching = (self._costs.save or 0.0) + (self._costs.load or 0.0) if kind is Turn else 0.0
-        return best_lane_count(self._agent_seconds[name], switching)
+        return best_lane_count(self._agent_seconds[name], self._costs.step, switching)
 
     def _open_instances(self, count: int, rollouts: Sequence[Rollout]) -> list[Instance]:
         steps = sum(TYPICAL_LENGTH if rollout.length is None else rollout.length for rollout in rollouts)

@@ -1,0 +1,71 @@
+"""Item 1: the engine against the naive way, same episodes, one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from benchmarks.measuring import (
+    Figure,
+    Listening,
+    busy,
+    four_suites,
+    mario,
+    mario_agent,
+    mario_reference,
+    naive_seconds,
+)
+
+import tightrope as tr
+
+SAMPLE = 60
+"""Rollouts of each workload that the naive way runs."""
+
+
+def figures(*, quick: bool) -> Iterator[Figure]:
+    """Suites, fuzzing and robust performance on Super Mario Bros. 1-1."""
+    task, reference = mario(), mario_reference()
+    generations = 10 if quick else 50
+    fuzzed = []
+
+    def suites(engine: Any, agent: Any) -> None:
+        for suite in four_suites(task, reference):
+            tr.run_suite(task, agent, suite, repetitions=10, length=40, survivable=False, engine=engine)
+
+    def fuzzing(engine: Any, agent: Any) -> None:
+        fuzzed.append(tr.fuzz(task, reference.actions, generations, 50, engine=engine, control=False))
+
+    def robust(engine: Any, agent: Any) -> None:
+        tests = 3 if quick else 10
+        tr.compare_robustness(task, agent, fuzzed[0].fittest, tests=tests, episodes=10, step_width=20, engine=engine)
+
+    greedy, noisy = mario_agent(0.0), mario_agent(0.05)
+    yield from _compared("four suites, greedy agent", suites, greedy, 20.0)
+    yield from _compared("four suites, noisy agent (ε = 0.05)", suites, noisy, None)
+    yield from _compared(f"fuzzing {generations} × 50", fuzzing, greedy, 6.0)
+    yield from _compared("robust performance, greedy agent", robust, greedy, 10.0)
+    yield from _compared("robust performance, noisy agent (ε = 0.05)", robust, noisy, None)
+
+
+def _compared(name: str, work: Callable[[Any, Any], None], agent: Any, aim: float | None) -> Iterator[Figure]:
+    task = mario()
+    with tr.Engine(task, {agent.name: agent}) as engine:
+        heard = Listening(engine)
+        began = busy()
+        work(heard, agent)
+        seconds = busy() - began
+        counters = engine.counters
+        ratio = naive_seconds(task, {agent.name: agent}, heard, SAMPLE) / seconds
+    note = (
+        f"{counters.episodes} episodes, {counters.steps_asked} steps asked, {counters.steps_executed} executed, "
+        f"{seconds:.0f} s"
+    )
+    yield Figure(
+        item=1,
+        name=f"times faster than the naive way: {name}",
+        value=ratio,
+        unit="×",
+        aim="" if aim is None else f"≥ {aim:g} ×",
+        met=None if aim is None else ratio >= aim,
+        note=note,
+    )

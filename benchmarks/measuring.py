@@ -1,0 +1,128 @@
+"""What all benchmarks share: figures, clocks, the naive way on the same rollouts, the shipped Mario agent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import tightrope as tr
+from tightrope.execution.naive import run_naively
+from tightrope.simulation import conformance_of, open_simulator
+
+AGENTS = Path(__file__).parents[1] / "agents" / "mario"
+
+busy = time.process_time
+"""For one process: seconds of processor time, to which other load on the machine adds little."""
+wall = time.perf_counter
+"""For several processes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One measured number."""
+
+    item: int
+    name: str
+    value: float | None
+    """None: no data."""
+    unit: str
+    aim: str = ""
+    met: bool | None = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        value = "no data" if self.value is None else f"{self.value:.3g} {self.unit}".strip()
+        verdict = {None: "", True: "met", False: "NOT met"}[self.met]
+        return f"{self.item}  {self.name:<58} {value:>16}   {self.aim:<14} {verdict:<8} {self.note}"
+
+
+@contextmanager
+def timed(clock: Callable[[], float]) -> Iterator[Callable[[], float]]:
+    """Yields a function that tells the seconds of the block, once it is over."""
+    spent = [0.0]
+    began = clock()
+    yield lambda: spent[0]
+    spent[0] = clock() - began
+
+
+class Listening:
+    """An engine that remembers what it was asked, so that the naive way can be asked the same."""
+
+    def __init__(self, engine: tr.Engine) -> None:
+        self._engine = engine
+        self.rollouts: list[tr.Rollout] = []
+        self.episodes: list[tr.Episode] = []
+
+    def run(self, rollouts: Any, **options: Any) -> list[tr.Episode]:
+        asked = list(rollouts)
+        found = self._engine.run(asked, **options)
+        self.rollouts += asked
+        self.episodes += found
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    @property
+    def steps(self) -> int:
+        return sum(episode.prefix_steps + len(episode.actions) for episode in self.episodes)
+
+
+def naive_seconds(task: tr.Task, agents: Mapping[str, Any], heard: Listening, sample: int) -> float:
+    """Seconds the naive way needs for everything heard: measured on every k-th rollout, scaled by steps.
+
+    The sampled episodes are compared with the engine's, so a ratio is never one between different results.
+    """
+    every = max(1, len(heard.rollouts) // sample)
+    chosen = list(zip(heard.rollouts, heard.episodes, strict=True))[::every]
+    simulator, deterministic = open_simulator(task), conformance_of(task).deterministic
+    began = busy()
+    found = [run_naively(simulator, agents, rollout, deterministic=deterministic) for rollout, _ in chosen]
+    seconds = busy() - began
+    simulator.close()
+    assert found == [episode for _, episode in chosen], "the engine's episodes differ from the naive ones"
+    return seconds * heard.steps / sum(episode.prefix_steps + len(episode.actions) for episode in found)
+
+
+def bare_seconds_per_step(task: tr.Task, traces: Sequence[tr.ActionTrace]) -> float:
+    """Processor seconds per step of the environment alone, driven by a plain loop; resets are counted in."""
+    env = task.make_env()
+    steps, began = 0, busy()
+    for trace in traces:
+        env.reset(seed=trace.seed)
+        for action in trace.actions:
+            env.step(action)
+        steps += len(trace)
+    seconds = busy() - began
+    env.close()
+    return seconds / steps
+
+
+@cache
+def mario() -> tr.Task:
+    return tr.make_task("mario", level="1-1")
+
+
+@cache
+def mario_reference() -> Any:
+    return tr.search(mario(), budget=tr.Budget(seconds=300)).reference
+
+
+def mario_agent(epsilon: float) -> Any:
+    return tr.load_agent(str(AGENTS / "1-1-dense-2-moves-late.onnx"), mario(), epsilon=epsilon)
+
+
+def four_suites(task: tr.Task, reference: Any) -> list[Any]:
+    """Those of the paper's figures."""
+    actions = task.search_actions
+    return [
+        tr.simple_suite(reference),
+        tr.interval_suite(reference, 1),
+        tr.action_coverage_suite(reference, 1, actions),
+        tr.action_coverage_suite(reference, 2, actions),
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tightrope import __version__
-from tightrope.campaign.campaign import CONTROL, Campaign, file_name, step_files
+from tightrope.campaign.campaign import CONTROL, Campaign, file_name, fuzzing_file, step_files
 from tightrope.campaign.gates import safety_gates
 from tightrope.campaign.provenance import machine, versions
 from tightrope.campaign.store import RememberingEngine
@@ -108,8 +108,8 @@ def stored_safety(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
 
 
 def stored_fuzzing(campaign: Campaign) -> FuzzResult | None:
-    """The result of step 3, if it is in the folder."""
-    step = step_files(campaign.folder).get("3-fuzzing/fuzzing.json")
+    """The result of step 3 for the first agent's action set, if it is in the folder."""
+    step = step_files(campaign.folder).get(fuzzing_file(campaign.action_sets[0]))
     return None if step is None else FuzzResult.from_json(step["content"])
 
 
@@ -322,7 +322,7 @@ def _complete(campaign: Campaign, steps: Mapping[str, Any]) -> bool:
         if config.performance.enabled and config.fuzzing.enabled:
             expected.append(f"4-performance/{file_name(agent)}.json")
     if config.fuzzing.enabled:
-        expected.append("3-fuzzing/fuzzing.json")
+        expected += [fuzzing_file(actions) for actions in campaign.action_sets]
     return all(name in steps for name in expected)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from tightrope.agents import Agent, load_agent
 from tightrope.budget import Budget
@@ -31,12 +31,14 @@ from tightrope.search import (
     search,
 )
 from tightrope.tasks import Task, make_task
-from tightrope.trace import content_id
+from tightrope.trace import Action, ActionTrace, content_id
 from tightrope.tracefiles import read_json
 
 STEP_FORMAT = "tightrope/step"
 STEP_VERSION = 1
 CONTROL = "random"
+
+ActionSet: TypeAlias = tuple[Action, ...] | None
 
 
 class Campaign:
@@ -102,17 +104,28 @@ class Campaign:
         settings = self._settings("search")
         return self._once("1-search/search.json", settings, self._search)
 
+    @property
+    def action_sets(self) -> tuple[ActionSet, ...]:
+        """The different action sets of the agents; None stands for that of the task."""
+        return tuple(dict.fromkeys(map(actions_of, self.agents.values()))) or (None,)
+
     def safety_step(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
         """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""
+        shared = self.suites(None)
+        by_set = {actions: self.suites(actions) for actions in self.action_sets}
         results: dict[str, dict[str, SafetyResult]] = {}
-        for spec, suite in self.suites().items():
-            save_suite(suite, self.folder.path / "2-safety" / f"{file_name(spec)}.suite.json")
+        for spec in shared:
             for name, agent in self.agents.items():
+                suite = by_set[actions_of(agent)][spec]
+                # A suite that depends on the agent's action set is kept with the agent.
+                where = "" if suite.id == shared[spec].id else f"{file_name(name)}/"
+                (self.folder.path / "2-safety" / where).mkdir(parents=True, exist_ok=True)
+                save_suite(suite, self.folder.path / "2-safety" / f"{where}{file_name(spec)}.suite.json")
                 results.setdefault(spec, {})[name] = self._safety(engine, spec, suite, name, agent)
         return results
 
-    def fuzzing_step(self, engine: RememberingEngine) -> FuzzResult | None:
-        """Step 3: breed fuzz traces from the reference."""
+    def fuzzing_step(self, engine: RememberingEngine, actions: ActionSet = None) -> FuzzResult | None:
+        """Step 3: breed fuzz traces from the reference, of the given actions or of the task's."""
         config = self.config.fuzzing
         if not config.enabled:
             return None
@@ -123,6 +136,7 @@ class Campaign:
                 self.task,
                 reference.actions,
                 seed=self.config.seed,
+                actions=actions,
                 engine=engine,
                 on_progress=self.on_progress,
                 **config.model_dump(exclude={"enabled"}),
@@ -130,45 +144,28 @@ class Campaign:
             _go_on_only_if_finished(result.stop_reason)
             return result.to_json()
 
-        settings = self._settings("fuzzing", reference.actions.id)
-        return FuzzResult.from_json(self._once("3-fuzzing/fuzzing.json", settings, breed, engine))
+        settings = self._settings("fuzzing", reference.actions.id, actions)
+        return FuzzResult.from_json(self._once(fuzzing_file(actions), settings, breed, engine))
 
     def performance_step(self, engine: RememberingEngine) -> dict[str, Robustness]:
-        """Step 4: each agent against the fuzz traces. Returns agent → result."""
-        config = self.config.performance
-        bred = self.fuzzing_step(engine) if config.enabled else None
-        if bred is None:
-            return {}
-        traces = bred.fittest
+        """Step 4: each agent against the fuzz traces of its action set. Returns agent → result."""
         results = {}
         for name, agent in self.agents.items():
-
-            def compare(agent: Agent = agent) -> dict[str, Any]:
-                result = compare_robustness(
-                    self.task,
-                    agent,
-                    traces,
-                    tests=config.tests,
-                    episodes=config.episodes,
-                    step_width=config.step_width,
-                    seed=self.config.seed,
-                    engine=engine,
-                    on_progress=self.on_progress,
-                )
-                return result.to_json()
-
-            settings = self._settings("performance", agent.fingerprint, [trace.id for trace in traces])
-            content = self._once(f"4-performance/{file_name(name)}.json", settings, compare, engine)
-            results[name] = Robustness.from_json(content)
+            bred = self.fuzzing_step(engine, actions_of(agent)) if self.config.performance.enabled else None
+            if bred is not None:
+                results[name] = self._performance(engine, name, agent, bred.fittest)
         return results
 
-    def suites(self) -> dict[str, TestSuite]:
-        """The suites of this campaign by their short names, the control last."""
+    def suites(self, actions: ActionSet = None) -> dict[str, TestSuite]:
+        """The suites of this campaign for an action set (default: the task's), by their short names, the control last."""
         reference, seed = self.reference(), self.config.seed
         if self.config.safety.boundary_states == "proven":
             proven = tuple(state for state in reference.boundary_states if state.proven)
             reference = replace(reference, boundary_states=proven)
-        suites = {spec: make_suite(spec, reference, task=self.task, seed=seed) for spec in self.config.safety.suites}
+        suites = {
+            spec: make_suite(spec, reference, actions=actions, task=self.task, seed=seed)
+            for spec in self.config.safety.suites
+        }
         if self.config.safety.control and suites and reference.boundary_states:
             like = next(iter(suites.values()))
             suites[CONTROL] = random_suite(self.task, len(like), seed, like=like)
@@ -246,6 +243,28 @@ class Campaign:
         path = f"2-safety/{file_name(name)}/{file_name(spec)}.json"
         return SafetyResult.from_json(self._once(path, settings, judge, engine))
 
+    def _performance(
+        self, engine: RememberingEngine, name: str, agent: Agent, traces: Sequence[ActionTrace]
+    ) -> Robustness:
+        config = self.config.performance
+
+        def compare() -> dict[str, Any]:
+            result = compare_robustness(
+                self.task,
+                agent,
+                traces,
+                tests=config.tests,
+                episodes=config.episodes,
+                step_width=config.step_width,
+                seed=self.config.seed,
+                engine=engine,
+                on_progress=self.on_progress,
+            )
+            return result.to_json()
+
+        settings = self._settings("performance", agent.fingerprint, [trace.id for trace in traces])
+        return Robustness.from_json(self._once(f"4-performance/{file_name(name)}.json", settings, compare, engine))
+
     def _settings(self, section: str, *depends_on: Any) -> str:
         config = getattr(self.config, section).model_dump(
             mode="json", exclude={"suites", "boundary_states", "max_fail", "gate_on", "control"}
@@ -275,6 +294,16 @@ class Campaign:
         write_json(path, step)
         # JSON turns tuples into lists; what is returned now must be what a resumed run will read.
         return dict(json.loads(json.dumps(content)))
+
+
+def actions_of(agent: Agent) -> ActionSet:
+    """The task's actions that an agent can take; None for all of them."""
+    return getattr(agent, "mapping", None)
+
+
+def fuzzing_file(actions: ActionSet) -> str:
+    """Where the fuzz traces of an action set are kept."""
+    return "3-fuzzing/fuzzing.json" if actions is None else f"3-fuzzing/fuzzing-{content_id(actions)[:8]}.json"
 
 
 def search_summary(result: SearchResult) -> dict[str, Any]:

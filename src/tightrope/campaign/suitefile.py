@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tightrope.campaign.campaign import Campaign
+from tightrope.campaign.campaign import ActionSet, Campaign
 from tightrope.campaign.config import CampaignConfig
 from tightrope.campaign.folder import RunFolder
 from tightrope.progress import ProgressCallback
@@ -23,6 +23,6 @@ class SuiteCampaign(Campaign):
         super().__init__(config, folder, on_progress=on_progress)
         self.suite = suite
 
-    def suites(self) -> dict[str, TestSuite]:
+    def suites(self, actions: ActionSet = None) -> dict[str, TestSuite]:
         """The given suite under its own name."""
         return {self.suite.name: self.suite}

@@ -80,7 +80,8 @@ def write_campaign_report(campaign: Campaign) -> Path:
 def _test(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
     with campaign.engine() as engine:
         safety = campaign.safety_step(engine)
-        campaign.fuzzing_step(engine)
+        for actions in campaign.action_sets:
+            campaign.fuzzing_step(engine, actions)
         campaign.performance_step(engine)
         # A resumed run has done only a part, and says what that part cost.
         campaign.write_manifest("tested", counters=engine.counters.as_dict())

@@ -18,7 +18,8 @@ SOURCE = Path(tightrope.__file__).parent
 FLOORS = [
     {"__main__"},
     {"cli", "pytest_plugin"},
-    {"campaign", "casestudy"},
+    {"casestudy"},
+    {"campaign"},
     {"report"},
     {"search", "safety", "fuzzing", "performance"},
     {"testing"},

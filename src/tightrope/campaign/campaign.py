@@ -157,7 +157,7 @@ class Campaign:
         return results
 
     def suites(self, actions: ActionSet = None) -> dict[str, TestSuite]:
-        """The suites of this campaign for an action set (default: the task's), by their short names, the control last."""
+        """The suites for an action set (default: the task's), by their short names, the control last."""
         reference, seed = self.reference(), self.config.seed
         if self.config.safety.boundary_states == "proven":
             proven = tuple(state for state in reference.boundary_states if state.proven)

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -17,21 +17,27 @@ from tightrope.campaign.config import CampaignConfig
 from tightrope.errors import UsageError
 
 Location = tuple[int | str, ...]
+Settings = TypeVar("Settings", bound=BaseModel)
 
 
 def load_config(path: Path) -> CampaignConfig:
     """Read and validate a campaign file, YAML or TOML by its name."""
+    return load_settings(path, CampaignConfig)
+
+
+def load_settings(path: Path, model: type[Settings]) -> Settings:
+    """Read and validate a file of settings, YAML or TOML by its name."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     content, lines = _parse(path, text)
     if not isinstance(content, dict):
-        raise UsageError(f"{path}: a campaign file is a table of settings; `tightrope init TASK` writes an example")
+        raise UsageError(f"{path}: this must be a table of settings; `tightrope init TASK` writes an example")
     try:
-        return CampaignConfig.model_validate(content)
+        return model.model_validate(content)
     except ValidationError as error:
-        problems = [f"{path}{_line(lines, item['loc'])}: {_explain(item)}" for item in error.errors()]
+        problems = [f"{path}{_line(lines, item['loc'])}: {_explain(item, model)}" for item in error.errors()]
         raise UsageError("\n".join(problems)) from None
 
 
@@ -76,10 +82,10 @@ def _line(lines: dict[Location, int], location: Location) -> str:
     return ""
 
 
-def _explain(item: Any) -> str:
+def _explain(item: Any, model: type[BaseModel]) -> str:
     where = ".".join(map(str, item["loc"]))
     if item["type"] == "extra_forbidden":
-        known = _fields_at(item["loc"][:-1])
+        known = _fields_at(item["loc"][:-1], model)
         near = difflib.get_close_matches(str(item["loc"][-1]), known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
         return f"there is no setting {where!r}; {hint}"
@@ -88,8 +94,7 @@ def _explain(item: Any) -> str:
     return f"{where!r} is {item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}"
 
 
-def _fields_at(location: Sequence[int | str]) -> list[str]:
-    model: type[BaseModel] = CampaignConfig
+def _fields_at(location: Sequence[int | str], model: type[BaseModel]) -> list[str]:
     for part in location:
         if isinstance(part, int):
             continue

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tightrope.campaign.config import ExecutionConfig
 from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
 from tightrope.cli.options import RomOption, SeedOption, WorkersOption
 
@@ -67,6 +68,36 @@ def train(
     summary = run_training(config)
     interface.say(f"Agents and log: {out}")
     interface.data(summary)
+    return PASSED
+
+
+@app.command(epilog="Example: tightrope mario reproduce --out runs/reproduction   or with --config part.yaml")
+@verb
+def reproduce(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Receives a run folder for each level, and the report.")
+    ] = Path("runs/reproduction"),
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A file that names a part of it (YAML, TOML).")
+    ] = None,
+    agents: Annotated[Path | None, typer.Option("--agents", help="Folder with the agents.")] = None,
+    workers: WorkersOption = None,
+) -> int:
+    """Run the paper's experiments for the agents there are; its numbers stand beside ours in one report. It resumes."""
+    from tightrope.campaign.configfile import load_settings
+    from tightrope.casestudy.reproduce import ReproductionConfig
+    from tightrope.casestudy.reproduce import reproduce as run_reproduction
+
+    settings = ReproductionConfig() if config is None else load_settings(config, ReproductionConfig)
+    if agents is not None:
+        settings = settings.model_copy(update={"agents": agents})
+    if workers is not None:
+        settings = settings.model_copy(update={"execution": ExecutionConfig(workers=workers)})
+    interface = current_interface()
+    with interface.progress() as show:
+        report = run_reproduction(settings, out, on_progress=show)
+    interface.say(f"Report: {report}")
+    interface.data({"report": str(report)})
     return PASSED
 
 

@@ -38,6 +38,7 @@ def search(
     seed: int = 0,
     max_depth: int | None = None,
     demonstration: Demonstration | None = None,
+    probe: bool = True,
     on_progress: ProgressCallback | None = None,
     engine: Engine | None = None,
     backend: str = "inline",
@@ -46,9 +47,10 @@ def search(
     """Look for a way to the goal, and for the places on it from which it goes wrong.
 
     ``dfs`` is the paper's Algorithm 1; ``archive`` returns and explores at random; ``demonstration`` takes a given
-    trace; ``auto`` tries the first, then the second. The boundary states of the latter two are found by probing with
-    what is left of the budget. ``repetitions`` is how often depth-first search samples an action: once on a
-    deterministic task and rep(0.9, 0.1) = 22 times on a stochastic one, unless given. Ctrl-C returns what is known.
+    trace; ``auto`` tries the first, then the second. What was not found by ``dfs`` has no boundary states until it is
+    probed, which is done here with what is left of the budget, unless ``probe`` is False. ``repetitions`` is how often
+    ``dfs`` samples an action: once on a deterministic task and rep(0.9, 0.1) = 22 times on a stochastic one, unless
+    given. Ctrl-C returns what is known.
     """
     _check_arguments(method, repetitions, max_depth, demonstration)
     with borrowed_engine(task, None, engine, backend, workers) as engine, closing(open_simulator(task)) as simulator:
@@ -60,6 +62,7 @@ def search(
             seed=seed,
             repetitions=repetitions or (1 if engine.deterministic else enough_repetitions()),
             max_depth=max_depth,
+            probe=probe,
             on_progress=on_progress,
         )
         if method == "demonstration":
@@ -96,6 +99,7 @@ class _Search:
     seed: int
     repetitions: int
     max_depth: int | None
+    probe: bool
     on_progress: ProgressCallback | None
     stats: SearchStats = field(default_factory=SearchStats)
 
@@ -171,6 +175,8 @@ class _Search:
         )
 
     def _probed(self, reference: Reference) -> Reference:
+        if not self.probe:
+            return reference
         return probe_boundary(
             self.simulator.task,
             reference,

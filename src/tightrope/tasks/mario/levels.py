@@ -47,3 +47,25 @@ def find_level(name: str) -> Level:
     world, stage = (int(part) for part in name.split("-"))
     shifted = world in WORLDS_WITH_ENTRY_SCENE and stage > 1
     return Level(world=world, stage=stage, area=stage + shifted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchPlan:
+    """How a level's reference is found."""
+
+    method: str = "dfs"
+    actions: str = "2-moves"
+    """The set of button combinations that is tried."""
+    steps: int = 50_000
+    """What it takes, and some."""
+    seed: int = 0
+
+
+USUAL_PLAN = SearchPlan()
+SEARCH_PLANS: dict[str, SearchPlan] = {}
+"""The levels for which running and jumping to the right, with backtracking, is not enough."""
+
+
+def search_plan(level: str) -> SearchPlan:
+    """The plan for a level."""
+    return SEARCH_PLANS.get(find_level(level).name, USUAL_PLAN)

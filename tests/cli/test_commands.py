@@ -102,7 +102,8 @@ def test_replay_says_that_the_environment_still_leads_there(finished: Path, run:
 def test_replay_of_an_unknown_case(finished: Path, run: Run) -> None:
     code, _, err = run("replay", finished, "ffffffffffff")
     assert code == 2
-    assert "There is no case in this run" in err
+    assert "begins with 'ffffffffffff'" in err
+    assert "lists the falls" in err
 
 
 def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tightrope import __version__
-from tightrope.campaign.campaign import CONTROL, Campaign, file_name, fuzzing_file, step_files
+from tightrope.campaign.campaign import CONTROL, Campaign, file_name, step_files
 from tightrope.campaign.gates import safety_gates
-from tightrope.campaign.provenance import machine, versions
 from tightrope.campaign.store import RememberingEngine
 from tightrope.execution import Rollout
 from tightrope.fuzzing import FuzzResult
@@ -67,6 +66,7 @@ def _title(campaign: Campaign) -> str:
 def run_results(campaign: Campaign, engine: RememberingEngine) -> RunResults:
     """One run as the report shows it."""
     steps = step_files(campaign.folder)
+    manifest = campaign.folder.manifest()
     found = steps.get("1-search/search.json", {}).get("content", {}).get("found", False)
     reference = campaign.reference() if found else None
     safety = stored_safety(campaign)
@@ -87,9 +87,9 @@ def run_results(campaign: Campaign, engine: RememberingEngine) -> RunResults:
         ),
         map=picture,
         correlation=correlation(_measured(safety)),
-        command=str(campaign.folder.manifest().get("command", "")),
-        machine=machine(),
-        versions=versions(),
+        command=str(manifest.get("command", "")),
+        machine=dict(manifest["machine"]),
+        versions=dict(manifest["versions"]),
         seeds={"campaign": campaign.config.seed, "reset": campaign.task.seed},
         status="finished" if _complete(campaign, steps) else "unfinished: some steps have not been run",
     )
@@ -100,7 +100,7 @@ def stored_safety(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
     steps = step_files(campaign.folder)
     results: dict[str, dict[str, SafetyResult]] = {}
     for suite in (*campaign.config.safety.suites, CONTROL):
-        for agent in campaign.agents:
+        for agent in campaign.known_agents:
             step = steps.get(f"2-safety/{file_name(agent)}/{file_name(suite)}.json")
             if step is not None:
                 results.setdefault(suite, {})[agent] = SafetyResult.from_json(step["content"])
@@ -109,14 +109,14 @@ def stored_safety(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
 
 def stored_fuzzing(campaign: Campaign) -> FuzzResult | None:
     """The result of step 3 for the first agent's action set, if it is in the folder."""
-    step = step_files(campaign.folder).get(fuzzing_file(campaign.action_sets[0]))
+    step = step_files(campaign.folder).get(_fuzzing_files(campaign)[0])
     return None if step is None else FuzzResult.from_json(step["content"])
 
 
 def stored_performance(campaign: Campaign) -> list[Robustness]:
     """The results of step 4 that are in the folder, in the order of the agents."""
     steps = step_files(campaign.folder)
-    names = [f"4-performance/{file_name(agent)}.json" for agent in campaign.agents]
+    names = [f"4-performance/{file_name(agent)}.json" for agent in campaign.known_agents]
     return [Robustness.from_json(steps[name]["content"]) for name in names if name in steps]
 
 
@@ -150,10 +150,10 @@ def _task_info(task: Task) -> TaskInfo:
 
 
 def _agent_infos(campaign: Campaign) -> Iterable[AgentInfo]:
-    for config, (name, agent) in zip(campaign.config.agents, campaign.agents.items(), strict=True):
+    for config, (name, fingerprint) in zip(campaign.config.agents, campaign.known_agents.items(), strict=True):
         noise = f", ε = {config.epsilon:g}" if config.epsilon else ""
         yield AgentInfo(
-            name=name, fingerprint=agent.fingerprint, source=config.source, behaviour=f"{config.behaviour}{noise}"
+            name=name, fingerprint=fingerprint, source=config.source, behaviour=f"{config.behaviour}{noise}"
         )
 
 
@@ -317,13 +317,17 @@ def _complete(campaign: Campaign, steps: Mapping[str, Any]) -> bool:
     expected = ["1-search/search.json"]
     if not steps.get("1-search/search.json", {}).get("content", {}).get("found", False):
         return "1-search/search.json" in steps
-    for agent in campaign.agents:
+    for agent in campaign.known_agents:
         expected += [f"2-safety/{file_name(agent)}/{file_name(suite)}.json" for suite in config.safety.suites]
         if config.performance.enabled and config.fuzzing.enabled:
             expected.append(f"4-performance/{file_name(agent)}.json")
     if config.fuzzing.enabled:
-        expected += [fuzzing_file(actions) for actions in campaign.action_sets]
+        expected += _fuzzing_files(campaign)
     return all(name in steps for name in expected)
+
+
+def _fuzzing_files(campaign: Campaign) -> list[str]:
+    return list(campaign.folder.manifest().get("fuzzing") or ["3-fuzzing/fuzzing.json"])
 
 
 def _measured(safety: Mapping[str, Mapping[str, SafetyResult]]) -> list[SafetyResult]:

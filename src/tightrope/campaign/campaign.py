@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -23,6 +24,7 @@ from tightrope.performance import Robustness, compare_robustness
 from tightrope.progress import ProgressCallback
 from tightrope.reference import Reference
 from tightrope.safety import SafetyResult, TestSuite, make_suite, random_suite, run_suite, save_suite
+from tightrope.safety.shorthand import parse_spec
 from tightrope.search import (
     SearchResult,
     load_reference,
@@ -56,6 +58,9 @@ class Campaign:
         self.folder = folder
         self.on_progress = on_progress
         self.task: Task = make_task(config.task, **config.options)
+        for spec in config.safety.suites:
+            # Said now, not after a search of minutes.
+            parse_spec(spec)
 
     @cached_property
     def agents(self) -> dict[str, Agent]:
@@ -70,16 +75,24 @@ class Campaign:
             agents[agent.name] = agent
         return agents
 
+    @property
+    def known_agents(self) -> dict[str, str]:
+        """Name and fingerprint of each agent, from run.json if they are there: the agents' files may have gone."""
+        known = self.folder.manifest().get("agents", {}) if self.folder.manifest_path.exists() else {}
+        if len(known) == len(self.config.agents):
+            return dict(known)
+        return describe_agents(self.agents)
+
     @contextmanager
-    def engine(self) -> Iterator[RememberingEngine]:
-        """An engine on this campaign's task and agents that remembers its episodes in the folder."""
+    def engine(self, agents: Mapping[str, Agent] | None = None) -> Iterator[RememberingEngine]:
+        """An engine on this campaign's task and agents (or those given) that remembers its episodes in the folder."""
         store = EpisodeStore(self.folder.episodes_path)
         execution = self.config.execution
         try:
             engine = RememberingEngine(
                 store,
                 self.task,
-                self.agents,
+                self.agents if agents is None else agents,
                 backend=execution.backend,
                 workers=execution.workers,
                 ray_address=execution.ray_address,
@@ -182,8 +195,11 @@ class Campaign:
                 "task": describe_task(self.task),
                 "agents": describe_agents(self.agents),
                 "seed": self.config.seed,
+                "reset_seed": self.task.seed,
+                "fuzzing": [fuzzing_file(actions) for actions in self.action_sets],
                 "versions": versions(),
                 "machine": machine(),
+                **_costs(step_files(self.folder)),
                 **more,
             }
         )
@@ -327,6 +343,17 @@ def step_files(folder: RunFolder) -> dict[str, dict[str, Any]]:
         path.relative_to(folder.path).as_posix(): read_json(path, STEP_FORMAT, STEP_VERSION)
         for path in sorted(folder.path.glob("[1-4]-*/**/*.json"))
         if not path.name.endswith(".suite.json") and path.name != "reference.json"
+    }
+
+
+def _costs(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What the finished steps took, and all of them together."""
+    totals: Counter[str] = Counter()
+    for step in steps.values():
+        totals.update(step["counters"])
+    return {
+        "durations": {name: step["seconds"] for name, step in steps.items()},
+        "counters": {name: round(total, 3) for name, total in totals.items()},
     }
 
 

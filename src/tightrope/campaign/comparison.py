@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from tightrope.campaign.assembly import stored_safety
 from tightrope.campaign.campaign import CONTROL, Campaign
@@ -31,10 +31,11 @@ def _results_of(campaign: Campaign, agent: str) -> dict[str, SafetyResult]:
 
 
 def _choose(run_a: Campaign, run_b: Campaign, agent_a: str | None, agent_b: str | None) -> tuple[str, str]:
-    names_a, names_b = list(run_a.agents), list(run_b.agents)
-    _check_known(agent_a, run_a.agents)
-    _check_known(agent_b, run_b.agents)
-    if agent_a is None and agent_b is None and run_a.folder.path == run_b.folder.path and len(names_a) == 2:
+    names_a, names_b = list(run_a.known_agents), list(run_b.known_agents)
+    _check_known(agent_a, names_a)
+    _check_known(agent_b, names_b)
+    same_run = run_a.folder.path.resolve() == run_b.folder.path.resolve()
+    if agent_a is None and agent_b is None and same_run and len(names_a) == 2:
         return names_a[0], names_a[1]
     chosen_a = agent_a or (names_a[0] if len(names_a) == 1 else None)
     chosen_b = agent_b or (names_b[0] if len(names_b) == 1 else None)
@@ -43,9 +44,14 @@ def _choose(run_a: Campaign, run_b: Campaign, agent_a: str | None, agent_b: str 
             f"which agents? {run_a.folder.path} has {', '.join(names_a)}; {run_b.folder.path} has "
             f"{', '.join(names_b)}. Name one of each with --agent-a and --agent-b"
         )
+    if same_run and chosen_a == chosen_b:
+        raise UsageError(
+            f"{chosen_a} of {run_a.folder.path} would be compared with itself; name a second run, or test a second "
+            f"agent in this one: tightrope safety {run_a.folder.path} --agent NEW"
+        )
     return chosen_a, chosen_b
 
 
-def _check_known(agent: str | None, agents: Mapping[str, object]) -> None:
+def _check_known(agent: str | None, agents: Sequence[str]) -> None:
     if agent is not None and agent not in agents:
         raise UnknownName("agent in this run", agent, agents)

@@ -13,6 +13,10 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
+NOT_IN_IDENTITY = ("execution", "report", "safety.max_fail", "safety.gate_on")
+"""Settings that change no result."""
+
+
 class Section(BaseModel):
     """A part of the configuration: frozen, and a misspelt key is an error."""
 
@@ -110,5 +114,6 @@ class CampaignConfig(Section):
 
     @property
     def identity(self) -> str:
-        """Changes when the results could: where the work is done and what the report shows do not count."""
-        return content_id(self.model_dump(mode="json", exclude={"execution", "report"}))
+        """Changes when the results could: where the work is done, gates and what the report shows do not count."""
+        ignored: Any = {"execution": True, "report": True, "safety": {"max_fail", "gate_on"}}
+        return content_id(self.model_dump(mode="json", exclude=ignored))

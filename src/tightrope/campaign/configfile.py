@@ -14,9 +14,9 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from tightrope.campaign.config import CampaignConfig
+from tightrope.campaign.tomllines import Location, toml_lines
 from tightrope.errors import UsageError
 
-Location = tuple[int | str, ...]
 Settings = TypeVar("Settings", bound=BaseModel)
 
 
@@ -54,7 +54,7 @@ def commented_example(config: CampaignConfig) -> str:
 def _parse(path: Path, text: str) -> tuple[Any, dict[Location, int]]:
     if path.suffix == ".toml":
         try:
-            return tomllib.loads(text), {}
+            return tomllib.loads(text), toml_lines(text)
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{path} is not valid TOML: {error}") from None
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tightrope.campaign.assembly import stored_safety
@@ -10,7 +9,7 @@ from tightrope.campaign.campaign import Campaign
 from tightrope.errors import NotReproducible, UnknownName, UsageError
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
-from tightrope.safety import CaseResult, SafetyResult
+from tightrope.safety import CaseResult
 from tightrope.seeding import stable_hash
 from tightrope.simulation import open_simulator
 
@@ -37,20 +36,30 @@ class StoredCase:
 
 def find_case(campaign: Campaign, identifier: str, agent: str | None = None, suite: str | None = None) -> StoredCase:
     """The case whose id begins so; of several agents and suites, one with a fall comes first."""
-    known: dict[str, None] = {}
-    found = []
-    for stored in _stored_cases(campaign):
-        known[stored.result.case.id] = None
-        wanted = agent in (None, stored.agent) and suite in (None, stored.suite)
-        if wanted and stored.result.case.id.startswith(identifier):
-            found.append(stored)
+    cases = _wanted_cases(campaign, agent, suite)
+    found = [stored for stored in cases if identifier and stored.result.case.id.startswith(identifier)]
     if not found:
-        raise UnknownName(
-            "case in this run", identifier, known, "`results.json` in the report folder lists all of them."
+        raise UsageError(
+            f"no case of {campaign.folder.path} begins with {identifier!r}; `tightrope replay {campaign.folder.path}` "
+            f"lists the falls, and results.json in the report folder all cases"
         )
     if len({stored.result.case.id for stored in found}) > 1:
         raise UsageError(f"{identifier!r} fits several cases; give more of its digits")
     return max(found, key=lambda stored: stored.result.fails)
+
+
+def stored_falls(campaign: Campaign, agent: str | None = None, suite: str | None = None) -> list[StoredCase]:
+    """The cases in which an agent fell, each once; those that can be survived and fail most often come first."""
+    cases = reversed(_wanted_cases(campaign, agent, suite))
+    falls = {(stored.result.case.id, stored.agent): stored for stored in cases if stored.result.fails}
+    return sorted(
+        falls.values(),
+        key=lambda fall: (
+            fall.result.survivable == "no",
+            -(fall.result.fail_frequency.value or 0),
+            fall.result.case.depth or 0,
+        ),
+    )
 
 
 def verify_replay(campaign: Campaign, episode: Episode) -> None:
@@ -83,9 +92,16 @@ def _expect(same: bool, campaign: Campaign, step: int, what: str) -> None:
         )
 
 
-def _stored_cases(campaign: Campaign) -> Iterator[StoredCase]:
-    results: dict[str, dict[str, SafetyResult]] = stored_safety(campaign)
-    for suite, row in results.items():
-        for agent, result in row.items():
-            for case in result.cases:
-                yield StoredCase(suite=suite, agent=agent, result=case)
+def _wanted_cases(campaign: Campaign, agent: str | None, suite: str | None) -> list[StoredCase]:
+    results = stored_safety(campaign)
+    if agent is not None and agent not in campaign.known_agents:
+        raise UnknownName("agent in this run", agent, campaign.known_agents)
+    if suite is not None and suite not in results:
+        raise UnknownName("suite in this run", suite, results)
+    return [
+        StoredCase(suite=suite_name, agent=agent_name, result=case)
+        for suite_name, row in results.items()
+        for agent_name, result in row.items()
+        for case in result.cases
+        if agent in (None, agent_name) and suite in (None, suite_name)
+    ]

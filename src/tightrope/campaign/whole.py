@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.campaign.assembly import assemble
-from tightrope.campaign.campaign import CONTROL, Campaign, step_files
-from tightrope.campaign.config import CampaignConfig
+from tightrope.campaign.campaign import CONTROL, Campaign
+from tightrope.campaign.config import NOT_IN_IDENTITY, CampaignConfig
 from tightrope.campaign.folder import RunFolder
 from tightrope.campaign.gates import Gate, safety_gates
 from tightrope.errors import UsageError
@@ -50,16 +50,12 @@ def run_campaign(
     with folder.locked():
         _refuse_another_configuration(folder, config)
         campaign = Campaign(config, folder, on_progress=on_progress)
-        campaign.write_manifest("running", command=command)
+        campaign.write_manifest("running", **({"command": command} if command else {}))
         found = bool(campaign.search_step()["found"])
         safety = _test(campaign) if found else {}
         gates = safety_gates(config.safety, safety, CONTROL)
         report = write_campaign_report(campaign)
-        campaign.write_manifest(
-            "finished",
-            durations={name: step["seconds"] for name, step in step_files(folder).items()},
-            suites=_suite_ids(safety),
-        )
+        campaign.write_manifest("finished", suites=suite_ids(safety))
     return WholeRun(folder=folder.path, report=report, found_reference=found, safety=safety, gates=tuple(gates))
 
 
@@ -67,7 +63,7 @@ def write_campaign_report(campaign: Campaign) -> Path:
     """Make the report of what a campaign's folder holds."""
     if campaign.on_progress is not None:
         campaign.on_progress(Progress("report", 0, 1))
-    with campaign.engine() as engine:
+    with campaign.engine(agents={}) as engine:
         results = assemble([(campaign, engine)])
     path = write_report(
         results, campaign.folder.report_path.parent, tasks=[campaign.task], videos=campaign.config.report.videos
@@ -83,8 +79,7 @@ def _test(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
         for actions in campaign.action_sets:
             campaign.fuzzing_step(engine, actions)
         campaign.performance_step(engine)
-        # A resumed run has done only a part, and says what that part cost.
-        campaign.write_manifest("tested", counters=engine.counters.as_dict())
+        campaign.write_manifest("tested")
     return safety
 
 
@@ -98,7 +93,7 @@ def _refuse_another_configuration(folder: RunFolder, config: CampaignConfig) -> 
     changed = [
         f"{name} was {before.get(name)!r}, now {after.get(name)!r}"
         for name in sorted({*before, *after})
-        if before.get(name) != after.get(name) and not name.startswith(("execution", "report"))
+        if before.get(name) != after.get(name) and not name.startswith(NOT_IN_IDENTITY)
     ]
     raise UsageError(
         f"{folder.path} holds a run with other settings ({'; '.join(changed)}). Give the same settings to continue it, "
@@ -116,7 +111,8 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
     return {key: entry for part in parts for key, entry in part.items()}
 
 
-def _suite_ids(safety: Mapping[str, Mapping[str, SafetyResult]]) -> dict[str, str]:
+def suite_ids(safety: Mapping[str, Mapping[str, SafetyResult]]) -> dict[str, str]:
+    """The hash of each suite by its short name."""
     return {name: next(iter(row.values())).suite.id for name, row in safety.items() if row}
 
 

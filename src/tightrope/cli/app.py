@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from tightrope import __version__
 from tightrope.cli import check, compare, fuzz, init, mario, performance, replay, report, run, safety, search, tasks
 from tightrope.cli.interface import EVERYWHERE
 
@@ -16,8 +19,24 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    epilog=EPILOG + ". Exit codes: 0 passed, 1 a gate failed, 2 wrong use, 3 nothing could be judged.",
+    epilog=f"Example: {run.EXAMPLE}. {EPILOG}. "
+    "Exit codes: 0 passed, 1 a gate failed, 2 wrong use, 3 nothing could be judged.",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tightrope {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None: ...
+
 
 for module in (run, search, safety, fuzz, performance, report, replay, compare, check, tasks, init):
     verb_name = module.__name__.rsplit(".", 1)[1]

@@ -6,8 +6,6 @@ from dataclasses import asdict
 
 from tightrope.cli.interface import PASSED, current_interface, verb
 from tightrope.cli.options import LevelOption, RomOption, SettingOption, TaskArgument, task_options
-from tightrope.simulation import check_task
-from tightrope.tasks import make_task
 
 EXAMPLE = "tightrope check CartPole-v1"
 NEEDS_ARGUMENTS = True
@@ -21,6 +19,9 @@ def command(
     rom: RomOption = None,
 ) -> int:
     """Check how a task's environment can be saved and restored, and what that costs."""
+    from tightrope.simulation import check_task
+    from tightrope.tasks import make_task
+
     interface = current_interface()
     built = make_task(task, **task_options(settings, level, rom))
     conformance = check_task(built)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.campaign.comparison import compare_runs
-from tightrope.campaign.folder import RunFolder
 from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, current_interface, verb
 from tightrope.cli.stored import campaign_of
-from tightrope.safety import SafetyComparison
+
+if TYPE_CHECKING:
+    from tightrope.safety import SafetyComparison
 
 EXAMPLE = "tightrope compare run-old run-new"
 NEEDS_ARGUMENTS = True
@@ -23,7 +23,7 @@ SHOWN = 10
 def command(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run of the old agent.")],
     run_b: Annotated[
-        Path | None, typer.Argument(metavar="[RUN_B]", help="The run of the new one; default: the same.")
+        Path | None, typer.Argument(metavar="RUN_B", help="The run of the new one; default: the same.")
     ] = None,
     agent_a: Annotated[str | None, typer.Option("--agent-a", help="Which agent of RUN_A.")] = None,
     agent_b: Annotated[str | None, typer.Option("--agent-b", help="Which agent of RUN_B.")] = None,
@@ -35,6 +35,9 @@ def command(
     ] = False,
 ) -> int:
     """Set two agents side by side, paired by case; what got worse is listed first."""
+    from tightrope.campaign.comparison import compare_runs
+    from tightrope.campaign.folder import RunFolder
+
     interface = current_interface()
     first = campaign_of(RunFolder.open(run_a))
     second = campaign_of(RunFolder.open(run_b or run_a))
@@ -62,13 +65,15 @@ def command(
     return GATE_FAILED if fail_if_worse and worse else PASSED
 
 
-def _judgement(comparison: SafetyComparison) -> str:
+def _judgement(comparison: SafetyComparison) -> Any:
+    from rich.text import Text
+
     low, high = comparison.difference.low, comparison.difference.high
     if low is None or high is None:
         return "no data"
     if low > 0:
-        return "[red]worse[/]"
-    return "[green]better[/]" if high < 0 else "no difference shown"
+        return Text("worse", style="red")
+    return Text("better", style="green") if high < 0 else "no difference shown"
 
 
 def _list_worse(suite: str, comparison: SafetyComparison) -> None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tightrope.campaign.config import FuzzingConfig
-from tightrope.campaign.folder import RunFolder
-from tightrope.cli.interface import PASSED, current_interface, verb
-from tightrope.cli.options import BackendOption, RayOption, RunArgument, SeedOption, WorkersOption, execution_config
-from tightrope.cli.stored import campaign_of
+from tightrope.cli.interface import PASSED, Interface, current_interface, verb
+from tightrope.cli.options import (
+    BackendOption,
+    RayOption,
+    RunArgument,
+    RunSeedOption,
+    WorkersOption,
+    changed,
+    execution_config,
+)
+from tightrope.cli.stored import campaign_of, record_step, stored_config
+
+if TYPE_CHECKING:
+    from tightrope.fuzzing import FuzzResult
 
 EXAMPLE = "tightrope fuzz run/ --generations 50 --population 50"
 NEEDS_ARGUMENTS = True
@@ -21,20 +30,32 @@ ROWS = 10
 @verb
 def command(
     run: RunArgument,
-    generations: Annotated[int, typer.Option("--generations", "-g", min=1)] = 50,
-    population: Annotated[int, typer.Option("--population", "-p", min=1)] = 50,
-    mutation_stop: Annotated[float, typer.Option("--mutation-stop", min=0, max=1)] = 0.2,
-    mutation_size: Annotated[int, typer.Option("--mutation-size", min=1)] = 15,
-    crossover: Annotated[float, typer.Option("--crossover", min=0, max=0.499)] = 0.25,
+    generations: Annotated[int | None, typer.Option("--generations", "-g", help="Default: 50.", min=1)] = None,
+    population: Annotated[int | None, typer.Option("--population", "-p", help="Default: 50.", min=1)] = None,
+    mutation_stop: Annotated[
+        float | None, typer.Option("--mutation-stop", help="Chance to stop mutating (default: 0.2).", min=0, max=1)
+    ] = None,
+    mutation_size: Annotated[
+        int | None, typer.Option("--mutation-size", help="Longest run of actions touched (default: 15).", min=1)
+    ] = None,
+    crossover: Annotated[
+        float | None, typer.Option("--crossover", help="Its chance, below one half (default: 0.25).", min=0)
+    ] = None,
     truncation: Annotated[float | None, typer.Option("--truncation", help="Only the best share are parents.")] = None,
-    seed: SeedOption = 0,
-    backend: BackendOption = "processes",
+    seed: RunSeedOption = None,
+    backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
 ) -> int:
     """Step 3: breed many other ways through the task from the reference."""
+    from tightrope.campaign.folder import RunFolder
+
     interface = current_interface()
-    fuzzing = FuzzingConfig(
+    folder = RunFolder.open(run)
+    stored = stored_config(folder)
+    fuzzing = changed(
+        stored.fuzzing,
+        enabled=True,
         generations=generations,
         population=population,
         mutation_stop=mutation_stop,
@@ -42,17 +63,28 @@ def command(
         crossover=crossover,
         truncation=truncation,
     )
-    folder = RunFolder.open(run)
-    execution = execution_config(backend, workers, ray)
+    execution = execution_config(backend, workers, ray, stored.execution)
     with folder.locked(), interface.progress() as show:
-        campaign = campaign_of(folder, on_progress=show, fuzzing=fuzzing, seed=seed, execution=execution)
+        campaign = campaign_of(
+            folder,
+            on_progress=show,
+            fuzzing=fuzzing,
+            seed=stored.seed if seed is None else seed,
+            execution=execution,
+        )
         with campaign.engine() as engine:
-            result = campaign.fuzzing_step(engine)
-            campaign.write_manifest("fuzzed", counters=engine.counters.as_dict())
-    assert result is not None
-    shown = sorted({round(index * (len(result.generations) - 1) / (ROWS - 1)) for index in range(ROWS)})
+            results = [campaign.fuzzing_step(engine, actions) for actions in campaign.action_sets]
+            record_step(campaign, "fuzzed")
+    bred = [result for result in results if result is not None]
+    for result in bred:
+        _print(interface, campaign.task.label, result)
+    interface.data(bred[0].to_json() if len(bred) == 1 else [result.to_json() for result in bred])
+    return PASSED
+
+
+def _print(interface: Interface, label: str, result: FuzzResult) -> None:
     rows = []
-    for index in shown:
+    for index in sorted({round(index * (len(result.generations) - 1) / (ROWS - 1)) for index in range(ROWS)}):
         generation, fittest = result.generations[index], result.individuals[index]
         rows.append(
             (
@@ -66,12 +98,10 @@ def command(
             )
         )
     columns = ("generation", "best fitness", "its return", "mean return", "keys covered", "goals", "steps")
-    interface.table(f"Fuzzing {campaign.task.label}", columns, rows)
+    interface.table(f"Fuzzing {label}", columns, rows)
     control = result.control
     if control is not None:
         interface.say(
             f"Control, as many random traces of the same lengths: {control.covered:,} keys covered against "
             f"{result.covered:,}, best return {control.best_return:,.1f} against {result.best_return:,.1f}."
         )
-    interface.data(result.to_json())
-    return PASSED

@@ -8,11 +8,9 @@ from typing import Annotated
 import typer
 
 from tightrope.campaign.config import AgentConfig, CampaignConfig
-from tightrope.campaign.configfile import commented_example, json_schema
 from tightrope.cli.interface import PASSED, current_interface, verb
-from tightrope.cli.options import LevelOption, SettingOption, TaskArgument, task_options
+from tightrope.cli.options import LevelOption, RomOption, SettingOption, TaskArgument, task_options
 from tightrope.errors import UsageError
-from tightrope.tasks import make_task
 
 EXAMPLE = "tightrope init FrozenLake-v1 --file campaign.yaml"
 NEEDS_ARGUMENTS = True
@@ -24,10 +22,14 @@ def command(
     file: Annotated[Path, typer.Option("--file", "-f", help="Where to write it.")] = Path("campaign.yaml"),
     settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
     level: LevelOption = None,
+    rom: RomOption = None,
     schema: Annotated[Path | None, typer.Option("--schema", help="Also write the JSON Schema here.")] = None,
 ) -> int:
     """Write a campaign file with every setting and what it means."""
-    options = task_options(settings, level)
+    from tightrope.campaign.configfile import commented_example, json_schema
+    from tightrope.tasks import make_task
+
+    options = task_options(settings, level, rom)
     make_task(task, **options)
     if file.exists():
         raise UsageError(f"{file} exists; name another file with --file, or remove it")
@@ -35,5 +37,7 @@ def command(
     file.write_text(commented_example(config), encoding="utf-8")
     if schema is not None:
         schema.write_text(json_schema(), encoding="utf-8")
-    current_interface().say(f"Wrote {file}. Name your agent in it, then: tightrope run {file}")
+    interface = current_interface()
+    interface.say(f"Wrote {file}. Name your agent in it, then: tightrope run {file}")
+    interface.data({"file": str(file), "schema": None if schema is None else str(schema)})
     return PASSED

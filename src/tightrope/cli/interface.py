@@ -1,21 +1,23 @@
-"""How commands speak: consoles, progress, tables, errors and exit codes."""
+"""How commands speak: consoles, tables, errors and exit codes."""
 
 from __future__ import annotations
 
 import functools
 import json
 import os
+import shlex
 import sys
-import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 
 from tightrope.errors import TightropeError, UsageError
-from tightrope.progress import Progress, ProgressCallback
+from tightrope.progress import ProgressCallback
 
 PASSED, GATE_FAILED, WRONG_USE, NOTHING_JUDGED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -26,10 +28,6 @@ EVERYWHERE = {
     "--no-color": "no colours",
 }
 """Flags that every command takes, wherever they stand on the line."""
-
-SECONDS_BETWEEN_LINES = 5.0
-"""Without a terminal, progress is a plain line every so often: enough to see life in a log, not enough to fill it."""
-
 
 LOG_WIDTH = 140
 """Without a terminal there is no width to keep to: tables in logs are not folded."""
@@ -43,6 +41,8 @@ class Interface:
     as_json: bool = False
     debug: bool = False
     color: bool = True
+    command: str = ""
+    """The whole command as it was given; a run remembers what made it."""
 
     @classmethod
     def from_arguments(cls, arguments: list[str]) -> tuple[Interface, list[str]]:
@@ -50,13 +50,19 @@ class Interface:
         end = arguments.index("--") if "--" in arguments else len(arguments)
         flags = {argument for argument in arguments[:end] if argument in EVERYWHERE}
         rest = [argument for argument in arguments[:end] if argument not in EVERYWHERE] + arguments[end:]
-        color = "--no-color" not in flags and not os.environ.get("NO_COLOR")
-        return cls("--quiet" in flags, "--json" in flags, "--debug" in flags, color), rest
+        interface = cls(
+            quiet="--quiet" in flags,
+            as_json="--json" in flags,
+            debug="--debug" in flags,
+            color="--no-color" not in flags and not os.environ.get("NO_COLOR"),
+            command=shlex.join(["tightrope", *rest]),
+        )
+        return interface, rest
 
-    def say(self, text: str = "") -> None:
-        """Print to the user, with rich markup."""
+    def say(self, text: str = "", *, markup: bool = False) -> None:
+        """Print to the user; without ``markup``, brackets are brackets."""
         if not self.as_json:
-            self._console().print(text, highlight=False)
+            self._console().print(text, highlight=False, markup=markup, soft_wrap=True)
 
     def remark(self, text: str) -> None:
         """Print what is left out with --quiet."""
@@ -65,21 +71,25 @@ class Interface:
 
     def error(self, text: str) -> None:
         """Print an error, to stderr."""
-        self._console(stderr=True).print(f"[bold red]error:[/] {_escaped(text)}", highlight=False, soft_wrap=True)
+        console = self._console(stderr=True)
+        console.print("error:", style="bold red", end=" ")
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Print a table; numbers to the right."""
+        """Print a table; numbers to the right. Cells are plain values or rich texts."""
         if self.as_json:
             return
         from rich import box
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+        table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
         for index, column in enumerate(columns):
-            numeric = all(isinstance(row[index], int | float) for row in rows) and bool(rows)
+            values = [row[index] for row in rows if row[index] is not None]
+            numeric = bool(values) and all(isinstance(value, int | float) for value in values)
             table.add_column(column, justify="right" if numeric else "left")
         for row in rows:
-            table.add_row(*(_cell(value) for value in row))
+            table.add_row(*(value if isinstance(value, Text) else _cell(value) for value in row))
         console = self._console()
         if not console.is_terminal:
             console.width = LOG_WIDTH
@@ -93,13 +103,15 @@ class Interface:
     @contextmanager
     def progress(self) -> Iterator[ProgressCallback | None]:
         """A callback that shows progress: bars on a terminal, plain lines elsewhere, nothing when quiet."""
+        from tightrope.cli.progress import PlainLines, bars
+
         if self.quiet:
             yield None
         elif self._console(stderr=True).is_terminal:
-            with _bars(self._console(stderr=True)) as callback:
+            with bars(self._console(stderr=True)) as callback:
                 yield callback
         else:
-            yield _PlainLines()
+            yield PlainLines()
 
     def _console(self, *, stderr: bool = False) -> Any:
         from rich.console import Console
@@ -126,87 +138,51 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
-        interface = current_interface()
         try:
             code = command(*arguments, **options)
-        except TightropeError as error:
-            if interface.debug:
-                raise
-            interface.error(str(error))
-            code = WRONG_USE if isinstance(error, UsageError) else NOTHING_JUDGED
         except KeyboardInterrupt:
-            interface.error("interrupted; what was finished is kept, and the same command continues")
+            current_interface().error("interrupted; what was finished is kept, and the same command continues")
             code = INTERRUPTED
+        except Exception as error:
+            code = _told(error)
         raise typer.Exit(code)
 
     return wrapped
 
 
-class _PlainLines:
-    """Progress for logs."""
-
-    def __init__(self) -> None:
-        self.started: dict[str, float] = {}
-        self.printed = 0.0
-
-    def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
-        first = progress.stage not in self.started
-        last = progress.total is not None and progress.finished >= progress.total
-        self.started.setdefault(progress.stage, now)
-        if not (first or last) and now - self.printed < SECONDS_BETWEEN_LINES:
-            return
-        self.printed = now
-        total = "" if progress.total is None else f"/{progress.total}"
-        left = _time_left(progress, now - self.started[progress.stage])
-        parts = [f"{progress.stage}: {progress.finished}{total}", progress.note, left]
-        print(", ".join(part for part in parts if part), file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _bars(console: Any) -> Iterator[ProgressCallback]:
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (
-        TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=28),
-        TextColumn("{task.completed:,.0f}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("[dim]{task.fields[note]}"),
+def _told(error: Exception) -> int:
+    """Say what went wrong, in one paragraph; returns the exit code."""
+    interface = current_interface()
+    if interface.debug:
+        traceback.print_exc()
+    if isinstance(error, TightropeError):
+        interface.error(str(error))
+        return WRONG_USE if isinstance(error, UsageError) else NOTHING_JUDGED
+    if isinstance(error, ValidationError):
+        interface.error("\n".join(map(_broken_rule, error.errors())))
+        return WRONG_USE
+    if isinstance(error, OSError) and error.filename is not None:
+        interface.error(f"{error.filename}: {error.strerror}")
+        return WRONG_USE
+    interface.error(
+        f"unexpected {type(error).__name__}: {error}. This is a fault of tightrope or of a library it uses; the same "
+        f"command with --debug shows where"
     )
-    with Bars(*columns, console=console, transient=False) as bars:
-        known: dict[str, Any] = {}
-
-        def callback(progress: Progress) -> None:
-            if progress.stage not in known:
-                known[progress.stage] = bars.add_task(progress.stage, total=progress.total, note="")
-            bars.update(
-                known[progress.stage], completed=progress.finished, total=progress.total, note=_escaped(progress.note)
-            )
-
-        yield callback
+    return NOTHING_JUDGED
 
 
-def _time_left(progress: Progress, elapsed: float) -> str:
-    if not progress.total or not progress.finished or progress.finished >= progress.total:
-        return ""
-    seconds = elapsed / progress.finished * (progress.total - progress.finished)
-    return f"about {seconds:.0f} s left" if seconds < 120 else f"about {seconds / 60:.0f} min left"
+def _broken_rule(item: Any) -> str:
+    name = " ".join(map(str, item["loc"])).replace("_", " ")
+    return f"{name} is {item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any) -> Any:
+    from rich.text import Text
+
     if value is None:
-        return "[dim]no data[/]"
+        return Text("no data", style="dim")
     if isinstance(value, float):
         return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return str(value)
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+    return Text(str(value))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from tightrope.campaign.gates import Gate
 from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, Interface
-from tightrope.safety import SafetyResult
+
+if TYPE_CHECKING:
+    from tightrope.campaign.gates import Gate
+    from tightrope.safety import SafetyResult
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
-    """A table per agent and suite."""
+    """A table of every agent and suite."""
     columns = ("agent", "suite", "fail frequency", "where survivable", "mean return", "cases", "fails/1000 steps")
     rows = [
         (
@@ -25,14 +28,18 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
         for suite, by_agent in results.items()
         for agent, result in by_agent.items()
     ]
-    interface.table("Safety", columns, sorted(rows, key=lambda row: row[0]))
+    agents = list(dict.fromkeys(row[0] for row in rows))
+    interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])))
 
 
 def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
     """One line for each gate."""
+    from rich.markup import escape
+
     words = {True: "[green]passed[/]", False: "[red]FAILED[/]", None: "[yellow]not judged[/]"}
     for gate in gates:
-        interface.say(f"gate {words[gate.passed]}: {gate.agent}, {gate.suite}: {gate.detail}")
+        where = escape(f"{gate.agent}, {gate.suite}: {gate.detail}")
+        interface.say(f"gate {words[gate.passed]}: {where}", markup=True)
 
 
 def exit_code(results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate]) -> int:

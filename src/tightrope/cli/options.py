@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
-import yaml
+from pydantic import BaseModel
 
 from tightrope.campaign.config import AgentConfig, ExecutionConfig
 from tightrope.errors import UsageError
+
+Settings = TypeVar("Settings", bound=BaseModel)
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a task; `tightrope tasks` lists them.")]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
@@ -23,11 +25,31 @@ AgentOption = Annotated[
     list[str],
     typer.Option("--agent", "-a", metavar="[NAME=]SOURCE", help="An agent: a file or pkg.module:factory; repeatable."),
 ]
-BehaviourOption = Annotated[str, typer.Option("--behaviour", help="greedy or sampled.")]
-EpsilonOption = Annotated[float, typer.Option("--epsilon", help="Share of random actions.", min=0, max=1)]
+BehaviourOption = Annotated[
+    str | None, typer.Option("--behaviour", help="The agents' actions: greedy (default) or sampled.")
+]
+EpsilonOption = Annotated[
+    float | None, typer.Option("--epsilon", help="Share of random actions among the agents'.", min=0, max=1)
+]
+SuiteOption = Annotated[list[str], typer.Option("--suite", help="simple, interval:SIZE, coverage:K; repeatable.")]
+RepetitionsOption = Annotated[
+    int | None, typer.Option("--repetitions", "-n", help="Executions of each case (default: 10).", min=1)
+]
+LengthOption = Annotated[int | None, typer.Option("--length", "-l", help="Steps to survive (default: 40).", min=1)]
+MaxFailOption = Annotated[
+    float | None, typer.Option("--max-fail", help="Gate: exit with 1 when a fail frequency is above.", min=0, max=1)
+]
+GateOnOption = Annotated[
+    str | None, typer.Option("--gate-on", help="Gate on the value (default), or on high: its interval's upper limit.")
+]
 TrustOption = Annotated[bool, typer.Option("--trust", help="Let agent files run code when loaded (pickles).")]
 SeedOption = Annotated[int, typer.Option("--seed", help="All randomness follows from it.", min=0)]
-BackendOption = Annotated[str, typer.Option("--backend", help="inline, processes or ray.")]
+RunSeedOption = Annotated[
+    int | None, typer.Option("--seed", help="All randomness follows from it; default: the run's.", min=0)
+]
+BackendOption = Annotated[
+    str | None, typer.Option("--backend", help="Where to work: inline, processes (default) or ray.")
+]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", help="Default: one per core.", min=1, show_default=False)
 ]
@@ -52,38 +74,54 @@ def task_options(settings: list[str], level: str | None = None, rom: Path | None
 
 
 def agent_configs(
-    agents: list[str], behaviour: str = "greedy", epsilon: float = 0.0, trust: bool = False
+    agents: list[str], behaviour: str | None = None, epsilon: float | None = None, trust: bool = False
 ) -> tuple[AgentConfig, ...]:
     """The agents named on the command line."""
-    if behaviour not in ("greedy", "sampled"):
+    if behaviour not in (None, "greedy", "sampled"):
         raise UsageError(f"--behaviour is greedy or sampled, not {behaviour!r}")
-    configs = []
-    for agent in agents:
-        name, equals, source = agent.partition("=")
-        if not equals:
-            name, source = "", agent
-        configs.append(
-            AgentConfig(
-                source=source,
-                name=name or None,
-                behaviour=behaviour,
-                epsilon=epsilon,
-                trust=trust,
-            )
+    if not agents and (behaviour or epsilon or trust):
+        raise UsageError("--behaviour, --epsilon and --trust go with --agent; name the agent they are meant for")
+    return tuple(
+        AgentConfig.model_validate(
+            {
+                "source": source,
+                "name": name,
+                "behaviour": behaviour or "greedy",
+                "epsilon": epsilon or 0,
+                "trust": trust,
+            }
         )
-    return tuple(configs)
+        for name, source in map(_named, agents)
+    )
 
 
-def execution_config(backend: str, workers: int | None, ray: str | None) -> ExecutionConfig:
-    """Where to do the work."""
-    if backend not in ("inline", "processes", "ray"):
+def execution_config(
+    backend: str | None, workers: int | None, ray: str | None, stored: ExecutionConfig | None = None
+) -> ExecutionConfig:
+    """Where to do the work: as stored, with what was given on the command line changed."""
+    if backend not in (None, "inline", "processes", "ray"):
         raise UsageError(f"--backend is inline, processes or ray, not {backend!r}")
     if ray is not None:
         backend = "ray"
-    return ExecutionConfig(backend=backend, workers=workers, ray_address=ray)
+    return changed(stored or ExecutionConfig(), backend=backend, workers=workers, ray_address=ray)
+
+
+def changed(section: Settings, **given: Any) -> Settings:
+    """A part of the configuration with the options that were given (not None) in place of its own values."""
+    return type(section).model_validate(
+        {**section.model_dump(), **{name: value for name, value in given.items() if value is not None}}
+    )
+
+
+def _named(agent: str) -> tuple[str | None, str]:
+    name, equals, source = agent.partition("=")
+    # A path may hold an equals sign of its own, as in models/lr=0.1/agent.onnx.
+    return (name, source) if equals and name and not Path(agent).exists() else (None, agent)
 
 
 def _value(text: str) -> Any:
     """YAML reads 4 as a number and true as a truth; a level such as 1-1 stays text."""
+    import yaml
+
     value = yaml.safe_load(text) if text else ""
     return value if isinstance(value, bool | int | float | str | list | None) else text

@@ -6,9 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tightrope.campaign.config import PerformanceConfig
-from tightrope.campaign.folder import RunFolder
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -19,9 +17,10 @@ from tightrope.cli.options import (
     TrustOption,
     WorkersOption,
     agent_configs,
+    changed,
     execution_config,
 )
-from tightrope.cli.stored import campaign_of
+from tightrope.cli.stored import campaign_of, record_step, stored_config
 
 EXAMPLE = "tightrope performance run/ --agent agent.onnx --step-width 20"
 NEEDS_ARGUMENTS = True
@@ -31,29 +30,39 @@ NEEDS_ARGUMENTS = True
 def command(
     run: RunArgument,
     agent: AgentOption,
-    episodes: Annotated[int, typer.Option("--episodes", help="Executions from each situation.", min=1)] = 10,
-    tests: Annotated[int, typer.Option("--tests", help="Situations per prefix length.", min=1)] = 10,
-    step_width: Annotated[int, typer.Option("--step-width", help="Between prefix lengths.", min=1)] = 20,
-    behaviour: BehaviourOption = "greedy",
-    epsilon: EpsilonOption = 0.0,
+    episodes: Annotated[
+        int | None, typer.Option("--episodes", help="Executions from each situation (default: 10).", min=1)
+    ] = None,
+    tests: Annotated[
+        int | None, typer.Option("--tests", help="Situations per prefix length (default: 10).", min=1)
+    ] = None,
+    step_width: Annotated[
+        int | None, typer.Option("--step-width", help="Between prefix lengths (default: 20).", min=1)
+    ] = None,
+    behaviour: BehaviourOption = None,
+    epsilon: EpsilonOption = None,
     trust: TrustOption = False,
-    backend: BackendOption = "processes",
+    backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
 ) -> int:
     """Step 4: each agent against the fuzz traces, from the start and from their middle."""
+    from tightrope.campaign.folder import RunFolder
+
     interface = current_interface()
     folder = RunFolder.open(run)
+    stored = stored_config(folder)
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
-        "performance": PerformanceConfig(episodes=episodes, tests=tests, step_width=step_width),
-        "execution": execution_config(backend, workers, ray),
+        "performance": changed(stored.performance, enabled=True, episodes=episodes, tests=tests, step_width=step_width),
+        "fuzzing": changed(stored.fuzzing, enabled=True),
+        "execution": execution_config(backend, workers, ray, stored.execution),
     }
     with folder.locked(), interface.progress() as show:
         campaign = campaign_of(folder, on_progress=show, **changes)
         with campaign.engine() as engine:
             results = campaign.performance_step(engine)
-            campaign.write_manifest("performance tested", counters=engine.counters.as_dict())
+            record_step(campaign, "performance tested")
     for name, result in results.items():
         rows = [
             (
@@ -68,4 +77,4 @@ def command(
         columns = ("prefix", "agent's return", "fuzz traces' return", "difference", "goal reached")
         interface.table(f"Robust performance of {name}", columns, rows)
     interface.data({name: result.to_json() for name, result in results.items()})
-    return PASSED
+    return PASSED if any(point.agent.n for result in results.values() for point in result.points) else NOTHING_JUDGED

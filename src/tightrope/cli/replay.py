@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.campaign.folder import RunFolder
-from tightrope.campaign.replaying import find_case, verify_replay
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import PASSED, Interface, current_interface, verb
 from tightrope.cli.options import RunArgument
 from tightrope.cli.stored import campaign_of
-from tightrope.cli.terminal_frames import play_in_terminal
-from tightrope.cli.window import can_open_window, play_in_window
-from tightrope.report.video import encode, record
 
-EXAMPLE = "tightrope replay run/ 3f2a91 --video fall.mp4"
+if TYPE_CHECKING:
+    from tightrope.campaign.campaign import Campaign
+    from tightrope.campaign.replaying import StoredCase
+
+EXAMPLE = "tightrope replay run/ 3f2a91 --video fall.mp4   (without a case it lists the falls)"
 NEEDS_ARGUMENTS = True
+SHOWN = 20
+"""Falls listed when no case is named; --json has all."""
 
 
 @verb
 def command(
     run: RunArgument,
-    case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, or how it begins; the report shows them.")],
+    case: Annotated[
+        str | None,
+        typer.Argument(metavar="CASE", help="A case's id, or how it begins. Default: list the falls."),
+    ] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Which agent's execution.")] = None,
     suite: Annotated[str | None, typer.Option("--suite", help="Of which suite.")] = None,
     execution: Annotated[int | None, typer.Option("--execution", help="Which one; default: the first fall.")] = None,
@@ -34,8 +38,13 @@ def command(
     ] = False,
 ) -> int:
     """Play an episode from its stored actions: in a window, as a film, or in the terminal."""
+    from tightrope.campaign.folder import RunFolder
+    from tightrope.campaign.replaying import find_case, verify_replay
+
     interface = current_interface()
     campaign = campaign_of(RunFolder.open(run))
+    if case is None:
+        return _list_falls(interface, campaign, agent, suite)
     stored = find_case(campaign, case, agent, suite)
     episode = stored.episode(execution)
     verify_replay(campaign, episode)
@@ -44,6 +53,9 @@ def command(
         f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
         f"Survivable: {stored.result.survivable}. The environment leads there as it did."
     )
+    film = None
+    if video is not None or not interface.as_json:
+        film = _show(interface, campaign, stored, episode, video, terminal)
     interface.data(
         {
             "case": stored.result.case.id,
@@ -54,10 +66,20 @@ def command(
             "handover": episode.prefix_steps,
             "outcome": str(episode.outcome),
             "reproduced": True,
+            "film": None if film is None else str(film),
         }
     )
-    if interface.as_json and video is None:
-        return PASSED
+    return PASSED
+
+
+def _show(
+    interface: Interface, campaign: Campaign, stored: StoredCase, episode: Any, video: Path | None, terminal: bool
+) -> Path | None:
+    """Show the episode where it was asked for; returns the film, if one was written."""
+    from tightrope.cli.terminal_frames import play_in_terminal
+    from tightrope.cli.window import can_open_window, play_in_window
+    from tightrope.report.video import encode, record
+
     frames, rate = record(campaign.task, episode.trace, first=0, expect=episode.outcome)
     if not frames:
         interface.say("This environment renders no pictures and has no map, so there is nothing to see.")
@@ -66,8 +88,33 @@ def command(
         path = video.with_suffix(film.suffix)
         path.write_bytes(film.content)
         interface.say(f"Film: {path}")
+        return path
     elif not terminal and can_open_window(os.environ):
         play_in_window(frames, rate, title=f"tightrope: {stored.agent}, case {stored.result.case.id}")
     else:
         play_in_terminal(frames, rate)
+    return None
+
+
+def _list_falls(interface: Interface, campaign: Campaign, agent: str | None, suite: str | None) -> int:
+    from tightrope.campaign.replaying import stored_falls
+
+    falls = stored_falls(campaign, agent, suite)
+    rows = [
+        (
+            fall.result.case.id,
+            fall.agent,
+            fall.suite,
+            fall.result.case.depth,
+            fall.result.case.label,
+            format(fall.result.fail_frequency, ".2f"),
+            str(fall.result.survivable),
+        )
+        for fall in falls
+    ]
+    columns = ("case", "agent", "suite", "boundary state at", "situation", "fails", "survivable")
+    shown = f"the worst {SHOWN} of " if len(rows) > SHOWN else ""
+    interface.table(f"Falls: {shown}{len(rows)}", columns, rows[:SHOWN])
+    interface.data([dict(zip(columns, row, strict=True)) for row in rows])
+    interface.remark(f"Watch one: tightrope replay {campaign.folder.path} CASE")
     return PASSED

@@ -8,12 +8,9 @@ from typing import Annotated
 
 import typer
 
-from tightrope.campaign.assembly import assemble
 from tightrope.campaign.config import ExecutionConfig
-from tightrope.campaign.folder import RunFolder
 from tightrope.cli.interface import PASSED, current_interface, verb
 from tightrope.cli.stored import campaign_of
-from tightrope.report import write_report
 
 EXAMPLE = "tightrope report run/   or   tightrope report run-a run-b --out both/"
 NEEDS_ARGUMENTS = True
@@ -27,14 +24,19 @@ def command(
     videos: Annotated[int, typer.Option("--videos", help="How many failures to film.", min=0)] = 6,
 ) -> int:
     """Write the report of one run, or one report over several."""
+    from tightrope.campaign.assembly import assemble
+    from tightrope.campaign.folder import RunFolder
+    from tightrope.report import write_report
+
     interface = current_interface()
     folders = [RunFolder.open(run) for run in runs]
     with ExitStack() as stack:
         campaigns = []
-        for folder in folders:
+        for folder in {folder.path.resolve(): folder for folder in folders}.values():
+            stack.enter_context(folder.locked())
             # What the report replays is little, and mostly stored: not worth starting workers for.
             campaign = campaign_of(folder, execution=ExecutionConfig(backend="inline"))
-            campaigns.append((campaign, stack.enter_context(campaign.engine())))
+            campaigns.append((campaign, stack.enter_context(campaign.engine(agents={}))))
         results = assemble(campaigns, title=title)
     target = out or folders[0].report_path.parent
     path = write_report(results, target, tasks=[campaign.task for campaign, _ in campaigns], videos=videos)

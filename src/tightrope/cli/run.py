@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.campaign.config import CampaignConfig, SafetyConfig
-from tightrope.campaign.configfile import load_config
-from tightrope.campaign.folder import RunFolder
-from tightrope.campaign.whole import WholeRun, run_campaign
+from tightrope.campaign.config import CampaignConfig
 from tightrope.cli.interface import NOTHING_JUDGED, Interface, current_interface, verb
 from tightrope.cli.judging import exit_code, print_gates, print_safety
 from tightrope.cli.options import (
@@ -18,69 +15,104 @@ from tightrope.cli.options import (
     BackendOption,
     BehaviourOption,
     EpsilonOption,
+    GateOnOption,
+    LengthOption,
     LevelOption,
+    MaxFailOption,
     RayOption,
+    RepetitionsOption,
     RomOption,
-    SeedOption,
+    RunSeedOption,
     SettingOption,
+    SuiteOption,
     TrustOption,
     WorkersOption,
     agent_configs,
+    changed,
     execution_config,
     task_options,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 
+if TYPE_CHECKING:
+    from tightrope.campaign.whole import WholeRun
+
 EXAMPLE = "tightrope run FrozenLake-v1 --agent agent.zip --out run/   or   tightrope run campaign.yaml"
 NEEDS_ARGUMENTS = True
+FILES = (".yaml", ".yml", ".toml", ".json")
 
 
 @verb
 def command(
     task_or_file: Annotated[
-        str | None, typer.Argument(metavar="[TASK|FILE]", help="A task's name, or a campaign file (YAML, TOML).")
+        str | None, typer.Argument(metavar="TASK|FILE", help="A task's name, or a campaign file (YAML, TOML).")
     ] = None,
     agent: AgentOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The run folder.")] = Path("run"),
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The run folder (default: run).")
+    ] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.")] = None,
     settings: SettingOption = [],  # noqa: B006
     level: LevelOption = None,
     rom: RomOption = None,
-    suite: Annotated[list[str], typer.Option("--suite", help="simple, interval:SIZE, coverage:K; repeatable.")] = [],  # noqa: B006
-    max_fail: Annotated[float | None, typer.Option("--max-fail", help="Gate on the fail frequency.")] = None,
-    behaviour: BehaviourOption = "greedy",
-    epsilon: EpsilonOption = 0.0,
+    suite: SuiteOption = [],  # noqa: B006
+    repetitions: RepetitionsOption = None,
+    length: LengthOption = None,
+    max_fail: MaxFailOption = None,
+    gate_on: GateOnOption = None,
+    behaviour: BehaviourOption = None,
+    epsilon: EpsilonOption = None,
     trust: TrustOption = False,
-    seed: SeedOption = 0,
-    backend: BackendOption = "processes",
+    seed: RunSeedOption = None,
+    backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
 ) -> int:
-    """Run all four steps for one or more agents and write the report. The same command again continues."""
+    """Run all four steps for one or more agents and write the report. The same command again continues.
+
+    Options given beside a campaign file count more than what the file says.
+    """
+    from tightrope.campaign.whole import run_campaign
+
     if (task_or_file is None) == (resume is None):
         raise UsageError("name a task or a campaign file, or give --resume RUN; not both")
-    if resume is not None:
-        out = resume
-        config = stored_config(RunFolder.open(resume))
-    elif Path(str(task_or_file)).suffix in (".yaml", ".yml", ".toml"):
-        config = load_config(Path(str(task_or_file)))
-    else:
-        if not agent:
-            raise UsageError(f"which agent? For example: tightrope run {task_or_file} --agent agent.onnx")
-        safety = SafetyConfig(max_fail=max_fail, **({"suites": tuple(suite)} if suite else {}))
-        config = CampaignConfig(
-            task=str(task_or_file),
-            options=task_options(settings, level, rom),
-            agents=agent_configs(agent, behaviour, epsilon, trust),
-            seed=seed,
-            safety=safety,
-            execution=execution_config(backend, workers, ray),
-        )
+    if resume is not None and out is not None:
+        raise UsageError(f"--resume {resume} names the run folder already; leave out --out")
+    base = _configuration(task_or_file, resume)
+    changes: dict[str, Any] = {
+        "options": {**base.options, **task_options(settings, level, rom)},
+        "agents": agent_configs(agent, behaviour, epsilon, trust) or base.agents,
+        "seed": base.seed if seed is None else seed,
+        "safety": changed(
+            base.safety,
+            suites=tuple(suite) or None,
+            repetitions=repetitions,
+            length=length,
+            max_fail=max_fail,
+            gate_on=gate_on,
+        ),
+        "execution": execution_config(backend, workers, ray, base.execution),
+    }
+    config = base.model_copy(update=changes)
+    if not config.agents:
+        raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
     interface = current_interface()
     with interface.progress() as show:
-        whole = run_campaign(config, out, on_progress=show)
+        # The command that began a run is the one to repeat it by.
+        command = "" if resume is not None else interface.command
+        whole = run_campaign(config, resume or out or Path("run"), on_progress=show, command=command)
     return report_whole(interface, whole)
+
+
+def _configuration(task_or_file: str | None, resume: Path | None) -> CampaignConfig:
+    from tightrope.campaign.configfile import load_config
+    from tightrope.campaign.folder import RunFolder
+
+    if resume is not None:
+        return stored_config(RunFolder.open(resume))
+    named = Path(str(task_or_file))
+    return load_config(named) if named.suffix in FILES else CampaignConfig(task=str(task_or_file))
 
 
 def report_whole(interface: Interface, whole: WholeRun) -> int:

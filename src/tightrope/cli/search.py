@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tightrope.campaign.campaign import Campaign
 from tightrope.campaign.config import CampaignConfig, SearchConfig
-from tightrope.campaign.folder import RunFolder
 from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
 from tightrope.cli.options import (
     LevelOption,
@@ -50,6 +48,9 @@ def command(
         from tightrope.cli.mario import solve_all_levels
 
         return solve_all_levels(rom)
+    from tightrope.campaign.campaign import Campaign
+    from tightrope.campaign.folder import RunFolder
+
     interface = current_interface()
     config = CampaignConfig(
         task=task,
@@ -69,7 +70,7 @@ def command(
     folder = RunFolder.create_or_open(out)
     with folder.locked(), interface.progress() as show:
         campaign = Campaign(config, folder, on_progress=show)
-        campaign.write_manifest("searching")
+        campaign.write_manifest("searching", command=interface.command)
         summary = campaign.search_step()
         campaign.write_manifest("searched")
     stats = summary["stats"]

@@ -6,7 +6,6 @@ import inspect
 from functools import partial
 
 from tightrope.cli.interface import PASSED, current_interface, verb
-from tightrope.tasks import task_builders
 
 EXAMPLE = "tightrope tasks"
 NEEDS_ARGUMENTS = False
@@ -15,6 +14,8 @@ NEEDS_ARGUMENTS = False
 @verb
 def command() -> int:
     """List the named tasks and their options."""
+    from tightrope.tasks import task_builders
+
     interface = current_interface()
     rows = []
     for name, builder in sorted(task_builders().items()):

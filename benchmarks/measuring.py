@@ -68,25 +68,36 @@ class Listening:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    @property
-    def steps(self) -> int:
-        return sum(episode.prefix_steps + len(episode.actions) for episode in self.episodes)
 
-
-def naive_seconds(task: tr.Task, agents: Mapping[str, Any], heard: Listening, sample: int) -> float:
+def naive_seconds(
+    task: tr.Task, agents: Mapping[str, Any], heard: Listening, *, repetitions: int, sample: int
+) -> float:
     """Seconds the naive way needs for everything heard: measured on every k-th rollout, scaled by steps.
 
-    The sampled episodes are compared with the engine's, so a ratio is never one between different results.
+    Where one execution stands for all repetitions, the naive way still makes every one of them. The sampled episodes
+    are compared with the engine's, so a ratio is never one between different results.
     """
-    every = max(1, len(heard.rollouts) // sample)
-    chosen = list(zip(heard.rollouts, heard.episodes, strict=True))[::every]
     simulator, deterministic = open_simulator(task), conformance_of(task).deterministic
-    began = busy()
-    found = [run_naively(simulator, agents, rollout, deterministic=deterministic) for rollout, _ in chosen]
-    seconds = busy() - began
+    total = 0.0
+    for with_agent in (False, True):
+        pairs = [
+            pair
+            for pair in zip(heard.rollouts, heard.episodes, strict=True)
+            if (pair[0].agent is not None) == with_agent
+        ]
+        chosen = pairs[:: max(1, len(pairs) // sample)]
+        began = busy()
+        found = [run_naively(simulator, agents, rollout, deterministic=deterministic) for rollout, _ in chosen]
+        seconds = busy() - began
+        assert found == [episode for _, episode in chosen], "the engine's episodes differ from the naive ones"
+        steps = sum(_steps(episode) * (repetitions if episode.deterministic else 1) for _, episode in pairs)
+        total += seconds * steps / max(1, sum(map(_steps, found)))
     simulator.close()
-    assert found == [episode for _, episode in chosen], "the engine's episodes differ from the naive ones"
-    return seconds * heard.steps / sum(episode.prefix_steps + len(episode.actions) for episode in found)
+    return total
+
+
+def _steps(episode: tr.Episode) -> int:
+    return episode.prefix_steps + len(episode.actions)
 
 
 def bare_seconds_per_step(task: tr.Task, traces: Sequence[tr.ActionTrace]) -> float:

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from itertools import cycle
 from math import sqrt
-from time import perf_counter
+from time import perf_counter, process_time
 
 from tightrope.simulation.simulator import Simulator
 from tightrope.trace import Action
@@ -21,7 +21,7 @@ WIDEST_AT_FIRST = 64
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Seconds. The least of several measurements: whatever else runs on the machine only adds."""
+    """Seconds of processor time, the least of several measurements: whatever else runs on the machine only adds."""
 
     step: float
     save: float | None
@@ -59,12 +59,12 @@ def measure(simulator: Simulator) -> Costs:
 
 
 def _time_step(simulator: Simulator, action: Action) -> tuple[float, float, float]:
-    begun = perf_counter()
+    begun = process_time()
     simulator.step(action)
-    stepped = perf_counter()
+    stepped = process_time()
     if simulator.snapshotter is None:
         return stepped - begun, 0.0, 0.0
     snapshot = simulator.save()
-    saved = perf_counter()
+    saved = process_time()
     simulator.load(snapshot)
-    return stepped - begun, saved - stepped, perf_counter() - saved
+    return stepped - begun, saved - stepped, process_time() - saved

@@ -18,6 +18,8 @@ from tightrope.tasks.task import Task
 
 CHEAP_SAVING = 0.35
 """Saving costs at most this share of a step: then every step is saved, and never stepped twice."""
+FEWEST_CURSORS = 64
+"""Cursors cost nothing, and repetitions that have not parted yet are one question to the agent."""
 OPENING_SHARE = 0.1
 """Opening more environments may take at most this share of the time the work takes."""
 
@@ -69,6 +71,7 @@ class LaneCrew:
         kind = self.kind(rollouts)
         count = min(self._wanted_lanes or self._best_count(name, agent, rollouts[0], kind), len(rollouts))
         if kind is Cursor:
+            count = self._wanted_lanes or min(max(count, FEWEST_CURSORS), len(rollouts))
             return [Cursor(self.walker) for _ in range(count)]
         if kind is Turn:
             count = count if self._costs.save is not None else 1

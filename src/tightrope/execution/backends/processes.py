@@ -37,6 +37,7 @@ class _Process:
     pipe: Connection
     agents: int
     """Version of the agents it knows."""
+    is_set_up: bool = False
     work: Work | None = field(default=None)
 
 
@@ -56,12 +57,17 @@ class ProcessBackend:
         self.bytes_sent = 0
         self.bytes_received = 0
         self.messages = 0
+        # They load their libraries while the caller prepares the work.
+        self._start_missing()
 
     def submit(self, worker: int, work: Work) -> None:
         """Send work to a worker."""
-        member = self._member(worker)
+        member = self._crew.get(worker) or self._restarted(worker)
         member.work = work
         with contextlib.suppress(OSError):  # it died; collect() will notice
+            if not member.is_set_up:
+                self._send(member, "setup", pickle.dumps(self._setup))
+                member.is_set_up = True
             if member.agents < self._version:
                 self._send(member, "agents", pack_agents(self._agents))
                 member.agents = self._version
@@ -104,16 +110,14 @@ class ProcessBackend:
         """Of the workers that run."""
         return [member.process.pid for member in self._crew.values()]
 
-    def _member(self, worker: int) -> _Process:
-        if worker not in self._crew:
-            # All at once, so that they load their libraries side by side.
-            missing = [number for number in range(self.workers) if number not in self._crew]
-            for number in missing:
-                self._crew[number] = self._started()
-            for number in missing:
-                with contextlib.suppress(OSError):
-                    self._send(self._crew[number], "setup", pickle.dumps(self._setup))
+    def _restarted(self, worker: int) -> _Process:
+        self._start_missing()
         return self._crew[worker]
+
+    def _start_missing(self) -> None:
+        for number in range(self.workers):
+            if number not in self._crew:
+                self._crew[number] = self._started()
 
     def _started(self) -> _Process:
         ours, theirs = Pipe()

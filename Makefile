@@ -18,7 +18,7 @@ demo: $(VENV)/.demo  ## test a Super Mario Bros. agent in about two minutes and 
 
 test: $(VENV)/.dev  ## all tests
 	@$(BIN)/python -m tests.prerequisites
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check src tests benchmarks examples

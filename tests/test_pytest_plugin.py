@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# Imported here, because pytester forgets what its own runs import, and numpy cannot be loaded twice.
+import tightrope.campaign.whole  # noqa: F401
+
 pytest_plugins = ["pytester"]
 
 PREPARE = """
@@ -31,12 +34,12 @@ def test_a_safe_agent_passes_and_the_search_is_kept(project: pytest.Pytester) ->
             assert result.fail_frequency.value == 0
         """
     )
-    project.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=1)
+    project.runpytest_inprocess("-p", "no:xdist").assert_outcomes(passed=1)
     kept = list((project.path / ".pytest_cache" / "d" / "tightrope").iterdir())
     assert len(kept) == 1
     found = kept[0] / "1-search" / "reference.json"
     made = found.stat().st_mtime_ns
-    project.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=1)
+    project.runpytest_inprocess("-p", "no:xdist").assert_outcomes(passed=1)
     assert found.stat().st_mtime_ns == made
 
 
@@ -51,7 +54,7 @@ def test_a_failing_test_names_the_falls_and_how_to_replay_them(project: pytest.P
             assert result.fail_frequency.value == 0
         """
     )
-    result = project.runpytest_subprocess("-p", "no:xdist")
+    result = project.runpytest_inprocess("-p", "no:xdist")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*boundary state * fails 1*", "*tightrope replay *"])
 
@@ -67,9 +70,9 @@ def test_suite_files_are_collected_when_there_is_an_agent(project: pytest.Pytest
     save_suite(tr.simple_suite(reference), project.path / "lake.suite.json")
     states = len(reference.boundary_states)
 
-    careful = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:careful")
+    careful = project.runpytest_inprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:careful")
     careful.assert_outcomes(passed=states)
-    zigzag = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:zigzag")
+    zigzag = project.runpytest_inprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:zigzag")
     assert zigzag.parseoutcomes().get("failed", 0) > 0
     zigzag.stdout.fnmatch_lines(["*falls in * of the executions at boundary state*"])
-    assert project.runpytest_subprocess("-p", "no:xdist").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert project.runpytest_inprocess("-p", "no:xdist").ret == pytest.ExitCode.NO_TESTS_COLLECTED

@@ -43,6 +43,31 @@ def test_a_misspelt_key_names_its_line_and_the_nearest_right_one(tmp_path: Path)
         load_config(path)
 
 
+def test_toml_names_lines_too(tmp_path: Path) -> None:
+    text = (
+        'task = "FrozenLake-v1"\n'
+        "execution = { bakend = 'ray' }\n"
+        "[[agents]]\n"
+        'source = "a.zip"\n'
+        "[[agents]]\n"
+        'source = "b.zip"\n'
+        "epsilon = 2\n"
+        "[safety]  # step 2\n"
+        "repetition = 3\n"
+    )
+    with pytest.raises(UsageError) as caught:
+        load_config(write(tmp_path, text, "campaign.toml"))
+    message = str(caught.value)
+    assert "line 2: there is no setting 'execution.bakend'; did you mean 'backend'" in message
+    assert "line 7: 'agents.1.epsilon' is 2" in message
+    assert "line 9: there is no setting 'safety.repetition'" in message
+
+
+def test_broken_toml_names_the_place(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"not valid TOML.*line 2"):
+        load_config(write(tmp_path, 'task = "a"\n= 3\n', "campaign.toml"))
+
+
 def test_a_misspelt_key_of_an_agent(tmp_path: Path) -> None:
     path = write(tmp_path, "task: FrozenLake-v1\nagents:\n  - source: a.onnx\n    epsilom: 0.1\n")
     with pytest.raises(UsageError, match=r"line 4: .*did you mean 'epsilon'"):
@@ -76,6 +101,7 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
 def test_the_identity_is_that_of_the_results() -> None:
     base = CampaignConfig(task="FrozenLake-v1")
     assert base.identity == CampaignConfig.model_validate({**base.model_dump(), "execution": {"workers": 7}}).identity
+    assert base.identity == CampaignConfig.model_validate({**base.model_dump(), "safety": {"max_fail": 0.1}}).identity
     assert base.identity != CampaignConfig.model_validate({**base.model_dump(), "seed": 1}).identity
 
 

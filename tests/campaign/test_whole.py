@@ -11,29 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.campaign.conftest import CONFIG
 from tightrope.campaign.campaign import step_files
 from tightrope.campaign.config import CampaignConfig
 from tightrope.campaign.folder import RunFolder
 from tightrope.campaign.store import EpisodeStore
 from tightrope.campaign.whole import run_campaign
 from tightrope.errors import UsageError
-
-CONFIG = CampaignConfig.model_validate(
-    {
-        "task": "FrozenLake-v1",
-        "options": {"is_slippery": True},
-        "agents": [
-            {"source": "tests.sample_agents:zigzag", "name": "zigzag"},
-            {"source": "tests.sample_agents:careful", "name": "careful", "epsilon": 0.2},
-        ],
-        "search": {"probe_steps": 500},
-        "safety": {"suites": ["simple", "interval:1"], "repetitions": 5, "length": 20},
-        "fuzzing": {"generations": 6, "population": 12},
-        "performance": {"tests": 3, "episodes": 3, "step_width": 4},
-        "execution": {"backend": "inline"},
-        "report": {"videos": 0},
-    }
-)
 
 
 def findings(folder: Path) -> dict[str, Any]:
@@ -45,13 +29,6 @@ def _timeless(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _timeless(part) for key, part in value.items() if key != "seconds"}
     return [_timeless(part) for part in value] if isinstance(value, list) else value
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("undisturbed") / "run"
-    assert run_campaign(CONFIG, folder).found_reference
-    return folder
 
 
 def test_the_run_folder_holds_the_four_steps_and_the_report(undisturbed: Path) -> None:
@@ -66,6 +43,9 @@ def test_the_run_folder_holds_the_four_steps_and_the_report(undisturbed: Path) -
 def test_run_json_records_what_is_needed_to_believe_the_result(undisturbed: Path) -> None:
     manifest = RunFolder.open(undisturbed).manifest()
     assert manifest["status"] == "finished"
+    assert manifest["command"] == "tightrope run campaign.yaml"
+    assert (manifest["seed"], manifest["reset_seed"]) == (0, 0)
+    assert set(manifest["machine"]) == {"system", "processor", "cores"}
     assert manifest["task"]["options"] == {"is_slippery": "True"}
     assert set(manifest["agents"]) == {"zigzag", "careful"}
     assert {"python", "gymnasium", "numpy"} <= set(manifest["versions"])
@@ -78,9 +58,11 @@ def test_the_same_run_again_repeats_nothing(undisturbed: Path) -> None:
     before = findings(undisturbed)
     store = EpisodeStore(undisturbed / "episodes.sqlite")
     episodes = len(store)
+    manifest = RunFolder.open(undisturbed).manifest()
     run_campaign(CONFIG, undisturbed)
     assert findings(undisturbed) == before
     assert len(store) == episodes
+    assert RunFolder.open(undisturbed).manifest() == manifest, "what made the run, and what it cost, stays on record"
     store.close()
 
 
@@ -97,6 +79,20 @@ def test_a_folder_of_another_configuration_is_refused(undisturbed: Path) -> None
     other = CONFIG.model_copy(update={"seed": 7})
     with pytest.raises(UsageError, match=r"seed was 0, now 7.*--out"):
         run_campaign(other, undisturbed)
+
+
+def test_a_gate_changes_no_result_and_so_is_no_other_configuration(undisturbed: Path) -> None:
+    safety = CONFIG.safety.model_copy(update={"max_fail": 0.0})
+    whole = run_campaign(CONFIG.model_copy(update={"safety": safety}), undisturbed)
+    assert {gate.passed for gate in whole.gates} == {False}
+    run_campaign(CONFIG, undisturbed)
+
+
+def test_a_misspelt_suite_is_told_before_the_search(tmp_path: Path) -> None:
+    safety = CONFIG.safety.model_copy(update={"suites": ("simpel",)})
+    with pytest.raises(UsageError, match="Did you mean 'simple'"):
+        run_campaign(CONFIG.model_copy(update={"safety": safety}), tmp_path / "run")
+    assert not list((tmp_path / "run" / "1-search").iterdir())
 
 
 def test_where_the_work_is_done_does_not_matter(undisturbed: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tightrope import __version__
+from tightrope.campaign.folder import RunFolder
 from tightrope.cli import run_command
+from tightrope.cli.options import agent_configs
+from tightrope.cli.stored import stored_config
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
 ZIGZAG, CAREFUL = "zigzag=tests.sample_agents:zigzag", "careful=tests.sample_agents:careful"
@@ -79,6 +84,61 @@ def test_the_steps_one_by_one(tmp_path: Path, run: Run) -> None:
     assert (folder / "report" / "index.html").exists()
 
 
+def test_options_count_more_than_the_campaign_file(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "campaign.toml"
+    file.write_text(
+        'task = "FrozenLake-v1"\noptions = { is_slippery = false }\n'
+        '[[agents]]\nsource = "missing.onnx"\n'
+        "[safety]\nrepetitions = 4\ncontrol = false\n[fuzzing]\nenabled = false\n[report]\nvideos = 0\n"
+    )
+    given = ["--agent", ZIGZAG, "--suite", "simple", "--max-fail", "0", "--length", "12", *SMALL]
+    code, out, _ = run("run", file, "--out", tmp_path / "run", *given)
+    assert code == 1
+    assert "gate FAILED: zigzag, simple: fail frequency 1.000 is above the allowed 0" in out
+    config = stored_config(RunFolder.open(tmp_path / "run"))
+    assert (config.safety.suites, config.safety.length, config.safety.repetitions) == (("simple",), 12, 4)
+    assert RunFolder.open(tmp_path / "run").manifest()["command"].startswith(f"tightrope run {file} --out")
+    assert run("run", "--resume", tmp_path / "run", "--max-fail", "1", *SMALL)[0] == 0
+    code, _, err = run("run", "--resume", tmp_path / "run", "--seed", "3")
+    assert code == 2
+    assert "seed was 0, now 3" in err
+
+
+def test_a_second_agent_adds_to_a_run(finished: Path, tmp_path: Path, run: Run) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    before = RunFolder.open(folder).manifest()
+    third = ["--agent", "third=tests.sample_agents:zigzag", "--suite", "coverage:1", "--no-control"]
+    assert run("safety", folder, *third, *SMALL)[0] == 0
+    after = RunFolder.open(folder).manifest()
+    assert list(after["agents"]) == ["zigzag", "careful", "third"]
+    assert {**after["suites"], **before["suites"]} == after["suites"]
+    assert after["config"]["safety"]["suites"] == ["simple", "interval:1", "coverage:1"]
+    assert run("report", folder, "--videos", "0")[0] == 0
+    results = json.loads((folder / "report" / "results.json").read_text())["runs"][0]
+    assert {(suite["suite"], suite["agent"]) for suite in results["suites"]} >= {
+        ("simple", "zigzag"), ("simple", "careful"), ("coverage:1", "third"),
+    }  # fmt: skip
+
+
+def test_one_report_over_two_runs(finished: Path, tmp_path: Path, run: Run) -> None:
+    other = shutil.copytree(finished, tmp_path / "other")
+    code, out, _ = run(
+        "report", finished, other, "--out", tmp_path / "both", "--videos", "0", "--title", "Both", "--json"
+    )
+    assert code == 0
+    assert json.loads(out) == {"report": str(tmp_path / "both" / "index.html")}
+    results = json.loads((tmp_path / "both" / "results.json").read_text())
+    assert [entry["name"] for entry in results["runs"]] == ["run", "other"]
+
+
+def test_two_processes_cannot_write_one_run(finished: Path, run: Run) -> None:
+    with RunFolder.open(finished).locked():
+        for command in (["run", "--resume", finished], ["report", finished], ["fuzz", finished]):
+            code, _, err = run(*command)
+            assert code == 3
+            assert "is being written by process" in err
+
+
 def test_a_suite_file_can_be_run_elsewhere(finished: Path, run: Run) -> None:
     suite = finished / "2-safety" / "interval-1.suite.json"
     code, out, _ = run("safety", suite, "--agent", CAREFUL, "--repetitions", "1", "--no-control", *SMALL)
@@ -97,6 +157,40 @@ def test_replay_says_that_the_environment_still_leads_there(finished: Path, run:
     assert replayed["case"] == case
     assert replayed["outcome"] == "unsafe"
     assert replayed["reproduced"] is True
+
+
+def test_replay_without_a_case_lists_the_falls(finished: Path, run: Run) -> None:
+    code, out, _ = run("replay", finished, "--json")
+    assert code == 0
+    falls = json.loads(out)
+    assert {fall["agent"] for fall in falls} == {"zigzag"}
+    code, out, _ = run("replay", finished)
+    assert falls[0]["case"] in out
+    assert "Watch one: tightrope replay" in out
+
+
+def test_replay_in_the_terminal_and_as_a_film(
+    finished: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = json.loads(run("replay", finished, "--json")[1])[0]["case"]
+    code, out, _ = run("replay", finished, case, "--terminal")
+    assert code == 0
+    assert "ends unsafe" in out
+    assert "▀" in out
+    code, out, _ = run("replay", finished, case, "--video", tmp_path / "fall.mp4", "--json")
+    assert code == 0
+    assert Path(json.loads(out)["film"]).stat().st_size > 500
+
+
+def test_replay_says_when_the_environment_leads_elsewhere(finished: Path, tmp_path: Path, run: Run) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    case = json.loads(run("replay", folder, "--json")[1])[0]["case"]
+    manifest = RunFolder.open(folder).manifest()
+    manifest["config"]["options"] = {"is_slippery": True}
+    RunFolder.open(folder).write_manifest({key: manifest[key] for key in manifest if key not in ("format", "version")})
+    code, _, err = run("replay", folder, case)
+    assert code == 3
+    assert "no longer leads there" in err
 
 
 def test_replay_of_an_unknown_case(finished: Path, run: Run) -> None:
@@ -150,6 +244,17 @@ def test_init_writes_a_file_that_runs(tmp_path: Path, run: Run) -> None:
         (["run", "FrozenLake-v1"], "which agent?"),
         (["run", "FrozenLake-v1", "--agent", "missing.onnx"], "missing.onnx"),
         (["run"], "Usage"),
+        (["run", "none.yaml"], "none.yaml cannot be read"),
+        (["run", "none.yaml", "--resume", "run"], "not both"),
+        (["run", "--resume", "run", "--out", "other"], "leave out --out"),
+        (["run", "FrozenLake-v1", "--epsilon", "0.5"], "go with --agent"),
+        (["run", "FrozenLake-v1", "--agent", "tests.sample_agents:zigzag", "--suite", "simpel"], "mean 'simple'"),
+        (["search", "FrozenLake-v1", "--method", "guess"], "method is 'guess': input should be 'auto'"),
+        (["search", "FrozenLake-v1", "--demonstration", "none.json"], "none.json"),
+        (["search", "FrozenLake-v1", "--out", __file__], "Not a directory"),
+        (["search", "mario", "--set", "levle=1-1"], "Did you mean 'level'"),
+        (["init", "FrozenLake-v1", "--file", "none/campaign.yaml"], "none/campaign.yaml: No such file"),
+        (["safety", __file__, "--agent", "a.onnx"], "no JSON"),
         (["safety", "nowhere", "--agent", "a.onnx"], "nowhere"),
         (["compare", "nowhere"], "not a run folder"),
         (["report", "nowhere"], "not a run folder"),
@@ -165,10 +270,10 @@ def test_wrong_use_is_one_paragraph_and_exit_code_2(
     assert "Traceback" not in err
 
 
-def test_debug_shows_the_traceback(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tightrope", "search", "FrozenLak-v1", "--debug"]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert "Traceback" in ended.stderr
+def test_help_does_not_wait_for_what_only_work_needs(tmp_path: Path) -> None:
+    code = "import sys, tightrope.cli.app; print(sorted({'scipy', 'gymnasium', 'jinja2', 'numpy'} & set(sys.modules)))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert ended.stdout == "[]\n"
 
 
 def test_nothing_found_is_exit_code_3(tmp_path: Path, run: Run) -> None:
@@ -196,3 +301,29 @@ def test_json_output_is_json_and_nothing_else(finished: Path, run: Run) -> None:
 def test_colours_go_off_when_asked(run: Run) -> None:
     _, out, _ = run("tasks", "--no-color")
     assert "\x1b[" not in out
+
+
+def test_the_version(run: Run) -> None:
+    assert run("--version")[1] == f"tightrope {__version__}\n"
+
+
+def test_fail_if_worse_is_a_gate(finished: Path, run: Run) -> None:
+    sides = ["--agent-a", "careful", "--agent-b", "zigzag", "--fail-if-worse"]
+    code, out, _ = run("compare", finished, *sides, "--json")
+    worse = any(suite["difference"]["low"] > 0 for suite in json.loads(out).values())
+    assert code == int(worse)
+    assert run("compare", finished, "--fail-if-worse")[0] == 0, "the second agent is the careful one"
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [("a.onnx", (None, "a.onnx")), ("late=a.onnx", ("late", "a.onnx")), ("lr=1/a.onnx", (None, "lr=1/a.onnx"))],
+)
+def test_an_agent_may_be_named_and_a_path_may_hold_an_equals_sign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, named: tuple[str | None, str]
+) -> None:
+    (tmp_path / "lr=1").mkdir()
+    (tmp_path / "lr=1" / "a.onnx").touch()
+    monkeypatch.chdir(tmp_path)
+    (config,) = agent_configs([given])
+    assert (config.name, config.source) == named

@@ -63,8 +63,8 @@ class FuzzingConfig(Section):
     """Step 3: many other ways through the task."""
 
     enabled: bool = Field(True, description="whether to fuzz at all (step 4 needs it)")
-    generations: Count = Field(50, description="g")
-    population: Count = Field(50, description="p")
+    generations: Count = Field(50, description="how many generations to breed (g)")
+    population: Count = Field(50, description="traces in each generation (p)")
     mutation_stop: Fraction = Field(0.2, description="chance to stop after each mutation (pmstop)")
     mutation_size: Count = Field(15, description="longest run of actions that a mutation touches (ms)")
     crossover: Annotated[float, Field(ge=0, lt=0.5)] = Field(0.25, description="chance of crossover (pc)")

@@ -80,6 +80,7 @@ def bars(console: Any) -> Iterator[ProgressCallback]:
 
         def callback(progress: Progress) -> None:
             if progress.stage not in known:
+                _end_open_stages(shown)
                 known[progress.stage] = shown.add_task(progress.stage, total=progress.total, note="", count="", left="")
             pace.restarts(progress)
             shown.update(
@@ -92,6 +93,13 @@ def bars(console: Any) -> Iterator[ProgressCallback]:
             )
 
         yield callback
+
+
+def _end_open_stages(shown: Any) -> None:
+    """A stage of unknown length, as the search is, has ended when the next one begins."""
+    for task in shown.tasks:
+        if task.total is None:
+            shown.update(task.id, total=max(task.completed, 1), completed=max(task.completed, 1))
 
 
 def _count(progress: Progress) -> str:

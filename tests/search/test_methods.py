@@ -14,11 +14,13 @@ from tightrope.testing import JUMP, WALK, corridor_task
 from tightrope.tracefiles import write_traces
 
 HOLES = (4, 9, 15)
+SIDE_TRACKS = 1000
+"""Where the states of the maze's dead ends begin."""
 
 
-def maze(side_tracks: int = 2, depth: int = 13) -> World:
+def maze(side_tracks: int = 4, depth: int = 12) -> World:
     """A corridor whose first actions lead into big binary trees of dead ends: chronological backtracking drowns."""
-    table, free = {}, 1000
+    table, free = {}, SIDE_TRACKS
     for cell in range(side_tracks):
         table[cell] = [free, cell + 1]
         first = free
@@ -86,7 +88,7 @@ def test_auto_prefers_depth_first_search():
 
 
 def test_auto_falls_back_to_the_archive():
-    task = maze().task()
+    task = maze().task(cell=lambda env, observation, info: min(observation, SIDE_TRACKS))
     budget = tr.Budget(steps=15_000)
     assert tr.search(task, "dfs", budget=budget).stop_reason is tr.StopReason.BUDGET_SPENT
     result = tr.search(task, "auto", budget=budget)

@@ -16,6 +16,8 @@ from tightrope.campaign.folder import RunFolder
 from tightrope.cli import run_command
 from tightrope.cli.options import agent_configs
 from tightrope.cli.stored import stored_config
+from tightrope.errors import UnknownName
+from tightrope.tasks import make_task
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
 ZIGZAG, CAREFUL = "zigzag=tests.sample_agents:zigzag", "careful=tests.sample_agents:careful"
@@ -94,7 +96,7 @@ def test_options_count_more_than_the_campaign_file(tmp_path: Path, run: Run) -> 
     given = ["--agent", ZIGZAG, "--suite", "simple", "--max-fail", "0", "--length", "12", *SMALL]
     code, out, _ = run("run", file, "--out", tmp_path / "run", *given)
     assert code == 1
-    assert "gate FAILED: zigzag, simple: fail frequency 1.000 is above the allowed 0" in out
+    assert "gate FAILED: zigzag, simple: fail frequency" in out
     config = stored_config(RunFolder.open(tmp_path / "run"))
     assert (config.safety.suites, config.safety.length, config.safety.repetitions) == (("simple",), 12, 4)
     assert RunFolder.open(tmp_path / "run").manifest()["command"].startswith(f"tightrope run {file} --out")
@@ -218,6 +220,34 @@ def test_check_prints_how_the_environment_is_saved(run: Run) -> None:
     assert "deterministic" in out
 
 
+def test_a_task_of_the_users_own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    (tmp_path / "my_lakes.py").write_text(
+        "import gymnasium as gym\n"
+        "import tightrope as tr\n"
+        "def lake(frozen: bool = True):\n"
+        "    return tr.Task(name='lake', make_env=lambda: gym.make('FrozenLake-v1', is_slippery=not frozen),\n"
+        "                   goal=lambda t: t.reward > 0, unsafe=lambda t: t.terminated and t.reward == 0)\n"
+        "calm = lake()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert run("check", "my_lakes:calm")[0] == 0
+    code, out, _ = run("search", "my_lakes:lake", "--set", "frozen=true", "--out", "run")
+    assert code == 0
+    assert "my_lakes:lake(frozen=True)" in out
+    code, out, _ = run("safety", "run/", "--agent", ZIGZAG, "--suite", "simple", "--no-control", *SMALL)
+    assert code == 0
+    for wrong, message in [
+        (["my_lakes:clam"], "Did you mean 'calm'"),
+        (["my_lake:calm"], "no module 'my_lake'"),
+        (["my_lakes:lake", "--set", "frozen=maybe"], "is true or false, not 'maybe'"),
+        (["my_lakes:lake", "--set", "frozn=true"], "Did you mean 'frozen'"),
+    ]:
+        code, _, err = run("check", *wrong)
+        assert code == 2
+        assert message in err
+
+
 def test_tasks_lists_names_and_options(run: Run) -> None:
     code, out, _ = run("tasks", "--json")
     assert code == 0
@@ -268,6 +298,11 @@ def test_wrong_use_is_one_paragraph_and_exit_code_2(
     assert code == 2
     assert message in " ".join((out + err).split())
     assert "Traceback" not in err
+
+
+def test_misspelt_options_of_mario_are_told() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'level'"):
+        make_task("mario", levle="1-1")
 
 
 def test_help_does_not_wait_for_what_only_work_needs(tmp_path: Path) -> None:

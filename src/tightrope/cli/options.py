@@ -13,7 +13,9 @@ from tightrope.errors import UsageError
 
 Settings = TypeVar("Settings", bound=BaseModel)
 
-TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a task; `tightrope tasks` lists them.")]
+TaskArgument = Annotated[
+    str, typer.Argument(metavar="TASK", help="A task: its name (`tightrope tasks` lists them) or module:name of yours.")
+]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 OutOption = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The run folder to write.")]
 SettingOption = Annotated[

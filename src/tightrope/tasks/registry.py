@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import entry_points
@@ -29,12 +32,15 @@ def register_task(name: str, builder: TaskBuilder) -> None:
 
 
 def make_task(name: str, **options: Any) -> Task:
-    """Build a named task; options go to its builder (``make_task("mario", level="1-2")``)."""
-    builders = task_builders()
-    if name not in builders:
+    """Build a task by its name; options go to its builder (``make_task("mario", level="1-2")``).
+
+    ``package.module:name`` is a task, or a function that builds one, in a module of the user's.
+    """
+    builder = task_builders().get(name) or _imported(name)
+    if builder is None:
         raise _unknown_task(name, options)
-    _check_options(name, builders[name], options)
-    task = builders[name](**options)
+    _check_options(name, builder, options)
+    task = builder(**options)
     return replace(task, name=name, options=dict(options), registered=True)
 
 
@@ -75,12 +81,36 @@ class _Deferred:
 
 
 def _check_options(name: str, builder: TaskBuilder, options: dict[str, Any]) -> None:
+    if isinstance(builder, _Deferred):
+        builder = builder.entry.load()
     parameters = inspect.signature(builder).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
     for option in options:
         if option not in parameters:
             raise UnknownName(f"option of task {name!r}", option, parameters)
+        if str(parameters[option].annotation) in ("bool", "<class 'bool'>") and not isinstance(options[option], bool):
+            raise UsageError(f"option {option!r} of task {name!r} is true or false, not {options[option]!r}")
+
+
+def _imported(name: str) -> TaskBuilder | None:
+    """The builder that ``package.module:name`` points to; None when the name is not of that form."""
+    module_name, colon, attribute = name.partition(":")
+    if not colon or not attribute.isidentifier():
+        return None
+    if os.getcwd() not in sys.path:
+        # A command does not have the user's folder on its path, as a script there would.
+        sys.path.append(os.getcwd())
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise TaskError(
+            f"{name!r}: there is no module {error.name!r}; run from the folder that holds it, or install its package"
+        ) from None
+    if not hasattr(module, attribute):
+        raise UnknownName(f"object in {module_name}", attribute, [key for key in vars(module) if key[0] != "_"])
+    found = getattr(module, attribute)
+    return (lambda: found) if isinstance(found, Task) else found
 
 
 def _unknown_task(name: str, options: dict[str, Any]) -> UsageError:

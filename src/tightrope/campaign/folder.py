@@ -75,14 +75,17 @@ class RunFolder:
         write_json(self.manifest_path, {"format": FORMAT, "version": VERSION, **content})
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes from writing this run; the lock ends with this process, however it ends."""
+    def locked(self, *, wait: bool = False) -> Iterator[None]:
+        """Keep other processes from writing this run; the lock ends with this process, however it ends.
+
+        A run that another process writes is refused, or with ``wait`` waited for.
+        """
         import fcntl
 
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / ".lock").open("a+") as handle:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 handle.seek(0)
                 raise RunLocked(

@@ -16,7 +16,7 @@ from tightrope.cli.options import (
     changed,
     execution_config,
 )
-from tightrope.cli.stored import campaign_of, record_step, stored_config
+from tightrope.cli.stored import campaign_of, stored_config
 
 if TYPE_CHECKING:
     from tightrope.fuzzing import FuzzResult
@@ -49,6 +49,7 @@ def command(
 ) -> int:
     """Step 3: breed many other ways through the task from the reference."""
     from tightrope.campaign.folder import RunFolder
+    from tightrope.campaign.recording import record_step
 
     interface = current_interface()
     folder = RunFolder.open(run)

@@ -20,7 +20,7 @@ from tightrope.cli.options import (
     changed,
     execution_config,
 )
-from tightrope.cli.stored import campaign_of, record_step, stored_config
+from tightrope.cli.stored import campaign_of, stored_config
 
 EXAMPLE = "tightrope performance run/ --agent agent.onnx --step-width 20"
 NEEDS_ARGUMENTS = True
@@ -48,6 +48,7 @@ def command(
 ) -> int:
     """Step 4: each agent against the fuzz traces, from the start and from their middle."""
     from tightrope.campaign.folder import RunFolder
+    from tightrope.campaign.recording import record_step
 
     interface = current_interface()
     folder = RunFolder.open(run)

@@ -29,7 +29,7 @@ from tightrope.cli.options import (
     changed,
     execution_config,
 )
-from tightrope.cli.stored import campaign_of, campaign_of_suite, record_step, stored_config
+from tightrope.cli.stored import campaign_of, campaign_of_suite, stored_config
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def command(
 def _run(interface: Interface, campaign: Campaign, *, keep: bool) -> int:
     from tightrope.campaign.campaign import CONTROL
     from tightrope.campaign.gates import safety_gates
+    from tightrope.campaign.recording import record_step
     from tightrope.campaign.whole import suite_ids
 
     with campaign.folder.locked(), interface.progress() as show, campaign.engine() as engine:

@@ -1,0 +1,30 @@
+"""run.json of a run that grows step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tightrope.campaign.campaign import Campaign
+from tightrope.campaign.config import AgentConfig, CampaignConfig
+
+
+def record_step(campaign: Campaign, status: str, suites_run: Mapping[str, str] | None = None) -> None:
+    """Write run.json after a single step. What was tested before stays: a second agent or suite adds to a run."""
+    earlier = campaign.folder.manifest()
+    known = dict(earlier.get("agents", {}))
+    config = CampaignConfig.model_validate(earlier["config"])
+    before = {name: _called(agent, name) for name, agent in zip(known, config.agents, strict=False)}
+    now = {name: _called(agent, name) for name, agent in zip(campaign.agents, campaign.config.agents, strict=True)}
+    suites = (*(config.safety.suites if before else ()), *campaign.config.safety.suites)
+    safety = campaign.config.safety.model_copy(update={"suites": tuple(dict.fromkeys(suites))})
+    merged = campaign.config.model_copy(update={"agents": tuple({**before, **now}.values()), "safety": safety})
+    campaign.write_manifest(
+        status,
+        config=merged.model_dump(mode="json"),
+        suites={**earlier.get("suites", {}), **(suites_run or {})},
+        agents={**known, **{name: agent.fingerprint for name, agent in campaign.agents.items()}},
+    )
+
+
+def _called(agent: AgentConfig, name: str) -> AgentConfig:
+    return agent.model_copy(update={"name": name})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from tightrope.agents.agent import Agent
+from tightrope.execution.affinity import TYPICAL_LENGTH
 from tightrope.execution.batching import best_lane_count, seconds_per_observation
 from tightrope.execution.costs import Costs, measure
 from tightrope.execution.counters import Counters
@@ -22,9 +23,6 @@ FEWEST_CURSORS = 64
 """Cursors cost nothing, and repetitions that have not parted yet are one question to the agent."""
 OPENING_SHARE = 0.1
 """Opening more environments may take at most this share of the time the work takes."""
-
-TYPICAL_LENGTH = 200
-"""Steps to expect of a rollout without a limit, when deciding how many environments to open."""
 
 
 class LaneCrew:

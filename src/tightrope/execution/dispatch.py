@@ -27,6 +27,18 @@ Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
+class Pace:
+    """How much a worker gets done in a second, learnt from the work it has done."""
+
+    cost_per_second: float
+
+    def learn(self, cost: float, seconds: float) -> None:
+        """Half of what was believed, half of what was just seen; the shortest times say nothing."""
+        if seconds > 0.01:
+            self.cost_per_second = 0.5 * self.cost_per_second + 0.5 * cost / seconds
+
+
+@dataclass(slots=True)
 class Piece(Generic[Item]):
     """Work under way on one worker."""
 
@@ -50,12 +62,12 @@ class Dispatch(Generic[Item]):
         cost: Callable[[Item], float],
         given_up: Callable[[Item, str], Result],
         is_wanted: Callable[[Item], bool],
-        steps_per_second: float,
+        pace: Pace,
         counters: Counters,
     ) -> None:
         self._backend = backend
         self._unwrap, self._cost, self._given_up, self._is_wanted = unwrap, cost, given_up, is_wanted
-        self._rate = steps_per_second
+        self._pace = pace
         self._counters = counters
         self._queues: list[deque[Item]] = [deque() for _ in range(backend.workers)]
         self._alone: deque[Item] = deque()
@@ -100,7 +112,8 @@ class Dispatch(Generic[Item]):
         items = self._next_items(worker)
         if items:
             cost, work = sum(map(self._cost, items)), self._unwrap(items)
-            self._pieces[worker] = Piece(items, work, set(range(len(items))), cost, perf_counter(), cost / self._rate)
+            expected = cost / self._pace.cost_per_second
+            self._pieces[worker] = Piece(items, work, set(range(len(items))), cost, perf_counter(), expected)
             self._backend.submit(worker, work)
 
     def _next_items(self, worker: int) -> list[Item]:
@@ -118,7 +131,8 @@ class Dispatch(Generic[Item]):
             queue.clear()
             return items
         left = sum(map(self._cost, queue))
-        wanted = min(max(left / SLICES, SHORTEST_CHUNK * self._rate), LONGEST_CHUNK * self._rate)
+        pace = self._pace.cost_per_second
+        wanted = min(max(left / SLICES, SHORTEST_CHUNK * pace), LONGEST_CHUNK * pace)
         items, cost = [], 0.0
         while queue and cost < wanted:
             items.append(queue.popleft())
@@ -153,8 +167,7 @@ class Dispatch(Generic[Item]):
             yield from self._do_again(piece, report.died)
         elif report.finished:
             del self._pieces[report.worker]
-            if report.seconds > 0.01:
-                self._rate = 0.5 * self._rate + 0.5 * piece.cost / report.seconds
+            self._pace.learn(piece.cost, report.seconds)
 
     def _do_again(self, piece: Piece[Item], why: str) -> Iterator[tuple[Item, Result]]:
         """A first death may have been anybody's fault; items under suspicion go one by one after the second."""

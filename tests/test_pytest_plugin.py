@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-# Imported here, because pytester forgets what its own runs import, and numpy cannot be loaded twice.
-import tightrope.campaign.whole  # noqa: F401
+import tightrope as tr
+from tightrope.safety import save_suite
 
 pytest_plugins = ["pytester"]
 
@@ -16,6 +19,17 @@ import sys
 sys.path.insert(0, {root!r})
 """
 ROOT = str(Path(__file__).parent.parent)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def suite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made before pytester looks which modules are loaded: it forgets those that come later."""
+    task = tr.make_task("FrozenLake-v1", is_slippery=False)
+    reference = tr.search(task).reference
+    assert reference is not None
+    path = tmp_path_factory.mktemp("suite") / "lake.suite.json"
+    save_suite(tr.simple_suite(tr.probe_boundary(task, reference)), path)
+    return path
 
 
 @pytest.fixture
@@ -34,12 +48,12 @@ def test_a_safe_agent_passes_and_the_search_is_kept(project: pytest.Pytester) ->
             assert result.fail_frequency.value == 0
         """
     )
-    project.runpytest_inprocess("-p", "no:xdist").assert_outcomes(passed=1)
+    project.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=1)
     kept = list((project.path / ".pytest_cache" / "d" / "tightrope").iterdir())
     assert len(kept) == 1
     found = kept[0] / "1-search" / "reference.json"
     made = found.stat().st_mtime_ns
-    project.runpytest_inprocess("-p", "no:xdist").assert_outcomes(passed=1)
+    project.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=1)
     assert found.stat().st_mtime_ns == made
 
 
@@ -54,25 +68,38 @@ def test_a_failing_test_names_the_falls_and_how_to_replay_them(project: pytest.P
             assert result.fail_frequency.value == 0
         """
     )
-    result = project.runpytest_inprocess("-p", "no:xdist")
+    result = project.runpytest_subprocess("-p", "no:xdist")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*boundary state * fails 1*", "*tightrope replay *"])
 
 
-def test_suite_files_are_collected_when_there_is_an_agent(project: pytest.Pytester) -> None:
-    import tightrope as tr
-    from tightrope.safety import save_suite
+def test_two_agents_on_one_task_can_both_be_replayed(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
 
-    task = tr.make_task("FrozenLake-v1", is_slippery=False)
-    reference = tr.search(task).reference
-    assert reference is not None
-    reference = tr.probe_boundary(task, reference)
-    save_suite(tr.simple_suite(reference), project.path / "lake.suite.json")
-    states = len(reference.boundary_states)
+        @pytest.mark.parametrize(("name", "suite"), [("zigzag", "simple"), ("careful", "interval:1")])
+        @pytest.mark.tightrope(length=20, repetitions=1)
+        def test_agent(tightrope, name, suite):
+            tightrope.safety("FrozenLake-v1", is_slippery=False, agent=f"tests.sample_agents:{name}", suite=suite)
+        """
+    )
+    project.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=2)
+    (folder,) = (project.path / ".pytest_cache" / "d" / "tightrope").iterdir()
+    manifest = json.loads((folder / "run.json").read_text())
+    assert set(manifest["agents"]) == {"zigzag", "careful"}
+    assert set(manifest["suites"]) == {"simple", "interval:1"}
+    listed = project.run(sys.executable, "-m", "tightrope", "replay", str(folder), "--agent", "zigzag", "--json")
+    assert json.loads(listed.stdout.str())
 
-    careful = project.runpytest_inprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:careful")
+
+def test_suite_files_are_collected_when_there_is_an_agent(suite_file: Path, project: pytest.Pytester) -> None:
+    shutil.copy(suite_file, project.path)
+    states = len(tr.load_suite(suite_file).depths)
+
+    careful = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:careful")
     careful.assert_outcomes(passed=states)
-    zigzag = project.runpytest_inprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:zigzag")
+    zigzag = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:zigzag")
     assert zigzag.parseoutcomes().get("failed", 0) > 0
     zigzag.stdout.fnmatch_lines(["*falls in * of the executions at boundary state*"])
-    assert project.runpytest_inprocess("-p", "no:xdist").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert project.runpytest_subprocess("-p", "no:xdist").ret == pytest.ExitCode.NO_TESTS_COLLECTED

@@ -62,8 +62,12 @@ class SearchPlan:
 
 
 USUAL_PLAN = SearchPlan()
-SEARCH_PLANS: dict[str, SearchPlan] = {}
-"""The levels for which running and jumping to the right, with backtracking, is not enough."""
+ARCHIVE_PLAN = SearchPlan(method="archive")
+SEARCH_PLANS: dict[str, SearchPlan] = {
+    **dict.fromkeys(("2-2", "2-3", "5-1", "7-2", "7-3", "7-4", "8-3"), ARCHIVE_PLAN),
+    "4-4": SearchPlan(method="archive", actions="2-moves-and-leap"),
+}
+"""The levels in which backtracking drowns: under water, over long bridges, in mazes; some need a way back as well."""
 
 
 def search_plan(level: str) -> SearchPlan:

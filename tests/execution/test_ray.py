@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from tests.execution.test_worker import naive
-from tests.execution.workload import agents, assert_same, cartpole, frozen_lake, rollouts
+from tests.execution.workload import TASKS, agents, assert_same, frozen_lake, rollouts
 from tightrope.execution import Engine
 
 ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.xdist_group("ray")  # one cluster, not one for each process of the test run
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,10 @@ def cluster() -> Iterator[Any]:
     made.shutdown()
 
 
-@pytest.mark.parametrize("make_task", [cartpole, frozen_lake])
+@pytest.mark.parametrize("make_task", TASKS)
 def test_ray_gives_the_same_episodes(cluster: Any, make_task: Any) -> None:
     task = make_task()
-    work = rollouts(task, count=120)
+    work = rollouts(task)
     with Engine(task, backend="ray", workers=2) as engine:
         engine.add_agents(agents(task))
         assert_same(engine.run(work), naive(task, work))

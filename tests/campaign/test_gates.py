@@ -11,7 +11,8 @@ from tightrope.campaign.campaign import CONTROL, Campaign
 from tightrope.campaign.config import SafetyConfig
 from tightrope.campaign.folder import RunFolder
 from tightrope.campaign.gates import safety_gates
-from tightrope.safety import SafetyResult
+from tightrope.reference import Survivability
+from tightrope.safety import SafetyResult, Survival
 from tightrope.statistics import Estimate
 
 
@@ -53,3 +54,15 @@ def test_no_data_is_not_a_pass(measured: SafetyResult) -> None:
 
 def test_the_control_is_not_gated(measured: SafetyResult) -> None:
     assert safety_gates(SafetyConfig(max_fail=0.0), {CONTROL: {"careful": measured}}, CONTROL) == []
+
+
+def test_nobody_is_gated_for_doomed_cases(measured: SafetyResult) -> None:
+    cases = tuple(
+        replace(case, survival=Survival(survivable=Survivability.NO if index == 0 else Survivability.YES))
+        for index, case in enumerate(measured.cases)
+    )
+    always, never = (Estimate(value, value, value, 4, "made up") for value in (1.0, 0.0))
+    result = replace(measured, cases=cases, fail_frequency=always, survivable_fail_frequency=never)
+    (gate,) = safety_gates(SafetyConfig(max_fail=0.5), {"coverage:1": {"careful": result}}, CONTROL)
+    assert gate.passed is True
+    assert gate.detail.startswith("fail frequency where survivable 0.000")

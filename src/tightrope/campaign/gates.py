@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tightrope.campaign.config import SafetyConfig
+from tightrope.reference import Survivability
 from tightrope.safety import SafetyResult
+from tightrope.statistics import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +30,9 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
         if suite == control:
             continue
         for agent, result in by_agent.items():
-            measured = getattr(result.fail_frequency, config.gate_on)
-            limit = "upper limit of the fail frequency" if config.gate_on == "high" else "fail frequency"
+            frequency, which = _gated(result)
+            measured = getattr(frequency, config.gate_on)
+            limit = f"upper limit of the {which}" if config.gate_on == "high" else which
             if measured is None:
                 gates.append(Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {limit}"))
                 continue
@@ -38,3 +41,10 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
             detail = f"{limit} {measured:.3f} is {relation} the allowed {config.max_fail:g}"
             gates.append(Gate(agent=agent, suite=suite, passed=passed, detail=detail))
     return gates
+
+
+def _gated(result: SafetyResult) -> tuple[Estimate, str]:
+    """What the gate is on: where cases are proven doomed, the frequency without them, since nobody is to blame there."""
+    if result.survivability[Survivability.NO] and result.survivable_fail_frequency.n:
+        return result.survivable_fail_frequency, "fail frequency where survivable"
+    return result.fail_frequency, "fail frequency"

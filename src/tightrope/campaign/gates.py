@@ -44,7 +44,7 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
 
 
 def _gated(result: SafetyResult) -> tuple[Estimate, str]:
-    """What the gate is on: where cases are proven doomed, the frequency without them, since nobody is to blame there."""
+    """What the gate is on: where cases are proven doomed, the frequency without them, as nobody is to blame there."""
     if result.survivability[Survivability.NO] and result.survivable_fail_frequency.n:
         return result.survivable_fail_frequency, "fail frequency where survivable"
     return result.fail_frequency, "fail frequency"

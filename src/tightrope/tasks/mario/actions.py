@@ -22,6 +22,7 @@ ACTION_SETS: dict[str, tuple[str, ...]] = {
     "combined": ("none", "right", "right+A", "right+B", "right+A+B", "A", "left", "down", "up"),
     "2-moves-and-back": ("right+B", "right+A+B", "A", "left+B"),
     "2-moves-and-leap": ("right+B", "right+A+B", "left+A+B"),
+    "maze": ("right+B", "right+A+B", "right", "none", "A", "left", "left+A+B", "down"),
     "wide": (
         "right+B",
         "right+A+B",

@@ -66,6 +66,7 @@ ARCHIVE_PLAN = SearchPlan(method="archive")
 SEARCH_PLANS: dict[str, SearchPlan] = {
     **dict.fromkeys(("2-2", "2-3", "5-1", "7-2", "7-3", "7-4", "8-3"), ARCHIVE_PLAN),
     "4-4": SearchPlan(method="archive", actions="2-moves-and-leap"),
+    "8-4": SearchPlan(method="archive", actions="maze", steps=250_000, seed=3),
 }
 """The levels in which backtracking drowns: under water, over long bridges, in mazes; some need a way back as well."""
 

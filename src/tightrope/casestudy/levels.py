@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from multiprocessing import get_context
@@ -71,16 +71,19 @@ def solve_levels(
     on_progress: ProgressCallback | None = None,
 ) -> list[SolvedLevel]:
     """Search every level by its plan, each in a process of its own; ``folder`` receives the traces."""
-    solved = []
+    solved: dict[str, SolvedLevel] = {}
+    # The longest first, so that no process is left alone with it in the end.
+    queue = sorted(levels, key=lambda level: -search_plan(level).steps)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        for result in pool.map(_solve, levels, [rom] * len(levels)):
-            solved.append(result)
+        for finished in as_completed([pool.submit(_solve, level, rom) for level in queue]):
+            result = finished.result()
+            solved[result.level] = result
             if folder is not None and result.trace is not None:
                 write_traces(folder / f"{result.level}.json", [result.trace])
             if on_progress is not None:
                 found = "no reference" if result.length is None else f"{result.length} actions"
                 on_progress(Progress("levels", len(solved), len(levels), f"{result.level}: {found}"))
-    return solved
+    return [solved[level] for level in levels]
 
 
 def _solve(level: str, rom: str | None) -> SolvedLevel:

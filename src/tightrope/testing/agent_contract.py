@@ -86,7 +86,8 @@ class AgentContract:
         try:
             answer = ask(agent, observations, masks=masks)
         except AgentFailure as refusal:
-            assert "action_mask" in str(refusal)
+            if "action_mask" not in str(refusal):
+                raise
             return
         assert [int(action) - start for action in answer.actions] == [index % number for index in range(len(masks))]  # type: ignore[arg-type]
 

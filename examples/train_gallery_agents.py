@@ -21,14 +21,15 @@ import numpy as np
 import onnx
 import torch
 from stable_baselines3 import PPO
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 import tightrope as tr
 
 FOLDER = Path(__file__).parent.parent / "agents" / "gallery"
 SEED = 0
-CHICKEN = 14
-"""Address of the chicken's height in Freeway's memory."""
+CHICKEN, CARS = 14, slice(108, 118)
+"""Addresses of the chicken's height and the cars' places in Freeway's memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,16 +41,32 @@ class Recipe:
     steps: tuple[int, int]
     """Training steps of the early and of the late agent."""
     reward: Callable[[tr.Transition, tr.Transition], float] = lambda before, after: after.reward
+    penalty: float = 0.0
+    """What a violation of safety costs."""
     idle_starts: int = 0
-    """Steps of doing nothing, at most, before training takes over: variety where every episode starts the same."""
+    """Where every episode starts the same: it is trained from the situations after waiting so many steps or fewer."""
     normalised: bool = False
     ppo: dict[str, Any] = field(default_factory=dict)
 
 
 def crossing(before: tr.Transition, after: tr.Transition) -> float:
-    """Every step upwards counts a little, arriving much, and so does being hit."""
+    """Every step upwards counts a little, arriving more; waiting costs next to nothing."""
     climbed = after.info["memory"][CHICKEN] - before.info["memory"][CHICKEN]
-    return 5.0 * after.reward - 0.01 if after.reward else float(np.clip(climbed, -20, 8)) / 20 - 0.01
+    return (2.0 if after.reward else float(np.clip(climbed, -8, 8)) / 40) - 0.002
+
+
+class Road(BaseFeaturesExtractor):
+    """The cars as seen from the height of the chicken: a feature for each pair of a height and a car's place."""
+
+    def __init__(self, space: gym.Space[Any]) -> None:
+        super().__init__(space, features_dim=11 * 10 * 8)
+        self.register_buffer("heights", torch.arange(11) * 16.0 + 16.0)
+        self.register_buffer("places", torch.arange(8) * 20.0 + 10.0)
+
+    def forward(self, memory: torch.Tensor) -> torch.Tensor:
+        height = (1 - (memory[:, CHICKEN : CHICKEN + 1] - self.heights).abs() / 16).clamp(min=0)
+        cars = (1 - (memory[:, CARS, None] - self.places).abs() / 20).clamp(min=0)
+        return (height[:, :, None] * cars.flatten(1)[:, None, :]).flatten(1)
 
 
 RECIPES = {
@@ -66,10 +83,18 @@ RECIPES = {
     "freeway": Recipe(
         task="ALE/Freeway-v5",
         options={"obs_type": "ram"},
-        steps=(10_000, 80_000),
+        steps=(5_000, 60_000),
         reward=crossing,
-        idle_starts=60,
-        ppo={"n_steps": 256, "batch_size": 256, "gamma": 0.98, "ent_coef": 0.01, "learning_rate": 5e-4},
+        penalty=2.0,
+        idle_starts=50,
+        ppo={
+            "n_steps": 128,
+            "batch_size": 256,
+            "gamma": 0.95,
+            "ent_coef": 0.005,
+            "learning_rate": 1e-3,
+            "policy_kwargs": {"features_extractor_class": Road, "net_arch": [64]},
+        },
     ),
     "hopper": Recipe(
         task="Hopper-v5",
@@ -89,17 +114,40 @@ class TaskEpisodes(gym.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**options)
-        if self.recipe.idle_starts:
-            for _ in range(int(self.np_random.integers(self.recipe.idle_starts))):
-                observation, _, _, _, info = self.env.step(0)
         self.latest = tr.Transition(observation, 0.0, False, False, info)
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         now = tr.Transition(*self.env.step(action))
         reward, self.latest = self.recipe.reward(self.latest, now), now
-        ended = now.terminated or self.task.goal(now) or self.task.unsafe(now)
-        return now.observation, float(reward), ended, now.truncated, dict(now.info)
+        unsafe = self.task.unsafe(now)
+        reward -= self.recipe.penalty * unsafe
+        return now.observation, float(reward), now.terminated or unsafe or self.task.goal(now), now.truncated, now.info
+
+
+class FromSnapshots(gym.Env[Any, Any]):
+    """Starts episodes from saved situations, which spares resetting and waiting."""
+
+    def __init__(self, task: tr.Task, recipe: Recipe) -> None:
+        self.recipe, self.simulator = recipe, tr.open_simulator(task)
+        self.observation_space, self.action_space = task.observation_space, task.action_space
+        self.simulator.reset()
+        self.starts = [self.simulator.save()]
+        for _ in range(recipe.idle_starts - 1):
+            self.simulator.step(0)
+            self.starts.append(self.simulator.save())
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.simulator.load(self.starts[self.np_random.integers(len(self.starts))])
+        return self.simulator.observation, dict(self.simulator.info)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        before, now = self.simulator.transition, self.simulator.step(int(action))
+        outcome = self.simulator.outcome
+        reward = self.recipe.reward(before, now) - self.recipe.penalty * (outcome is tr.Outcome.UNSAFE)
+        truncated = outcome is tr.Outcome.TRUNCATED
+        return now.observation, reward, outcome.terminal and not truncated, truncated, dict(now.info)
 
 
 class Exported(torch.nn.Module):
@@ -123,16 +171,23 @@ class Exported(torch.nn.Module):
             features = observation.float()
         if self.normalised:
             features = ((features - self.mean) / self.scale).clamp(-self.clip, self.clip)
+        if not isinstance(self.policy.features_extractor, FlattenExtractor):
+            features = self.policy.features_extractor(features)
         answer = self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
         if isinstance(self.policy.action_space, gym.spaces.Box):
             return answer, self.policy.log_std.expand_as(answer)
         return answer
 
 
+def training_environment(task: tr.Task, recipe: Recipe) -> gym.Env[Any, Any]:
+    """The task as an environment to learn in."""
+    return FromSnapshots(task, recipe) if recipe.idle_starts else TaskEpisodes(task.make_env(), task, recipe)
+
+
 def train(name: str, recipe: Recipe) -> None:
     """Train one agent and write it twice on the way."""
     task = tr.make_task(recipe.task, **recipe.options)
-    environments: Any = DummyVecEnv([lambda: TaskEpisodes(task.make_env(), task, recipe) for _ in range(8)])
+    environments: Any = DummyVecEnv([lambda: training_environment(task, recipe) for _ in range(8)])
     if recipe.normalised:
         environments = VecNormalize(environments, gamma=recipe.ppo["gamma"])
     model = PPO("MlpPolicy", environments, seed=SEED, device="cpu", **recipe.ppo)

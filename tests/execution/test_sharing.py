@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.execution.test_worker import by_worker, naive
 from tests.execution.workload import agents, assert_same, cartpole, corridor, frozen_lake
-from tightrope.execution import Engine, Rollout
+from tightrope.execution import Engine, Episode, Rollout
 from tightrope.execution.costs import Costs
 from tightrope.execution.worker import Worker
 from tightrope.simulation import conformance_of
@@ -106,6 +106,18 @@ def test_the_memory_limit_holds_on_a_long_job() -> None:
     tracemalloc.stop()
     assert limit / 2 < largest <= limit * 1.5
     assert held < 3 * limit + 500_000
+
+
+def test_the_memory_limit_holds_while_lanes_are_under_way() -> None:
+    limit = 1_000_000
+    work = [Rollout(start=at(0), agent="noisy", seed=seed) for seed in range(30)]
+    cheap = Costs(step=1.0, save=0.0, load=0.0)
+    worker = Worker(LONG, agents(LONG), conformance_of(LONG), memory_limit=limit, lanes=10, costs=cheap)
+    found: dict[int, Episode] = {}
+    for place, episode in worker.run(work):
+        found[place] = episode
+        assert worker._tree.bytes <= 1.5 * limit
+    assert_same([found[place] for place in range(30)], naive(LONG, work))
 
 
 def test_a_stream_holds_few_episodes_and_takes_rollouts_as_it_goes() -> None:

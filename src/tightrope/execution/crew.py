@@ -66,6 +66,7 @@ class LaneCrew:
 
     def lanes(self, name: str, agent: Agent, rollouts: Sequence[Rollout]) -> list[Lane]:
         """Lanes for an agent that has these rollouts before it."""
+        self.walker.tree.begun.clear()
         kind = self.kind(rollouts)
         count = min(self._wanted_lanes or self._best_count(name, agent, rollouts[0], kind), len(rollouts))
         if kind is Cursor:

@@ -153,6 +153,7 @@ class Cursor:
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
         """Go there, stepping only if nobody holds a snapshot of it."""
         assert reseed is None, "cursors are for deterministic tasks"
+        self._tree.begun[id(self)] = self._tree.clock
         held = point[0].snapshots.get(point[1])
         if held is None:
             self._walker.go(point)
@@ -193,6 +194,7 @@ class Cursor:
             self.transition = simulator.transition
         else:
             self._arrive(point, walker.save_here())
+            self._tree.shrink_if_needed()
 
     def _stand_here(self) -> None:
         walker = self._walker

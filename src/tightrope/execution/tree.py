@@ -26,6 +26,8 @@ STEP_BYTES = 120
 """A step's label, reward, key and position, and its link in the simulator's history."""
 INFO_BYTES = 100
 """An entry of ``info``, which is small in all common environments."""
+ROUNDS = 10
+"""Enough to thin any path from every step to none."""
 WIDEST_SPACING = 128
 """Old paths lose every other snapshot at a time; when fewer than one in so many would be left, they lose all."""
 
@@ -85,6 +87,9 @@ class PrefixTree:
         self.bytes = 0
         self.clock = 0
         self.roots: dict[int, Segment] = {}
+        self.begun: dict[int, int] = {}
+        """When each lane that is a place in this tree began its rollout: nothing met since then is forgotten."""
+        self._threshold = limit
         self._scales = Scales()
 
     def plant(self, seed: int) -> Segment:
@@ -182,17 +187,26 @@ class PrefixTree:
 
     def shrink_if_needed(self) -> None:
         """Drop what is least useful when the limit is reached."""
-        if self.bytes <= self.limit:
+        if self.bytes <= self._threshold:
             return
-        for _ in range(16):
-            median = statistics.median_low(segment.stamp for segment in self.segments())
+        if not self._shrunk():
+            self.forget_snapshots()
+            if not self.begun:
+                self.clear()
+        # What rollouts under way still need cannot go; it is looked at again when it has grown.
+        self._threshold = max(self.limit, self.bytes * 5 // 4)
+
+    def _shrunk(self) -> bool:
+        goal = self.limit * 3 // 4
+        for _ in range(ROUNDS):
+            median = statistics.median_low([0, *(segment.stamp for segment in self.segments())])
             self._thin(median)
-            if self._weigh_all() <= self.limit * 3 // 4:
-                return
-            self._forget_before(median)
-            if self._weigh_all() <= self.limit * 3 // 4:
-                return
-        self.clear()
+            if self._weigh_all() <= goal:
+                return True
+            self._forget_before(min(median, *self.begun.values()) if self.begun else median)
+            if self._weigh_all() <= goal:
+                return True
+        return False
 
     def forget_snapshots(self) -> None:
         """Drop all snapshots, because the environment that could load them is gone."""

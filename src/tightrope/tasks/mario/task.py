@@ -92,8 +92,8 @@ def coarse_place(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashabl
     In castles a coin means that a hidden block was hit: in 8-4 the only way on leads over one.
     """
     blob = env.unwrapped.blob
-    hit_a_block = blob[ram.STAGE] == CASTLE and ram.coins(blob) > 0
-    return (*ram.place(blob), hit_a_block, ram.x(blob) // 16, ram.y(blob) // 16)
+    hidden_blocks_hit = ram.coins(blob) if blob[ram.STAGE] == CASTLE else 0
+    return (*ram.place(blob), hidden_blocks_hit, ram.x(blob) // 16, ram.y(blob) // 16)
 
 
 def memory_fingerprint(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:

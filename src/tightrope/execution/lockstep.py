@@ -186,11 +186,12 @@ def _refill(active: list[tuple[Run, Lane]], free: list[Lane], runs: Iterator[Run
 
 def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
     shown = [lane.transition for _, lane in active]
+    nothing = [None] * len(active)
     try:
         answer = agent.act(
             [transition.observation for transition in shown],
-            [run.memory for run, _ in active],
-            [run.random_stream for run, _ in active],
+            [run.memory for run, _ in active] if agent.recurrent else nothing,
+            nothing if agent.deterministic else [run.random_stream for run, _ in active],
             [transition.info.get("action_mask") for transition in shown],
         )
     except Exception:

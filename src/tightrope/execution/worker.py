@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,10 @@ from tightrope.execution.tree import PrefixTree
 from tightrope.simulation import Conformance
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
+
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
+"""A step leaves one object behind until its episode ends; at Python's 700, cheap environments spend a tenth of their
+time on looking through them for cycles."""
 
 
 class Worker:
@@ -52,11 +57,14 @@ class Worker:
         crew = self._awake()
         before = crew.steps_played
         places = sorted(range(len(rollouts)), key=lambda place: path_order(rollouts[place]))
+        thresholds = gc.get_threshold()
+        gc.set_threshold(max(thresholds[0], OBJECTS_BETWEEN_COLLECTIONS), *thresholds[1:])
         try:
             for name, group in groupby(places, key=lambda place: rollouts[place].agent):
                 chosen = {place: rollouts[place] for place in group}
                 yield from self._run_fixed(crew, chosen) if name is None else self._run_agent(crew, name, chosen)
         finally:
+            gc.set_threshold(*thresholds)
             self.counters.steps_executed += crew.steps_played - before
 
     def call(self, function: Callable[[Task, Any], Any], payload: Any) -> Any:

@@ -40,7 +40,7 @@ LEAVES = {
     "onnxruntime": {"agents/onnx.py"},
     "ray": {"execution/backends/ray_cluster.py"},
     "stable_retro": {"tasks/mario/emulator.py"},
-    "cv2": {"tasks/mario/emulator.py"},
+    "cv2": set(),
     "ale_py": {"tasks/builtin/atari.py"},
     "mujoco": {"simulation/snapshots/mujoco.py"},
     "minigrid": {"tasks/builtin/minigrid.py"},

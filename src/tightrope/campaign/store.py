@@ -37,6 +37,7 @@ class EpisodeStore:
         self.connection = sqlite3.connect(path, isolation_level=None)
         version = self.connection.execute("pragma user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
+            self.connection.close()
             raise FormatError(f"{path} was written by a newer tightrope (schema {version}); upgrade to read it")
         # In WAL mode a commit survives the death of the process without waiting for the disk.
         self.connection.execute("pragma journal_mode = wal")

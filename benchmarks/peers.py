@@ -23,8 +23,10 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     if not importlib.util.find_spec("stable_baselines3"):
         yield Figure(item=6, name="against SB3 evaluate_policy", value=None, unit="×", note="not installed")
         return
+    import torch
     from stable_baselines3 import PPO
 
+    torch.set_num_threads(1)  # threads that wait for each other on a busy machine are no work of anybody's
     model = PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu", n_steps=512).learn(6_000)
     task = tr.make_task("CartPole-v1")
     with tempfile.TemporaryDirectory() as folder:

@@ -98,13 +98,6 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
         load_config(tmp_path / "none.yaml")
 
 
-def test_the_identity_is_that_of_the_results() -> None:
-    base = CampaignConfig(task="FrozenLake-v1")
-    assert base.identity == CampaignConfig.model_validate({**base.model_dump(), "execution": {"workers": 7}}).identity
-    assert base.identity == CampaignConfig.model_validate({**base.model_dump(), "safety": {"max_fail": 0.1}}).identity
-    assert base.identity != CampaignConfig.model_validate({**base.model_dump(), "seed": 1}).identity
-
-
 def test_the_schema_knows_every_section() -> None:
     schema = json.loads(json_schema())
     assert set(schema["properties"]) == set(CampaignConfig.model_fields)

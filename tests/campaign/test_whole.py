@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -78,6 +79,26 @@ def test_a_lost_step_is_judged_again_from_the_stored_episodes(undisturbed: Path,
 def test_a_folder_of_another_configuration_is_refused(undisturbed: Path) -> None:
     other = CONFIG.model_copy(update={"seed": 7})
     with pytest.raises(UsageError, match=r"seed was 0, now 7.*--out"):
+        run_campaign(other, undisturbed)
+
+
+def test_an_agent_can_join_a_finished_run_and_what_is_known_is_not_run_again(undisturbed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(undisturbed, folder)
+    zigzag, careful = CONFIG.agents
+    bold = careful.model_copy(update={"name": "bold", "epsilon": 0.5})
+    before = findings(folder)
+    run_campaign(CONFIG.model_copy(update={"agents": (bold, zigzag, careful)}), folder)
+    after = findings(folder)
+    assert {name: after[name] for name in before} == before
+    assert {Path(name).name for name in set(after) - set(before) if name.startswith("4")} == {"bold.json"}
+    assert "bold" in (folder / "report" / "results.json").read_text()
+
+
+def test_an_agent_that_keeps_its_name_must_stay_what_it_was(undisturbed: Path) -> None:
+    zigzag, careful = CONFIG.agents
+    other = CONFIG.model_copy(update={"agents": (zigzag, careful.model_copy(update={"epsilon": 0.5}))})
+    with pytest.raises(UsageError, match=r"agents\.careful\.epsilon was 0\.2, now 0\.5.*other names"):
         run_campaign(other, undisturbed)
 
 

@@ -7,8 +7,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tightrope.trace import content_id
-
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
@@ -111,9 +109,3 @@ class CampaignConfig(Section):
     performance: PerformanceConfig = PerformanceConfig()
     execution: ExecutionConfig = ExecutionConfig()
     report: ReportConfig = ReportConfig()
-
-    @property
-    def identity(self) -> str:
-        """Changes when the results could: where the work is done, gates and what the report shows do not count."""
-        ignored: Any = {"execution": True, "report": True, "safety": {"max_fail", "gate_on"}}
-        return content_id(self.model_dump(mode="json", exclude=ignored))

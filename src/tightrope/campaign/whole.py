@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tightrope.campaign.assembly import assemble
 from tightrope.campaign.campaign import CONTROL, Campaign
@@ -84,31 +84,45 @@ def _test(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
 
 
 def _refuse_another_configuration(folder: RunFolder, config: CampaignConfig) -> None:
+    """Agents may join or leave, since each has results of its own; all else, and what an agent is, must stay."""
     if not folder.manifest_path.exists():
         return
-    known = CampaignConfig.model_validate(folder.manifest()["config"])
-    if known.identity == config.identity:
-        return
-    before, after = _flat(known.model_dump(mode="json")), _flat(config.model_dump(mode="json"))
+    before, after = _flat(CampaignConfig.model_validate(folder.manifest()["config"])), _flat(config)
+    stayed = _agent_names(before) & _agent_names(after)
     changed = [
-        f"{name} was {before.get(name)!r}, now {after.get(name)!r}"
+        f"{'.'.join(name)} was {before.get(name)!r}, now {after.get(name)!r}"
         for name in sorted({*before, *after})
-        if before.get(name) != after.get(name) and not name.startswith(NOT_IN_IDENTITY)
+        if before.get(name) != after.get(name)
+        and not ".".join(name).startswith(NOT_IN_IDENTITY)
+        and (name[0] != "agents" or name[1] in stayed)
     ]
-    raise UsageError(
-        f"{folder.path} holds a run with other settings ({'; '.join(changed)}). Give the same settings to continue it, "
-        f"or another folder with --out"
-    )
+    if changed:
+        raise UsageError(
+            f"{folder.path} holds a run with other settings ({'; '.join(changed)}). Give the same settings to continue "
+            f"it, or another folder with --out; agents can be added to it under other names"
+        )
 
 
-def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    if isinstance(value, dict):
-        parts = [_flat(part, f"{name}.{key}" if name else str(key)) for key, part in value.items()]
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
-        parts = [_flat(part, f"{name}.{index}") for index, part in enumerate(value)]
+Name: TypeAlias = tuple[str, ...]
+
+
+def _flat(config: CampaignConfig) -> dict[Name, Any]:
+    """Every setting by its path; agents are told by their names, not by their order."""
+    dumped = config.model_dump(mode="json")
+    dumped["agents"] = {agent["name"] or agent["source"]: agent for agent in dumped["agents"]}
+    return dict(_leaves(dumped, ()))
+
+
+def _leaves(value: Any, name: Name) -> Iterator[tuple[Name, Any]]:
+    if isinstance(value, dict) and value:
+        for key, part in value.items():
+            yield from _leaves(part, (*name, str(key)))
     else:
-        return {name: value}
-    return {key: entry for part in parts for key, entry in part.items()}
+        yield name, value
+
+
+def _agent_names(settings: Mapping[Name, Any]) -> set[str]:
+    return {name[1] for name in settings if name[0] == "agents" and len(name) > 1}
 
 
 def suite_ids(safety: Mapping[str, Mapping[str, SafetyResult]]) -> dict[str, str]:

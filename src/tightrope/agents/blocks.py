@@ -76,5 +76,9 @@ def _agrees(network: Network, samples: Arrays, expected: Arrays, size: int) -> b
 
 
 def _padded(part: NDArray[Any], size: int) -> NDArray[Any]:
-    missing = size - len(part)
-    return part if missing == 0 else np.concatenate([part, np.repeat(part[:1], missing, axis=0)])
+    if len(part) == size:
+        return part
+    padded = np.empty((size, *part.shape[1:]), part.dtype)
+    padded[: len(part)] = part
+    padded[len(part) :] = part[0]
+    return padded

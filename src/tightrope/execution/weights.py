@@ -16,6 +16,8 @@ _WEIGHTLESS = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 """Shared by the whole process."""
 
 _CONTAINER_OVERHEAD = 64
+_ARRAY_OVERHEAD = 112
+_BYTES_OVERHEAD = 33
 
 
 class Scales:
@@ -27,26 +29,39 @@ class Scales:
     def __init__(self) -> None:
         self._seen: set[int] = set()
         self._opaque: dict[type, int] = {}
+        self._ways: dict[type, str] = {}
 
     def weigh(self, *values: Any) -> int:
         """Bytes of all parts not weighed before."""
-        total, waiting, seen = 0, list(values), self._seen
+        total, waiting, seen, ways = 0, list(values), self._seen, self._ways
         while waiting:
             part = waiting.pop()
             kind = type(part)
-            if kind in _NUMBERS or id(part) in seen or isinstance(part, _WEIGHTLESS):
+            way = ways.get(kind) or self._find_way(kind)
+            if way == "nothing" or id(part) in seen:
                 continue
             seen.add(id(part))
-            if kind is bytes or kind is str or kind is bytearray:
-                total += len(part) + 33
-            elif isinstance(part, np.ndarray):
-                total += part.nbytes + 112
+            if way == "bytes":
+                total += len(part) + _BYTES_OVERHEAD
+            elif way == "array":
+                total += part.nbytes + _ARRAY_OVERHEAD
             elif inner := gc.get_referents(part):
                 total += _CONTAINER_OVERHEAD + 8 * len(inner)
                 waiting.extend(inner)
             else:
                 total += self._opaque_weight(kind, part)
         return total
+
+    def _find_way(self, kind: type) -> str:
+        """How parts of a type are weighed; remembered, because every snapshot has dozens of parts."""
+        if kind in _NUMBERS or issubclass(kind, _WEIGHTLESS):
+            way = "nothing"
+        elif kind in (bytes, str, bytearray):
+            way = "bytes"
+        else:
+            way = "array" if issubclass(kind, np.ndarray) else "container"
+        self._ways[kind] = way
+        return way
 
     def _opaque_weight(self, kind: type, part: Any) -> int:
         """Objects of compiled libraries hide their size; their pickle does not."""

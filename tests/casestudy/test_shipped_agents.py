@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import tightrope as tr
+from tightrope.casestudy.shipping import try_out
 from tightrope.errors import UsageError
 from tightrope.tasks.mario import MarioEnv
 from tightrope.tasks.mario.rom import find_rom
@@ -52,6 +53,14 @@ def test_every_shipped_agent_plays(name):
     assert play_greedily(name)["x"] > 400
 
 
-@pytest.mark.parametrize("actions", ["2-moves", "basic"])
-def test_late_agents_reach_the_flag_from_the_start(actions):
-    assert play_greedily(f"1-1-dense-{actions}-late.onnx")["flag"]
+@pytest.mark.parametrize(
+    "name", ["1-1-dense-2-moves", "1-1-dense-basic", "1-2-dense-2-moves", "1-2-dense-right-complex"]
+)
+def test_late_agents_reach_the_flag_from_the_start(name):
+    assert play_greedily(f"{name}-late.onnx")["flag"]
+
+
+def test_trying_an_agent_out_counts_its_flags():
+    trial = try_out(FOLDER / "1-2-dense-2-moves-late.onnx", games=2, epsilon=0.0)
+    assert (trial.games, trial.flags, trial.unfinished) == (2, 2, 0)
+    assert trial.mean_x > 3000

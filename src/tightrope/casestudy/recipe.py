@@ -73,6 +73,7 @@ PRESETS = {
         patience=None,
     ),
     # Many games with exploration spread over them, larger batches and 3-step returns: minutes instead of days.
+    # Level 1-2 after 0.66 million steps: 20 % flags, against 1 % with 8 updates, a copy every 2000 and patience 200.
     "fast": Recipe(
         workers=15,
         lanes=16,
@@ -81,15 +82,15 @@ PRESETS = {
         reward_scale=1 / 20,
         learning_rate=2.5e-4,
         batch=512,
-        updates=8,
+        updates=12,
         learn_every=1,
-        target_every=2000,
+        target_every=1000,
         memory_ticks=8000,
         burn_in_ticks=100,
         first_exploration=1.0,
         exploration_decay=0.995,
         last_exploration=(0.4, 0.01),
-        patience=200,
+        patience=80,
     ),
 }
 

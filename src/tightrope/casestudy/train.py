@@ -31,6 +31,10 @@ LOG_COLUMNS = (
     "seconds", "steps", "episodes", "updates", "steps_per_second", "waiting", "exploration", "mean_loss",
     "recent_episodes", "mean_return", "mean_steps", "mean_x", "flags", "careful_episodes", "careful_flags",
 )  # fmt: skip
+WHOLE_CHANGES = (
+    "workers", "lanes", "batch", "updates", "n_step", "target_every", "memory_ticks", "burn_in_ticks", "patience",
+)  # fmt: skip
+REAL_CHANGES = ("learning_rate", "discount", "exploration_decay", "reward_scale")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,9 +288,9 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rom")
     numbers = parser.add_argument_group("changes to the preset")
-    for name in ("workers", "lanes", "batch", "updates", "n_step", "target_every", "memory_ticks", "burn_in_ticks"):
+    for name in WHOLE_CHANGES:
         numbers.add_argument(f"--{name.replace('_', '-')}", type=int)
-    for name in ("learning_rate", "discount", "exploration_decay"):
+    for name in REAL_CHANGES:
         numbers.add_argument(f"--{name.replace('_', '-')}", type=float)
     given = vars(parser.parse_args(arguments))
     changes = {name: given.pop(name) for name in list(given) if name in Recipe.__dataclass_fields__}

@@ -73,7 +73,7 @@ PRESETS = {
         patience=None,
     ),
     # Many games with exploration spread over them, larger batches and 3-step returns: minutes instead of days.
-    # Level 1-2 after 0.66 million steps: 20 % flags, against 1 % with 8 updates, a copy every 2000 and patience 200.
+    # Level 1-2 after 0.66 million steps: 20 % flags; 1 % with 8 updates, a copy every 2000, patience 200 (a run each).
     "fast": Recipe(
         workers=15,
         lanes=16,

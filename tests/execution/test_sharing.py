@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +15,12 @@ from tests.execution.test_worker import by_worker, naive
 from tests.execution.workload import agents, assert_same, cartpole, corridor, frozen_lake
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.execution.costs import Costs
+from tightrope.execution.tree import PrefixTree
 from tightrope.execution.worker import Worker
+from tightrope.outcome import Outcome
 from tightrope.simulation import conformance_of
+from tightrope.simulation.simulator import Snapshot
+from tightrope.tasks.task import Transition
 from tightrope.testing import corridor_task
 from tightrope.trace import ActionTrace
 
@@ -106,6 +112,29 @@ def test_the_memory_limit_holds_on_a_long_job() -> None:
     tracemalloc.stop()
     assert limit / 2 < largest <= limit * 1.5
     assert held < 3 * limit + 500_000
+
+
+class Payload:
+    """Something whose end can be watched."""
+
+
+@pytest.mark.parametrize("forget", [PrefixTree.clear, lambda tree: tree._forget_before(1)])
+def test_what_is_forgotten_is_freed_at_once_and_not_when_python_collects(forget: Callable[[PrefixTree], None]) -> None:
+    tree = PrefixTree(limit=2**20)
+    payload = Payload()
+    freed = weakref.ref(payload)
+    point = (tree.plant(seed=0), 0)
+    for label in (0, 1):
+        point = tree.branch(point, label), 0
+    tree.keep(point, Snapshot(payload, Transition(None, 0.0, False, False, {}), Outcome.ONGOING, 2, None))
+    del payload, point
+    gc.disable()
+    try:
+        assert freed() is not None
+        forget(tree)
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 def test_the_memory_limit_holds_while_lanes_are_under_way() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import statistics
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from tightrope.execution.weights import Scales
@@ -216,16 +216,14 @@ class PrefixTree:
 
     def clear(self) -> None:
         """Forget everything."""
+        gone = list(self.roots.values())
         self.roots.clear()
+        _take_apart(gone)
         self._weigh_all()
 
     def segments(self) -> Iterator[Segment]:
         """Every segment, parents first."""
-        waiting = list(self.roots.values())
-        while waiting:
-            segment = waiting.pop()
-            yield segment
-            waiting.extend(segment.branches.values())
+        return _with_all_below(self.roots.values())
 
     def _thin(self, newest: int) -> None:
         """Halve the snapshots on segments that were last met at ``newest`` or before."""
@@ -242,9 +240,12 @@ class PrefixTree:
 
     def _forget_before(self, stamp: int) -> None:
         """Forget the segments last met before ``stamp``; whoever meets a segment meets its parents, so none hangs."""
+        gone = [root for root in self.roots.values() if root.stamp < stamp]
         self.roots = {seed: root for seed, root in self.roots.items() if root.stamp >= stamp}
         for segment in self.segments():
+            gone += [branch for branch in segment.branches.values() if branch.stamp < stamp]
             segment.branches = {place: branch for place, branch in segment.branches.items() if branch.stamp >= stamp}
+        _take_apart(gone)
 
     def _weigh_all(self) -> int:
         self._scales = Scales()
@@ -258,6 +259,20 @@ class PrefixTree:
         # The history is counted with the steps.
         shown = snapshot.transition
         return 200 + INFO_BYTES * len(shown.info) + self._scales.weigh(snapshot.payload, shown.observation)
+
+
+def _with_all_below(segments: Iterable[Segment]) -> Iterator[Segment]:
+    waiting = list(segments)
+    while waiting:
+        segment = waiting.pop()
+        yield segment
+        waiting.extend(segment.branches.values())
+
+
+def _take_apart(gone: Iterable[Segment]) -> None:
+    """Parents and branches hold each other, and Python would free such rings much later than their memory is needed."""
+    for segment in list(_with_all_below(gone)):
+        segment.snapshots, segment.branches, segment.parent = {}, {}, None
 
 
 def _common_length(known: list[Label], index: int, wanted: Sequence[Label], start: int) -> int:

@@ -153,17 +153,16 @@ def _by_trace(tests: Sequence[PrefixTest]) -> list[tuple[int, int]]:
 def _countdown(
     work: dict[int, list[Rollout]], on_progress: ProgressCallback | None
 ) -> Callable[[Episode], None] | None:
-    """Reports each prefix length when the last of its executions has finished."""
+    """Reports every execution, and how many prefix lengths are finished: those all end at about the same time."""
     if on_progress is None:
         return None
     home = {rollout.id: length for length, rollouts in work.items() for rollout in rollouts}
     left = Counter(home.values())
 
     def finished(episode: Episode) -> None:
-        length = home[episode.rollout.id]
-        left[length] -= 1
-        if left[length] == 0:
-            reached = sum(count == 0 for count in left.values())
-            on_progress(Progress("performance", reached, len(work), f"prefix length {length}"))
+        left[home[episode.rollout.id]] -= 1
+        reached = sum(count == 0 for count in left.values())
+        note = f"{reached} of {len(work)} prefix lengths"
+        on_progress(Progress("performance", len(home) - left.total(), len(home), note))
 
     return finished

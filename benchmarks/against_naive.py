@@ -45,10 +45,14 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     greedy, noisy = mario_agent(0.0), mario_agent(0.05)
     yield from _compared("four suites, greedy agent", suites, greedy, 10, 20.0)
     yield from _compared("four suites, noisy agent (ε = 0.05)", suites, noisy, 10, None)
-    yield from _compared(f"fuzzing {generations} × 50, as printed", fuzzing(), greedy, 1, None)
-    yield from _compared(f"fuzzing {generations} × 50, best quarter", fuzzing(truncation=0.25), greedy, 1, None)
+    workload = f"fuzzing {generations} × 50"
+    yield from _compared(f"{workload}, as printed", fuzzing(), greedy, 1, None)
+    # How much there is to share depends on the traces that happen to be bred, so on the seed.
+    for seed in (0, 1):
+        quarter = fuzzing(truncation=0.25, seed=seed)
+        yield from _compared(f"{workload}, best quarter, seed {seed}", quarter, greedy, 1, 6.0)
     few = fuzzing(truncation=0.25, mutation_stop=0.8)
-    yield from _compared(f"fuzzing {generations} × 50, best quarter, few mutations", few, greedy, 1, 6.0)
+    yield from _compared(f"{workload}, best quarter, few mutations", few, greedy, 1, None)
     yield from _compared("robust performance, greedy agent", robust, greedy, 10, 10.0)
     yield from _compared("robust performance, noisy agent (ε = 0.05)", robust, noisy, 10, None)
 
@@ -64,21 +68,21 @@ def _compared(
         seconds = busy() - began
         counters = engine.counters
         naive = naive_seconds(task, {agent.name: agent}, heard, repetitions=repetitions, sample=SAMPLE)
-    ratio = naive / seconds
+    yield _figure(f"times faster than the naive way: {name}", naive / seconds, aim, f"{seconds:.0f} s, {naive:.0f} s")
     note = (
-        f"{counters.episodes} episodes, {counters.steps_asked} steps asked, {counters.steps_executed} executed "
-        f"({_distinct(heard)} different prefixes played), "
-        f"{seconds:.0f} s against {naive:.0f} s"
+        f"{counters.episodes} episodes, {counters.steps_asked} steps asked, {counters.steps_executed} executed, "
+        f"{_distinct(heard)} different prefixes played"
     )
-    yield Figure(
-        item=1,
-        name=f"times faster than the naive way: {name}",
-        value=ratio,
-        unit="×",
-        aim="" if aim is None else f"≥ {aim:g} ×",
-        met=None if aim is None else ratio >= aim,
-        note=note,
+    yield _figure(
+        f"steps asked for each step executed: {name}", counters.steps_asked / counters.steps_executed, aim, note
     )
+
+
+def _figure(name: str, value: float, aim: float | None, note: str) -> Figure:
+    return Figure(
+        item=1, name=name, value=value, unit="×", aim="" if aim is None else f"≥ {aim:g} ×",
+        met=None if aim is None else value >= aim, note=note,
+    )  # fmt: skip
 
 
 def _distinct(heard: Listening) -> int:

@@ -12,6 +12,8 @@ from benchmarks.measuring import Figure, bare_seconds_per_step, busy, mario, mar
 import tightrope as tr
 from tightrope.agents import Answer
 
+FRAMES_PER_STEP = 4
+
 
 class Balance:
     """Leans against the fall: keeps the pole up for the whole episode."""
@@ -40,7 +42,11 @@ def efficiency(*, quick: bool) -> Iterator[Figure]:
         episodes = engine.run(cartpole_rollouts(task, 300 if quick else 2000))
         seconds = busy() - began
     bare = bare_seconds_per_step(task, [episode.trace for episode in episodes[-200:]])
-    yield _share("CartPole, agent in control", bare * engine.counters.steps_executed / seconds, 0.5)
+    yield _share(
+        "bare environment's share of the time: CartPole, agent in control",
+        bare * engine.counters.steps_executed / seconds,
+        0.5,
+    )
     yield from _mario_efficiency(quick=quick)
 
 
@@ -53,13 +59,33 @@ def _mario_efficiency(*, quick: bool) -> Iterator[Figure]:
         tr.fuzz(task, reference.actions, 3 if quick else 15, 50, engine=engine, control=False)
         seconds = busy() - began
     bare = bare_seconds_per_step(task, [reference.actions] * 4)
-    yield _share("Mario, fuzzing", bare * engine.counters.steps_executed / seconds, 0.85)
+    yield _share(
+        "bare environment's share of the time: Mario, fuzzing", bare * engine.counters.steps_executed / seconds, 0.85
+    )
+    core = _bare_core_seconds(reference.actions) / len(reference.actions)
+    yield _share("bare emulator core's share of the time: Mario, the environment alone", core / bare, 0.85)
+
+
+def _bare_core_seconds(trace: tr.ActionTrace) -> float:
+    """Processor seconds that the core needs for the frames of a trace: buttons and frames, nothing read or kept."""
+    env = mario().make_env().unwrapped
+    core, start = env._machine._core, env.blob
+    frames = [env._masks[action] for action in trace.actions for _ in range(FRAMES_PER_STEP)]
+    spent = []
+    for _ in range(4):
+        core.set_state(start)
+        began = busy()
+        for pressed in frames:
+            core.set_button_mask(pressed, 0)
+            core.step()
+        spent.append(busy() - began)
+    env.close()
+    return sum(spent) / len(spent)
 
 
 def _share(name: str, value: float, aim: float) -> Figure:
     return Figure(
-        item=3, name=f"bare environment's share of the time: {name}", value=value, unit="", aim=f"≥ {aim:g}",
-        met=value >= aim,
+        item=3, name=name, value=value, unit="", aim=f"≥ {aim:g}", met=value >= aim,
     )  # fmt: skip
 
 
@@ -70,7 +96,8 @@ def two_processes(*, quick: bool) -> Iterator[Figure]:
     spent = []
     for workers in (1, 2):
         with tr.Engine(task, backend="processes", workers=workers) as engine:
-            engine.map(_nothing, range(workers))
+            # Opens the environments: what is measured is the work, not the start.
+            tr.fuzz(task, reference.actions, 1, 50, seed=1, engine=engine, control=False)
             began = wall()
             tr.fuzz(task, reference.actions, generations, 50, engine=engine, control=False)
             spent.append(wall() - began)
@@ -92,10 +119,6 @@ def _gain(name: str, spent: list[float]) -> Figure:
         item=4, name=f"two processes against one: {name}", value=value, unit="×", aim="≥ 1.8 ×", met=value >= 1.8,
         note=f"{spent[0]:.1f} s, {spent[1]:.1f} s",
     )  # fmt: skip
-
-
-def _nothing(task: Any, payload: Any) -> None:
-    return None
 
 
 def growth(*, quick: bool) -> Iterator[Figure]:

@@ -271,6 +271,8 @@ def test_init_writes_a_file_that_runs(tmp_path: Path, run: Run) -> None:
         (["search", "FrozenLak-v1"], "Did you mean 'FrozenLake-v1'"),
         (["search", "FrozenLake-v1", "--set", "slippery=true"], "is_slippery"),
         (["search", "FrozenLake-v1", "--set", "is_slippery"], "--set takes NAME=VALUE"),
+        (["search", "FrozenLake-v1", "--set", "map_name=9x9"], "FrozenLake-v1: with the options map_name='9x9'"),
+        (["check", "CartPole-v1", "--set", "max_episode_steps=many"], "to be an integer"),
         (["run", "FrozenLake-v1"], "which agent?"),
         (["run", "FrozenLake-v1", "--agent", "missing.onnx"], "missing.onnx"),
         (["run"], "Usage"),

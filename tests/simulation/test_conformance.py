@@ -184,6 +184,23 @@ def test_make_env_that_raises_or_returns_something_else() -> None:
         check_task(line_task(lambda: 3))
 
 
+def test_options_are_only_blamed_for_an_environment_that_they_never_made() -> None:
+    working = [True]
+
+    def makes_one() -> Line:
+        if not working:
+            raise RuntimeError("no such colour")
+        working.clear()
+        return Line()
+
+    task = line_task(makes_one, options={"colour": "red"})
+    task.open_env()
+    with pytest.raises(EnvironmentFailure, match="no such colour"):
+        task.open_env()
+    with pytest.raises(TaskError, match=r"options colour='red' .* raised RuntimeError: no such colour"):
+        line_task(makes_one, options={"colour": "red"}).open_env()
+
+
 def test_a_process_that_holds_one_environment_gets_a_hint() -> None:
     alive: list[Line] = []
 

@@ -127,11 +127,22 @@ class Task:
         except TightropeError:
             raise
         except Exception as error:
-            raise EnvironmentFailure(f"task {self.label}: make_env() raised {type(error).__name__}: {error}") from error
+            raise self._not_made(error) from error
         if not isinstance(env, gym.Env):
             raise TaskError(f"task {self.label}: make_env() must return a gymnasium.Env, not {type(env).__name__}")
         vars(self).setdefault("_spaces", (env.observation_space, env.action_space))
         return env
+
+    def _not_made(self, error: Exception) -> TightropeError:
+        raised = f"raised {type(error).__name__}: {error}"
+        # Options that made an environment before are not what is wrong now.
+        if not self.options or "_spaces" in vars(self):
+            return EnvironmentFailure(f"task {self.label}: make_env() {raised}")
+        given = ", ".join(f"{name}={value!r}" for name, value in sorted(self.options.items()))
+        return TaskError(
+            f"task {self.name}: with the options {given} its environment cannot be made; it {raised}. Correct the "
+            f"options, or leave them out; `tightrope tasks` lists those of each task and their defaults"
+        )
 
     @property
     def observation_space(self) -> gym.Space[Any]:

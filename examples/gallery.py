@@ -28,9 +28,9 @@ def main() -> None:
         if options.names and file.stem not in options.names:
             continue
         print(file.stem, flush=True)
-        whole = run_campaign(
-            load_config(file), options.out / file.stem, on_progress=say, command=f"tightrope run {file}"
-        )
+        # As it is given from the repository's root: a report is read elsewhere than it was made.
+        command = f"tightrope run {file.relative_to(HERE.parent)}"
+        whole = run_campaign(load_config(file), options.out / file.stem, on_progress=say, command=command)
         if options.copy_to is not None:
             options.copy_to.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(whole.report, options.copy_to / f"{file.stem}.html")

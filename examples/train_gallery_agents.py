@@ -209,6 +209,8 @@ def export(model: PPO, path: Path, task: tr.Task, **metadata: Any) -> Path:
     )  # fmt: skip
     network = onnx.load(path)
     details = {"task": task.label, "algorithm": "PPO", "seed": SEED, **metadata}
+    if isinstance(model.observation_space, gym.spaces.Discrete):
+        details["observation_n"] = model.observation_space.n
     onnx.helper.set_model_props(network, {key: str(value) for key, value in details.items()})
     onnx.save(network, path)
     return path

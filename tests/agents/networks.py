@@ -105,6 +105,16 @@ def deciding_network(path: Path, inputs: int, actions: int) -> Path:
     return graph.save(path, {"action": (chosen, ["n"])}, shape=["n", inputs], output_dtype=TensorProto.INT64)
 
 
+def cell_network(path: Path, cells: int, actions: int, **options: Any) -> Path:
+    """Takes the number of a cell; one beyond the last is a row of zeros, and no error."""
+    graph = Graph()
+    graph.weights += [numpy_helper.from_array(np.array(cells), "cells")]
+    graph.weights += [numpy_helper.from_array(np.array([0, 1], np.float32), "off_and_on")]
+    hot = graph.node("OneHot", ["observation", "cells", "off_and_on"])
+    scores = graph.dense(hot, cells, actions, relu=False)
+    return graph.save(path, {"scores": (scores, ["n", actions])}, shape=["n"], dtype=TensorProto.INT64, **options)
+
+
 def two_part_network(path: Path, parts: dict[str, int], actions: int) -> Path:
     graph = Graph()
     joined = graph.node("Concat", list(parts), axis=1)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tightrope as tr
+from tightrope.errors import AgentError
 
 GALLERY = Path(__file__).parent.parent.parent / "agents" / "gallery"
 TASKS = {
@@ -32,3 +33,8 @@ def test_an_agent_of_the_gallery_plays_its_task(path: Path) -> None:
 def test_there_are_two_agents_for_each_task() -> None:
     stems = {path.stem for path in GALLERY.glob("*.onnx")}
     assert stems == {f"{name}-{stage}" for name in TASKS for stage in ("early", "late")}
+
+
+def test_an_agent_of_a_small_lake_is_refused_on_a_large_one() -> None:
+    with pytest.raises(AgentError, match="of 16 values"):
+        tr.load_agent(GALLERY / "frozenlake-late.onnx", tr.make_task("FrozenLake-v1", map_name="8x8"))

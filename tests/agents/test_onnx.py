@@ -8,6 +8,7 @@ import pytest
 
 import tightrope as tr
 from tests.agents.networks import (
+    cell_network,
     deciding_network,
     dense_network,
     gaussian_network,
@@ -120,6 +121,15 @@ def test_a_numbered_cell_may_be_given_one_hot(tmp_path: Path) -> None:
     hot = tr.load_agent(tmp_path / "cells.onnx", noise_task(gym.spaces.Box(0.0, 1.0, (7,)), MOVES))
     expected = ask(hot, list(np.eye(7, dtype=np.float32))).actions
     assert ask(agent, list(range(7))).actions == expected
+
+
+def test_a_file_that_says_how_many_cells_it_knows_is_refused_where_there_are_others(tmp_path: Path) -> None:
+    lake, larger = noise_task(CELLS, MOVES), noise_task(gym.spaces.Discrete(64), MOVES)
+    path = cell_network(tmp_path / "lake.onnx", 7, 4, metadata={"observation_n": "7"})
+    assert len(ask(tr.load_agent(path, lake), list(range(7))).actions) == 7
+    with pytest.raises(AgentError, match=r"lake\.onnx was trained on observations of 7 values .* the task's have 64"):
+        tr.load_agent(path, larger)
+    assert tr.load_agent(cell_network(tmp_path / "silent.onnx", 7, 4), larger)
 
 
 def test_squashed_torques_stay_in_the_box(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Agents from ``.onnx`` files. The only file that imports onnxruntime.
 
 A file may say more about itself in its metadata: ``actions`` (the name of the action set it was trained with) or
-``action_names`` (its actions, comma-separated, in order of its outputs), and ``action_head``: ``squashed`` or
-``scaled`` for continuous actions given in [-1, 1].
+``action_names`` (its actions, comma-separated, in order of its outputs), ``action_head``: ``squashed`` or ``scaled``
+for continuous actions given in [-1, 1], and ``observation_n``: how many values a Discrete observation had in training
+(in a Dict or Tuple, the part's name in place of ``observation``).
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class OnnxFile:
 
     def parts(self, spaces: TaskSpaces) -> NetworkParts:
         """The network, fitted to the task's spaces."""
-        inputs = _matched_inputs(self.path, self._session.get_inputs(), ObservationStacker(spaces.observation).parts)
+        observed = ObservationStacker(spaces.observation).parts
+        inputs = _matched_inputs(self.path, self._session.get_inputs(), observed)
+        for part in observed:
+            _check_range(self.path, self.metadata, part)
         outputs = self._session.get_outputs()
         network = OnnxNetwork(self._session, inputs, [output.name for output in outputs])
         head = _head(spaces.action, outputs, self.metadata)
@@ -129,6 +133,16 @@ def _fits(wanted: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
     return len(wanted) == len(shape) and all(
         not isinstance(size, int) or size == have for size, have in zip(wanted, shape, strict=True)
     )
+
+
+def _check_range(path: Path, metadata: Mapping[str, str], part: Part) -> None:
+    """An integer input has a shape that fits every Discrete space; only the metadata can tell another one."""
+    stated = metadata.get(f"{part.name}_n")
+    if stated is not None and isinstance(part.space, gym.spaces.Discrete) and stated != str(part.space.n):
+        raise AgentError(
+            f"{path} was trained on observations of {stated} values ({part.name}_n in its metadata), and the task's "
+            f"have {part.space.n}; make the task as in training, or train the agent on this one"
+        )
 
 
 def _fixed_batch(session: Any) -> Sequence[int] | None:

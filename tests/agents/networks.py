@@ -22,10 +22,10 @@ def scratch() -> Path:
 class Graph:
     """Collects the nodes and weights of a network."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int = 0) -> None:
         self.nodes: list[Any] = []
         self.weights: list[Any] = []
-        self.rng = np.random.default_rng(0)
+        self.rng = np.random.default_rng(seed)
 
     def node(self, kind: str, inputs: Sequence[str], **attributes: Any) -> str:
         name = f"{kind}{len(self.nodes)}"
@@ -105,9 +105,9 @@ def deciding_network(path: Path, inputs: int, actions: int) -> Path:
     return graph.save(path, {"action": (chosen, ["n"])}, shape=["n", inputs], output_dtype=TensorProto.INT64)
 
 
-def cell_network(path: Path, cells: int, actions: int, **options: Any) -> Path:
+def cell_network(path: Path, cells: int, actions: int, *, seed: int = 0, **options: Any) -> Path:
     """Takes the number of a cell; one beyond the last is a row of zeros, and no error."""
-    graph = Graph()
+    graph = Graph(seed)
     graph.weights += [numpy_helper.from_array(np.array(cells), "cells")]
     graph.weights += [numpy_helper.from_array(np.array([0, 1], np.float32), "off_and_on")]
     hot = graph.node("OneHot", ["observation", "cells", "off_and_on"])

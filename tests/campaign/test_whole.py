@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.agents.networks import cell_network
 from tests.campaign.conftest import CONFIG
 from tightrope.campaign.campaign import step_files
 from tightrope.campaign.config import CampaignConfig
@@ -65,6 +66,26 @@ def test_the_same_run_again_repeats_nothing(undisturbed: Path) -> None:
     assert len(store) == episodes
     assert RunFolder.open(undisturbed).manifest() == manifest, "what made the run, and what it cost, stays on record"
     store.close()
+
+
+def test_an_agent_trained_further_is_tested_again_and_that_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "agent.onnx"
+    config = CampaignConfig.model_validate(
+        {**CONFIG.model_dump(), "agents": [{"source": str(file)}], "fuzzing": {"enabled": False}}
+    )
+    fingerprints = []
+    for seed in (0, 1, 1):
+        cell_network(file, 16, 4, seed=seed)
+        run_campaign(config, tmp_path / "run")
+        fingerprints.append(RunFolder.open(tmp_path / "run").manifest()["agents"]["agent"])
+    assert [record.getMessage()[:50] for record in caplog.records] == [
+        "agent 'agent' is not the one this run tested befor"
+    ], "once, and not at all where nothing changed"
+    manifest = RunFolder.open(tmp_path / "run").manifest()
+    assert fingerprints[0] != fingerprints[1] == fingerprints[2]
+    assert manifest["replaced_agents"] == {"agent": [fingerprints[0]]}
 
 
 def test_a_lost_step_is_judged_again_from_the_stored_episodes(undisturbed: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tightrope.agents import Agent, load_agent
 from tightrope.budget import Budget
 from tightrope.campaign.config import AgentConfig, CampaignConfig
 from tightrope.campaign.folder import RunFolder, write_json
-from tightrope.campaign.provenance import describe_agents, describe_task, machine, versions
+from tightrope.campaign.provenance import describe_agents, describe_task, machine, replaced_agents, versions
 from tightrope.campaign.store import EpisodeStore, RememberingEngine
 from tightrope.errors import UsageError
 from tightrope.fuzzing import FuzzResult, fuzz
@@ -187,6 +187,7 @@ class Campaign:
     def write_manifest(self, status: str, **more: Any) -> None:
         """Record what is needed to believe the results."""
         earlier = self.folder.manifest() if self.folder.manifest_path.exists() else {}
+        replaced = replaced_agents(earlier, describe_agents(self.agents))
         self.folder.write_manifest(
             {
                 **{key: value for key, value in earlier.items() if key not in ("format", "version")},
@@ -200,6 +201,7 @@ class Campaign:
                 "versions": versions(),
                 "machine": machine(),
                 **_costs(step_files(self.folder)),
+                **({"replaced_agents": replaced} if replaced else {}),
                 **more,
             }
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 from collections.abc import Mapping
@@ -10,6 +11,8 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.tasks.task import Task
+
+LOG = logging.getLogger("tightrope")
 
 PACKAGES = (
     "tightrope", "gymnasium", "numpy", "scipy", "onnxruntime", "torch", "stable-baselines3", "sb3-contrib",
@@ -46,3 +49,19 @@ def describe_task(task: Task) -> dict[str, Any]:
 def describe_agents(agents: Mapping[str, Agent]) -> dict[str, str]:
     """The fingerprint of each agent by name."""
     return {name: agent.fingerprint for name, agent in agents.items()}
+
+
+def replaced_agents(manifest: Mapping[str, Any], agents: Mapping[str, str]) -> dict[str, list[str]]:
+    """The fingerprints that agents of these names had before in a run, oldest first; says so of each that is new."""
+    known: Mapping[str, str] = manifest.get("agents", {})
+    replaced = {name: list(earlier) for name, earlier in manifest.get("replaced_agents", {}).items()}
+    for name, fingerprint in agents.items():
+        if known.get(name, fingerprint) == fingerprint:
+            continue
+        LOG.warning(
+            "agent %r is not the one this run tested before (its file or its options changed): it is tested again, and "
+            "what that finds replaces its earlier results",
+            name,
+        )
+        replaced.setdefault(name, []).append(known[name])
+    return replaced

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -101,5 +102,19 @@ def test_suite_files_are_collected_when_there_is_an_agent(suite_file: Path, proj
     careful.assert_outcomes(passed=states)
     zigzag = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:zigzag")
     assert zigzag.parseoutcomes().get("failed", 0) > 0
-    zigzag.stdout.fnmatch_lines(["*falls in * of the executions at boundary state*"])
+    zigzag.stdout.fnmatch_lines(
+        ["*falls in * of the executions at boundary state*", "*fails 1*", "*tightrope replay *"]
+    )
+    command = next(line for line in zigzag.outlines if "tightrope replay" in line)
+    replayed = project.run(sys.executable, "-m", *shlex.split(command), "--json")
+    assert json.loads(replayed.stdout.str())["outcome"] == "unsafe"
     assert project.runpytest_subprocess("-p", "no:xdist").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_a_suite_file_is_tested_anew_each_time(suite_file: Path, project: pytest.Pytester) -> None:
+    shutil.copy(suite_file, project.path)
+    test = ("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:careful")
+    project.runpytest_subprocess(*test).assert_outcomes(passed=len(tr.load_suite(suite_file).depths))
+    (folder,) = (project.path / ".pytest_cache" / "d" / "tightrope").iterdir()
+    (folder / "2-safety" / "careful" / "simple.json").write_text("what an earlier run said")
+    project.runpytest_subprocess(*test).assert_outcomes(passed=len(tr.load_suite(suite_file).depths))

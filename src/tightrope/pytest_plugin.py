@@ -12,15 +12,18 @@ are collected when an agent is named with ``--tightrope-agent`` or the ini optio
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Generator, Iterator
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from tightrope.safety import SafetyResult
+    from tightrope.safety import CaseResult, SafetyResult
 
 CACHE = "tightrope"
 SHOWN_CASES = 10
@@ -120,20 +123,21 @@ class Tightrope:
 
 def describe_failures(result: SafetyResult, folder: Path) -> str:
     """The failing boundary states of a result, each with the command that replays a fall."""
-    lines = [f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f}"]
-    failing = [case for case in result.cases if case.fail_frequency.value]
+    told = f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f}"
+    return "\n".join([told, *_falls(result.cases, result.agent, folder)])
+
+
+def _falls(cases: Sequence[CaseResult], agent: str, folder: Path) -> Iterator[str]:
+    failing = [case for case in cases if case.fail_frequency.value]
     failing.sort(key=lambda case: -(case.fail_frequency.value or 0))
     for case in failing[:SHOWN_CASES]:
-        lines.append(
+        yield (
             f"  boundary state {case.case.boundary} at depth {case.case.depth}, {case.case.label}: "
             f"fails {case.fail_frequency:.2f}, survivable: {case.survivable}"
         )
-        lines.append(
-            f"    tightrope replay {shlex.quote(str(folder))} {case.case.id} --agent {shlex.quote(result.agent)}"
-        )
+        yield f"    tightrope replay {shlex.quote(str(folder))} {case.case.id} --agent {shlex.quote(agent)}"
     if len(failing) > SHOWN_CASES:
-        lines.append(f"  and {len(failing) - SHOWN_CASES} more failing cases")
-    return "\n".join(lines)
+        yield f"  and {len(failing) - SHOWN_CASES} more failing cases"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -165,6 +169,17 @@ class SuiteFile(pytest.File):
 
     _result: SafetyResult | None = None
 
+    @cached_property
+    def folder(self) -> Path:
+        """Where the result is kept for replays, until the file is tested again."""
+        from tightrope.trace import content_id
+
+        cache = getattr(self.config, "cache", None)
+        kept = cache.mkdir(CACHE) if cache is not None else Path(tempfile.mkdtemp(prefix=f"{CACHE}-"))
+        # Processes that test the same file side by side do not share a folder, or they would wait for one another.
+        process = os.environ.get("PYTEST_XDIST_WORKER", "")
+        return Path(kept) / f"{self.path.name}-{content_id(str(self.path))[:8]}{process}"
+
     def collect(self) -> Iterator[pytest.Item]:
         """One item for each boundary state that has cases."""
         from tightrope.safety import load_suite
@@ -176,20 +191,33 @@ class SuiteFile(pytest.File):
     def result(self) -> SafetyResult:
         """The result of the suite, run when the first item asks for it."""
         if self._result is None:
-            from tightrope.agents import load_agent
-            from tightrope.safety import load_suite, run_suite
-            from tightrope.tasks import task_from_label
+            from tightrope.campaign.folder import RunFolder
 
-            suite = load_suite(self.path)
-            task = task_from_label(suite.task)
-            self._result = run_suite(
-                task,
-                load_agent(_agent(self.config), task),
-                suite,
+            folder = RunFolder(self.folder)
+            with folder.locked(wait=True):
+                # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
+                folder.clear()
+                self._result = self._tested()
+        return self._result
+
+    def _tested(self) -> SafetyResult:
+        from tightrope.campaign.config import AgentConfig, ExecutionConfig, SafetyConfig
+        from tightrope.campaign.suitefile import campaign_of_suite
+
+        campaign = campaign_of_suite(
+            self.path,
+            self.folder,
+            agents=(AgentConfig(source=_agent(self.config)),),
+            safety=SafetyConfig(
                 repetitions=int(self.config.getini("tightrope_repetitions")),
                 length=int(self.config.getini("tightrope_length")),
-            )
-        return self._result
+            ),
+            execution=ExecutionConfig(backend="inline"),
+        )
+        with campaign.engine() as engine:
+            (by_agent,) = campaign.safety_step(engine).values()
+        campaign.write_manifest("pytest")
+        return next(iter(by_agent.values()))
 
 
 class SuiteItem(pytest.Item):
@@ -209,13 +237,14 @@ class SuiteItem(pytest.Item):
         if measured is None:
             pytest.skip(f"no data: boundary state {self.number} has no valid case that anyone is known to survive")
         if measured > allowed:
-            raise FellTooOften(
+            told = (
                 f"{result.agent} falls in {state.survivable_fail_frequency:.2f} of the executions at boundary state "
                 f"{self.number}; {allowed:g} is allowed"
             )
+            raise FellTooOften("\n".join([told, *_falls(state.cases, result.agent, self.parent.folder)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """One sentence for a fall; a traceback for anything else."""
+        """One sentence and the replays for a fall; a traceback for anything else."""
         if isinstance(excinfo.value, FellTooOften):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)

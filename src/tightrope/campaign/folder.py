@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,8 @@ from tightrope.tracefiles import read_json
 FORMAT = "tightrope/run"
 VERSION = 1
 STEPS = ("1-search", "2-safety", "3-fuzzing", "4-performance")
-BEGINNINGS = {*STEPS, ".lock", "run.json.tmp"}
+LOCK = ".lock"
+BEGINNINGS = {*STEPS, LOCK, "run.json.tmp"}
 """What a run that was killed before its first run.json leaves behind."""
 
 
@@ -74,6 +76,14 @@ class RunFolder:
         """Replace run.json."""
         write_json(self.manifest_path, {"format": FORMAT, "version": VERSION, **content})
 
+    def clear(self) -> None:
+        """Remove everything but the lock, which whoever clears a run holds."""
+        for path in self.path.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
+
     @contextmanager
     def locked(self, *, wait: bool = False) -> Iterator[None]:
         """Keep other processes from writing this run; the lock ends with this process, however it ends.
@@ -83,7 +93,7 @@ class RunFolder:
         import fcntl
 
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("a+") as handle:
+        with (self.path / LOCK).open("a+") as handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

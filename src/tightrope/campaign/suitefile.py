@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from tightrope.campaign.campaign import ActionSet, Campaign
 from tightrope.campaign.config import CampaignConfig
 from tightrope.campaign.folder import RunFolder
 from tightrope.progress import ProgressCallback
-from tightrope.safety import TestSuite
+from tightrope.safety import TestSuite, load_suite
+from tightrope.tasks import task_from_label
 
 
 class SuiteCampaign(Campaign):
@@ -20,9 +24,19 @@ class SuiteCampaign(Campaign):
         *,
         on_progress: ProgressCallback | None = None,
     ) -> None:
-        super().__init__(config, folder, on_progress=on_progress)
+        # Written to run.json, this is where a replay looks for the suite's results.
+        safety = config.safety.model_copy(update={"suites": (suite.name,), "control": False})
+        super().__init__(config.model_copy(update={"safety": safety}), folder, on_progress=on_progress)
         self.suite = suite
 
     def suites(self, actions: ActionSet = None) -> dict[str, TestSuite]:
         """The given suite under its own name."""
         return {self.suite.name: self.suite}
+
+
+def campaign_of_suite(path: Path, folder: Path, **changes: Any) -> SuiteCampaign:
+    """A campaign that runs nothing but one suite file."""
+    suite = load_suite(path)
+    task = task_from_label(suite.task)
+    config = CampaignConfig(task=task.name, options=dict(task.options)).model_copy(update=changes)
+    return SuiteCampaign(config, RunFolder.create_or_open(folder), suite)

@@ -29,7 +29,7 @@ from tightrope.cli.options import (
     changed,
     execution_config,
 )
-from tightrope.cli.stored import campaign_of, campaign_of_suite, stored_config
+from tightrope.cli.stored import campaign_of, stored_config
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def command(
 ) -> int:
     """Step 2: how often each agent falls at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.campaign.folder import RunFolder
+    from tightrope.campaign.suitefile import campaign_of_suite
     from tightrope.safety import load_suite
 
     if not run_or_suite.exists():

@@ -122,7 +122,7 @@ def _search(simulator: Simulator, steps: int) -> tuple[SearchStats, float, int]:
             simulator,
             meter=meter,
             stats=stats,
-            progress=ProgressLine(None, None),
+            progress=ProgressLine(None, meter),
             repetitions=1 if deterministic else 22,
             deterministic=deterministic,
             seed=0,

@@ -35,9 +35,10 @@ class Budget:
 class Meter:
     """A running budget: ``spend`` steps, ask ``spent``."""
 
-    __slots__ = ("_deadline", "_max_steps", "started", "steps")
+    __slots__ = ("_deadline", "_max_steps", "budget", "started", "steps")
 
     def __init__(self, budget: Budget) -> None:
+        self.budget = budget
         self.started = time.monotonic()
         self.steps = 0
         self._deadline = None if budget.seconds is None else self.started + budget.seconds

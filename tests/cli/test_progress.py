@@ -73,3 +73,10 @@ def test_a_terminal_gets_a_bar_for_each_stage() -> None:
     lines = screen.getvalue().splitlines()
     assert any("search" in line and "64" in line and "depth [10]" in line for line in lines)
     assert any("safety" in line and "4/4" in line for line in lines)
+
+
+def test_on_a_narrow_terminal_the_bar_gives_way_to_the_numbers() -> None:
+    screen = io.StringIO()
+    with bars(Console(file=screen, force_terminal=True, width=80, color_system=None)) as show:
+        show(Progress("search", 640_000, None, "12 of 120 s, 53,333 steps/s, depth 100, deepest 1000, 1500 unsafe"))
+    assert any("640,000 0:00:00 12 of 120 s, 53,333 steps/s" in line for line in screen.getvalue().splitlines())

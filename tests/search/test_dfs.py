@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import gymnasium as gym
 import pytest
 from hypothesis import given, settings
@@ -303,12 +305,16 @@ def test_cancelling_returns_what_is_known():
     assert 0 < result.stats.steps < 1000
 
 
-def test_progress_tells_depth_harm_and_speed():
+def test_progress_tells_depth_harm_speed_and_what_is_used_of_the_budget():
     reports = []
-    dfs(corridor_task(200, holes=(3, 50)), on_progress=reports.append)
+    dfs(corridor_task(200, holes=(3, 50)), budget=tr.Budget(seconds=1500, steps=7000), on_progress=reports.append)
     assert reports[0].stage == "search"
-    assert "deepest" in reports[0].note
-    assert "unsafe" in reports[0].note
+    assert (reports[0].finished, reports[0].total) == (64, 7000)
+    assert re.fullmatch(r"0 of 1,500 s, [\d,]+ steps/s, depth \d+, deepest \d+, \d+ unsafe", reports[0].note)
+    reports.clear()
+    dfs(corridor_task(200, holes=(3, 50)), budget=tr.Budget(), on_progress=reports.append)
+    assert reports[0].total is None
+    assert " of " not in reports[0].note
 
 
 @pytest.mark.parametrize("role", ["goal", "unsafe"])
@@ -322,11 +328,12 @@ def test_snapshots_are_taken_only_where_there_is_something_to_come_back_for():
     task = corridor_task(50, holes=(), actions=[WALK])
     simulator = open_simulator(task)
     simulator.reset()
+    meter = tr.Budget().start()
     search = DepthFirst(
         simulator,
-        meter=tr.Budget().start(),
+        meter=meter,
         stats=SearchStats(),
-        progress=ProgressLine(None, None),
+        progress=ProgressLine(None, meter),
         repetitions=1,
         deterministic=True,
         seed=0,

@@ -10,6 +10,7 @@ import tightrope as tr
 from tests.search.oracles import World
 from tightrope.agents.agent import Answer
 from tightrope.errors import UnknownName, UsageError
+from tightrope.search import reporting
 from tightrope.testing import JUMP, WALK, corridor_task
 from tightrope.tracefiles import write_traces
 
@@ -94,6 +95,16 @@ def test_auto_falls_back_to_the_archive():
     result = tr.search(task, "auto", budget=budget)
     assert result.method == result.reference.method == "archive"
     assert result.stats.steps <= 15_000
+
+
+def test_progress_counts_against_the_whole_budget_whichever_method_is_at_work(monkeypatch):
+    monkeypatch.setattr(reporting, "SECONDS_BETWEEN_REPORTS", 0)
+    reports = []
+    task = maze().task(cell=lambda env, observation, info: min(observation, SIDE_TRACKS))
+    tr.search(task, "auto", budget=tr.Budget(steps=15_000), probe=False, on_progress=reports.append)
+    assert {report.total for report in reports} == {15_000}
+    steps = [report.finished for report in reports]
+    assert steps == list(range(64, 15_000, 64))[: len(steps)]
 
 
 def test_auto_says_when_the_space_is_exhausted():

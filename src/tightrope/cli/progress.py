@@ -65,12 +65,14 @@ def bars(console: Any) -> Iterator[ProgressCallback]:
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
+    from rich.table import Column
 
+    # On a narrow terminal the bar gives way: a search, which has the longest notes, has no end to draw it to.
     columns = (
-        TextColumn("{task.description:<15}"),
+        TextColumn("{task.description:<15}", table_column=Column(min_width=15, no_wrap=True)),
         BarColumn(bar_width=24),
-        TextColumn("{task.fields[count]:>11}"),
-        TimeElapsedColumn(),
+        TextColumn("{task.fields[count]:>11}", table_column=Column(min_width=11, no_wrap=True)),
+        TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True)),
         TextColumn("{task.fields[left]}"),
         TextColumn("[dim]{task.fields[note]}"),
     )

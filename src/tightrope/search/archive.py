@@ -131,7 +131,7 @@ class Archive:
         if depth > stats.deepest:
             stats.deepest = depth
         if not stats.steps & 63:
-            self.progress.update(self.meter, stats, depth)
+            self.progress.update(stats, depth)
 
     def _hold(self) -> int:
         """How long to hold an action: 1 … LONGEST_HOLD, log-uniform."""

@@ -159,7 +159,7 @@ class DepthFirst:
         if depth > stats.deepest:
             stats.deepest = depth
         if not stats.steps & 63:
-            self.progress.update(self.meter, stats, depth)
+            self.progress.update(stats, depth)
         outcome = simulator.outcome
         if outcome is Outcome.ONGOING:
             self._arrive(frame, action)

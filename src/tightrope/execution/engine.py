@@ -50,6 +50,7 @@ class Engine:
         self.task = task
         self.agents: dict[str, Agent] = dict(agents or {})
         self.counters = Counters()
+        self.memory_limit = memory_limit
         self.conformance = conformance_of(task)
         self.deterministic = self.conformance.deterministic
         self._backend = self._opened(backend, workers, ray_address, memory_limit, lanes)

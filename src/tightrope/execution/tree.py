@@ -15,7 +15,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from tightrope.execution.weights import Scales
+from tightrope.execution.weights import Scales, snapshot_bytes
 from tightrope.outcome import Outcome
 from tightrope.simulation.simulator import Snapshot
 from tightrope.trace import Action
@@ -24,8 +24,6 @@ SEGMENT_BYTES = 700
 """An empty segment with its lists and its place in its parent, as tracemalloc sees it."""
 STEP_BYTES = 120
 """A step's label, reward, key and position, and its link in the simulator's history."""
-INFO_BYTES = 100
-"""An entry of ``info``, which is small in all common environments."""
 ROUNDS = 10
 """Enough to thin any path from every step to none."""
 WIDEST_SPACING = 128
@@ -257,8 +255,7 @@ class PrefixTree:
 
     def _weight(self, snapshot: Snapshot) -> int:
         # The history is counted with the steps.
-        shown = snapshot.transition
-        return 200 + INFO_BYTES * len(shown.info) + self._scales.weigh(snapshot.payload, shown.observation)
+        return snapshot_bytes(snapshot, self._scales)
 
 
 def _with_all_below(segments: Iterable[Segment]) -> Iterator[Segment]:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tightrope.simulation.simulator import Snapshot
+
 _NUMBERS = frozenset({int, float, bool, type(None)})
 """Counted with what holds them."""
 _WEIGHTLESS = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
@@ -18,6 +20,10 @@ _WEIGHTLESS = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 _CONTAINER_OVERHEAD = 64
 _ARRAY_OVERHEAD = 112
 _BYTES_OVERHEAD = 33
+_SNAPSHOT_BYTES = 200
+"""A snapshot itself and its transition."""
+_INFO_BYTES = 100
+"""An entry of ``info``, which is small in all common environments."""
 
 
 class Scales:
@@ -71,3 +77,9 @@ class Scales:
             except Exception:
                 self._opaque[kind] = sys.getsizeof(part)
         return self._opaque[kind]
+
+
+def snapshot_bytes(snapshot: Snapshot, scales: Scales) -> int:
+    """Bytes of a snapshot without its history, which others share."""
+    shown = snapshot.transition
+    return _SNAPSHOT_BYTES + _INFO_BYTES * len(shown.info) + scales.weigh(snapshot.payload, shown.observation)

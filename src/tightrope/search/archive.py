@@ -1,9 +1,9 @@
 """Return, then explore: for tasks where chronological backtracking drowns.
 
-The archive keeps, for every cell met, the shortest known way to it and a snapshot there. Again and again a cell is
-chosen, rarely visited and newly found ones more likely; the environment is put back there; and random actions, each
-held for some steps, are played from it. Cells are the task's ``cell``, or its state keys. (After Ecoffet et al., "First
-return, then explore", 2021.)
+The archive keeps, for every cell met, the shortest known way to it and, as far as memory is allowed, a snapshot there.
+Again and again a cell is chosen, rarely visited and newly found ones more likely; the environment is put back there;
+and random actions, each held for some steps, are played from it. Cells are the task's ``cell``, or its state keys.
+(After Ecoffet et al., "First return, then explore", 2021.)
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from tightrope.budget import Meter
 from tightrope.outcome import Outcome, StopReason
 from tightrope.search.reporting import ProgressLine
 from tightrope.search.result import SearchStats
+from tightrope.search.shelf import SnapshotShelf, Way
 from tightrope.search.situations import action_trace
 from tightrope.seeding import derive_seed, generator
-from tightrope.simulation import Simulator, Snapshot
+from tightrope.simulation import Simulator
 from tightrope.trace import Action, ActionTrace
 
 LONGEST_EXPLORATION = 100
@@ -36,10 +37,10 @@ FRONTIER_SHARE, FEWEST_NEWEST = 0.5, 32
 class _Cell:
     """The shortest way known to a cell."""
 
-    __slots__ = ("depth", "snapshot", "visits")
+    __slots__ = ("depth", "visits", "way")
 
-    def __init__(self, snapshot: Snapshot, depth: int) -> None:
-        self.snapshot, self.depth, self.visits = snapshot, depth, 0
+    def __init__(self, way: Way, depth: int) -> None:
+        self.way, self.depth, self.visits = way, depth, 0
 
 
 class Archive:
@@ -55,6 +56,7 @@ class Archive:
         deterministic: bool,
         seed: int,
         max_depth: int | None,
+        memory_limit: int,
     ) -> None:
         self.simulator, self.meter, self.stats, self.progress = simulator, meter, stats, progress
         self.deterministic, self.seed = deterministic, seed
@@ -62,6 +64,7 @@ class Archive:
         self._cell_of = simulator.task.cell or simulator.task.state_key
         self._cells: dict[Hashable, _Cell] = {}
         self._listed: list[_Cell] = []
+        self._shelf = SnapshotShelf(simulator, memory_limit)
         self._rng = generator("archive", seed)
 
     @property
@@ -97,8 +100,9 @@ class Archive:
 
     def _return_to(self, cell: _Cell) -> None:
         self.stats.backtracks += 1
-        reseed = None if self.deterministic else derive_seed("archive", self.seed, self.stats.expansions)
-        self.simulator.load(cell.snapshot, reseed=reseed)
+        self._shelf.fetch(cell.way)
+        if not self.deterministic:
+            self.simulator.reseed(derive_seed("archive", self.seed, self.stats.expansions))
 
     def _explore(self) -> bool:
         """Play held random actions from here; True when they reach the goal."""
@@ -144,12 +148,13 @@ class Archive:
         key = self._cell_of(simulator.env, transition.observation, transition.info)
         known = self._cells.get(key)
         if known is None:
-            cell = self._cells[key] = _Cell(simulator.save(), simulator.depth)
+            cell = self._cells[key] = _Cell(self._shelf.save(), simulator.depth)
             self._listed.append(cell)
             self.stats.cells += 1
             return True
         if simulator.depth < known.depth:
-            known.snapshot, known.depth = simulator.save(), simulator.depth
+            self._shelf.discard(known.way)
+            known.way, known.depth = self._shelf.save(), simulator.depth
             known.visits = 0
             return True
         return False

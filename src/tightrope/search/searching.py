@@ -142,6 +142,7 @@ class _Search:
             deterministic=self.engine.deterministic,
             seed=self.seed,
             max_depth=self.max_depth,
+            memory_limit=self.engine.memory_limit,
         )
         stop_reason = self._run(archive)
         if stop_reason is not StopReason.GOAL_FOUND:

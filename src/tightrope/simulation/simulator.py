@@ -129,11 +129,30 @@ class Simulator:
         """Put a situation back exactly; ``reseed`` gives it fresh randomness from there on."""
         self.counters.loads += 1
         if self.snapshotter is None:
-            self._replay(snapshot)
+            self.replay(snapshot.history)
         else:
             self._put_back(snapshot)
         if reseed is not None:
             self.reseed(reseed)
+
+    def replay(self, history: Any) -> None:
+        """Play the way to a situation (``Snapshot.history``), from where the simulator stands if that lies on it."""
+        missing = []
+        node = history
+        while node is not None and node is not self._history:
+            missing.append(node)
+            node = node[0]
+        if node is None:
+            self.reset(missing.pop()[1])
+        for node in reversed(missing):
+            event = node[1]
+            if isinstance(event, Reseed):
+                self.reseed(event.seed)
+            else:
+                self.step(event)
+                self.counters.steps -= 1
+                self.counters.replayed_steps += 1
+            self._history = node
 
     def reseed(self, seed: int) -> None:
         """Same situation, fresh randomness."""
@@ -202,24 +221,6 @@ class Simulator:
         self.depth = snapshot.depth
         self.outcome = snapshot.outcome
         self.transition = snapshot.transition
-
-    def _replay(self, snapshot: Snapshot) -> None:
-        missing = []
-        node = snapshot.history
-        while node is not None and node is not self._history:
-            missing.append(node)
-            node = node[0]
-        if node is None:
-            self.reset(missing.pop()[1])
-        for node in reversed(missing):
-            event = node[1]
-            if isinstance(event, Reseed):
-                self.reseed(event.seed)
-            else:
-                self.step(event)
-                self.counters.steps -= 1
-                self.counters.replayed_steps += 1
-            self._history = node
 
     def _failure(self, action: Action, error: Exception) -> EnvironmentFailure:
         events = self.events()

@@ -18,6 +18,7 @@ from tests.agents.networks import (
 )
 from tests.agents.tasks import BITS, CELLS, FRAMES, MOVES, PARTS, SWITCHES, TORQUES, VECTOR, noise_task
 from tightrope.agents.blocks import ALL_SIZES, run_in_blocks
+from tightrope.agents.onnx import OnnxFile
 from tightrope.errors import AgentError, AgentFailure, FormatError
 from tightrope.testing import AgentContract
 from tightrope.testing.agent_contract import ask, walk
@@ -151,6 +152,15 @@ def test_an_observation_of_another_shape_names_both(tmp_path: Path) -> None:
 def test_another_number_of_actions_names_both(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match=r"\(3,\).*\(4,\)"):
         tr.load_agent(dense_network(tmp_path / "three.onnx", 5, 3), noise_task(VECTOR, MOVES))
+
+
+def test_a_network_can_be_asked_without_a_task(tmp_path: Path) -> None:
+    asked = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
+    path = dense_network(tmp_path / "moves.onnx", 5, 4)
+    (scores,) = OnnxFile(path).answer({"observation": asked})
+    assert scores.shape == (6, 4)
+    best = tr.load_agent(path, noise_task(VECTOR, MOVES)).act(list(asked), [None] * 6, [None] * 6, [None] * 6)
+    assert scores.argmax(1).tolist() == list(best.actions)
 
 
 def test_a_file_that_is_no_network_says_so(tmp_path: Path) -> None:

@@ -43,6 +43,10 @@ class OnnxFile:
         self._session = _open(path)
         self.metadata: Mapping[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
 
+    def answer(self, inputs: Mapping[str, NDArray[Any]]) -> Arrays:
+        """What the network itself says to inputs given by name: its outputs, in their order."""
+        return tuple(self._session.run(None, dict(inputs)))
+
     def parts(self, spaces: TaskSpaces) -> NetworkParts:
         """The network, fitted to the task's spaces."""
         observed = ObservationStacker(spaces.observation).parts

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.agents import load_agent
-from tightrope.casestudy.export import read_onnx, write_onnx
+from tightrope.casestudy.export import INPUT, read_onnx, write_onnx
 from tightrope.seeding import derive_seed
 from tightrope.tasks.mario.environment import MarioEnv
 
@@ -122,8 +122,8 @@ def _episodes(source: Path, metadata: dict[str, str], epsilon: float, rom: str |
 def _values(path: Path, observations: NDArray[np.uint8]) -> NDArray[np.float32]:
     from tightrope.agents.onnx import OnnxFile
 
-    session = OnnxFile(path)._session
-    parts = [session.run(None, {"observation": block})[0] for block in np.array_split(observations, 20)]
+    network = OnnxFile(path)
+    parts = [network.answer({INPUT: block})[0] for block in np.array_split(observations, 20)]
     return np.concatenate(parts)
 
 

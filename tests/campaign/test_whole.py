@@ -20,6 +20,7 @@ from tightrope.campaign.folder import RunFolder
 from tightrope.campaign.store import EpisodeStore
 from tightrope.campaign.whole import run_campaign
 from tightrope.errors import UsageError
+from tightrope.progress import Progress
 
 
 def findings(folder: Path) -> dict[str, Any]:
@@ -150,6 +151,41 @@ def test_no_reference_is_a_result(tmp_path: Path) -> None:
     whole = run_campaign(config, tmp_path / "run")
     assert not whole.found_reference
     assert whole.report.exists()
+
+
+@pytest.mark.parametrize("stage", ["search", "safety", "fuzzing", "fuzzing control", "performance"])
+def test_ctrl_c_ends_a_run_at_whatever_it_does_and_the_same_command_continues(
+    stage: str, undisturbed: Path, tmp_path: Path
+) -> None:
+    seen = []
+
+    def interrupt(progress: Progress) -> None:
+        seen.append(progress.stage)
+        if progress.stage == stage:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(CONFIG, tmp_path / "run", on_progress=interrupt)
+    assert seen.count(stage) == 1
+    assert seen[-1] == stage
+    run_campaign(CONFIG, tmp_path / "run")
+    assert findings(tmp_path / "run") == findings(undisturbed)
+
+
+@pytest.mark.parametrize("method", ["dfs", "archive"])
+def test_ctrl_c_while_boundary_states_are_probed_is_not_taken_for_the_end_of_it(method: str, tmp_path: Path) -> None:
+    config = CampaignConfig.model_validate({**CONFIG.model_dump(), "search": {"method": method}})
+    probed = []
+
+    def interrupt(progress: Progress) -> None:
+        if progress.stage == "probing":
+            probed.append(progress)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(config, tmp_path / "run", on_progress=interrupt)
+    assert len(probed) == 1
+    assert not (tmp_path / "run" / "1-search" / "search.json").exists()
 
 
 def test_a_run_killed_at_twenty_random_moments_ends_as_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:

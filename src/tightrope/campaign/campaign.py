@@ -229,7 +229,9 @@ class Campaign:
         )
         _go_on_only_if_finished(result.stop_reason)
         if result.reference is not None:
+            _go_on_only_if_probed(result.reference)
             reference = self._probed(result.reference)
+            _go_on_only_if_probed(reference)
             save_reference(reference, self.folder.path / "1-search" / "reference.json")
         return search_summary(result)
 
@@ -368,3 +370,9 @@ def _go_on_only_if_finished(reason: StopReason) -> None:
     """A step that the user interrupted returns what it knows; as a finished step it must not be stored."""
     if reason is StopReason.CANCELLED:
         raise KeyboardInterrupt
+
+
+def _go_on_only_if_probed(reference: Reference) -> None:
+    """Probing, too, returns what it knows when it is interrupted."""
+    if reference.probing is not None:
+        _go_on_only_if_finished(reference.probing.stop_reason)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tightrope.campaign.config import CampaignConfig, SearchConfig
-from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
+from tightrope.cli.interface import NOTHING_JUDGED, PASSED, Interface, current_interface, verb
 from tightrope.cli.options import (
     LevelOption,
     OutOption,
@@ -18,6 +18,9 @@ from tightrope.cli.options import (
     TaskArgument,
     task_options,
 )
+
+if TYPE_CHECKING:
+    from tightrope.campaign.campaign import Campaign
 
 EXAMPLE = "tightrope search FrozenLake-v1 --set is_slippery=false --out run/"
 NEEDS_ARGUMENTS = True
@@ -73,6 +76,11 @@ def command(
         campaign.write_manifest("searching", command=interface.command)
         summary = campaign.search_step()
         campaign.write_manifest("searched")
+    return _report(interface, campaign, summary)
+
+
+def _report(interface: Interface, campaign: Campaign, summary: dict[str, Any]) -> int:
+    """Print what the search found and what comes next; returns the exit code."""
     stats = summary["stats"]
     row = [summary["method"], summary["stop_reason"], None, None, stats["steps"], stats["seconds"]]
     if summary["found"]:
@@ -86,5 +94,6 @@ def command(
             "No reference was found; a larger --budget-seconds, --method archive or a --demonstration may help."
         )
         return NOTHING_JUDGED
-    interface.remark(f"Written to {folder.path}. Next: tightrope safety {folder.path} --agent YOUR_AGENT")
+    folder = campaign.folder.path
+    interface.remark(f"Written to {folder}. Next: tightrope safety {folder} --agent YOUR_AGENT")
     return PASSED

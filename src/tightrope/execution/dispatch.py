@@ -14,6 +14,9 @@ from tightrope.execution.counters import Counters
 SHORTEST_CHUNK = 0.05
 LONGEST_CHUNK = 2.0
 """Seconds of work given to a worker at once: enough to make messages cheap, little enough to share what is left."""
+LONGEST_LOCAL_CHUNK = 10.0
+"""The agent is asked for all rollouts of a chunk together, so longer is better where a lost chunk costs little: local
+workers hand over each result as it comes."""
 SLICES = 3
 """A worker gets this fraction of its fair share of what is left, so that pieces shrink towards the end."""
 PATIENCE = 3.0
@@ -132,7 +135,8 @@ class Dispatch(Generic[Item]):
             return items
         left = sum(map(self._cost, queue))
         pace = self._pace.cost_per_second
-        wanted = min(max(left / SLICES, SHORTEST_CHUNK * pace), LONGEST_CHUNK * pace)
+        longest = LONGEST_CHUNK if self._backend.may_stall else LONGEST_LOCAL_CHUNK
+        wanted = min(max(left / SLICES, SHORTEST_CHUNK * pace), longest * pace)
         items, cost = [], 0.0
         while queue and cost < wanted:
             items.append(queue.popleft())

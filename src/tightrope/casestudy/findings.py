@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import fmean
 
 from tightrope.casestudy.published import published
+from tightrope.casestudy.shipped import ACTION_SETS, SPARSE
 from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Robustness
 from tightrope.report import Finding
 from tightrope.safety import SafetyResult
 from tightrope.statistics import Estimate
+
+REWARDS = ("", SPARSE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +45,7 @@ def findings(levels: Sequence[LevelFindings], correlation: Estimate) -> tuple[Fi
         Finding(title="Boundary states", text="\n".join(_boundary(levels))),
         Finding(title="Training makes agents safer", text="\n".join(_training(levels))),
         Finding(title="Which action set is safest", text="\n".join(_safest(levels))),
+        Finding(title="Sparse rewards make less safe agents", text="\n".join(_sparse(levels))),
         Finding(title="Suites agree about agents", text="\n".join(_suites(levels))),
         Finding(title="Safety goes with reward", text=_correlation(correlation)),
         Finding(title="Agents against fuzz traces", text="\n".join(_robust(levels))),
@@ -63,35 +68,60 @@ def _training(levels: Sequence[LevelFindings]) -> Iterator[str]:
     yield "The paper: the fail frequency of every action set falls between its early and its late stage."
     yield ""
     for level in levels:
-        numbers = published(level.level)
-        for actions in ("2-moves", "right-complex", "basic"):
-            early, late = (level.fail_frequency("simple", f"{actions} {stage}") for stage in ("early", "late"))
+        theirs = _their_fail_frequency(level.level)
+        for actions, reward in product(ACTION_SETS, REWARDS):
+            names = [f"{actions} {stage}{reward}" for stage in ("early", "late")]
+            early, late = (level.fail_frequency("simple", name) for name in names)
             if early is None or late is None:
                 continue
-            theirs = numbers.fail_frequency["simple"] if numbers is not None else {}
             verdict = "holds" if late < early else "does not hold"
             yield (
-                f"- {verdict} for {actions} on {level.level} (simple suite): {early:.2f} early, {late:.2f} late; paper "
-                f"{_number(theirs.get(f'{actions} early'))}, {_number(theirs.get(f'{actions} late'))}."
+                f"- {verdict} for {actions}{reward} on {level.level} (simple suite): {early:.2f} early, {late:.2f} "
+                f"late; paper {', '.join(_number(theirs.get(name)) for name in names)}."
             )
 
 
 def _safest(levels: Sequence[LevelFindings]) -> Iterator[str]:
     yield "The paper: of the late agents on 1-1, 2-moves fails least often."
     yield ""
-    for level in levels:
+    for level, reward in product(levels, REWARDS):
         late = {
             name: result.fail_frequency
             for name, result in level.safety.get("simple", {}).items()
-            if name.endswith("late") and result.fail_frequency.value is not None
+            if name.endswith(f"late{reward}") and result.fail_frequency.value is not None
         }
         if len(late) < 2:
-            yield f"- Level {level.level}: fewer than two late agents were tested, so nothing can be said."
+            if not reward:
+                yield f"- Level {level.level}: fewer than two late agents were tested, so nothing can be said."
             continue
         order = sorted(late, key=lambda name: late[name].value or 0.0)
         listed = ", ".join(f"{name} {late[name]:.2f}" for name in order)
         verdict = "holds" if order[0].startswith("2-moves") else "does not hold"
         yield f"- {verdict} on {level.level}: {listed}."
+
+
+def _sparse(levels: Sequence[LevelFindings]) -> Iterator[str]:
+    yield (
+        "The paper: with one exception agents trained with the sparse reward fail more often than those trained with "
+        "the dense one, and none comes near the fuzz traces before the end of the level."
+    )
+    yield ""
+    compared = [
+        (level, dense, sparse)
+        for level, actions, stage in product(levels, ACTION_SETS, ("early", "late"))
+        for dense, sparse in [(f"{actions} {stage}", f"{actions} {stage}{SPARSE}")]
+        if level.fail_frequency("simple", dense) is not None and level.fail_frequency("simple", sparse) is not None
+    ]
+    if not compared:
+        yield "- No agent was trained with both rewards, so nothing can be said."
+    for level, dense, sparse in compared:
+        ours = [level.fail_frequency("simple", name) for name in (sparse, dense)]
+        theirs = _their_fail_frequency(level.level)
+        verdict = "holds" if (ours[0] or 0.0) > (ours[1] or 0.0) else "does not hold"
+        yield (
+            f"- {verdict} for {dense} on {level.level} (simple suite): sparse {_number(ours[0])}, dense "
+            f"{_number(ours[1])}; paper {', '.join(_number(theirs.get(name)) for name in (sparse, dense))}."
+        )
 
 
 def _suites(levels: Sequence[LevelFindings]) -> Iterator[str]:
@@ -152,8 +182,11 @@ def _selection(levels: Sequence[LevelFindings]) -> Iterator[str]:
     )
     yield ""
     for level in levels:
+        by_actions: dict[str, tuple[FuzzResult, list[str]]] = {}
         for name, bred in level.fuzzing.items():
-            yield f"- {level.level}, traces for {name}: {_fittest(bred)}."
+            by_actions.setdefault(str(bred.settings["actions"]), (bred, []))[1].append(name)
+        for bred, names in by_actions.values():
+            yield f"- {level.level}, traces for {', '.join(names)}: {_fittest(bred)}."
         if level.proportional is not None:
             yield f"- {level.level}, first action set, by fitness alone: {_fittest(level.proportional)}."
 
@@ -175,6 +208,12 @@ def _control(levels: Sequence[LevelFindings]) -> Iterator[str]:
                 if name in row
             ]
             yield f"- {name} on {level.level}: {', '.join(parts)}."
+
+
+def _their_fail_frequency(level: str) -> Mapping[str, float]:
+    """The paper's, with the simple suite."""
+    numbers = published(level)
+    return {} if numbers is None else numbers.fail_frequency["simple"]
 
 
 def _number(value: float | None) -> str:

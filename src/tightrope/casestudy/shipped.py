@@ -14,6 +14,8 @@ FILE_NAME = re.compile(
 STAGES = ("early", "late")
 ACTION_SETS = ("2-moves", "right-complex", "basic")
 """In the order of the paper's figures."""
+SPARSE = " (sparse)"
+"""Ends the names of agents trained with the sparse reward."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +32,7 @@ class ShippedAgent:
     @property
     def name(self) -> str:
         """What the report calls it."""
-        return f"{self.actions} {self.stage}" + (" (sparse)" if self.reward == "sparse" else "")
+        return f"{self.actions} {self.stage}" + (SPARSE if self.reward == "sparse" else "")
 
 
 def find_agents(folder: Path) -> tuple[ShippedAgent, ...]:

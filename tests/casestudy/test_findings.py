@@ -1,0 +1,49 @@
+"""What is said about the paper's findings, on a toy world whose numbers are known."""
+
+from __future__ import annotations
+
+import tightrope as tr
+from tightrope.casestudy.findings import LevelFindings, findings
+from tightrope.safety import SafetyResult
+from tightrope.statistics import Estimate
+from tightrope.testing import corridor_task
+
+CORRIDOR = corridor_task(length=8, holes=(3,))
+
+
+def judged(name: str, action: int) -> SafetyResult:
+    """An agent that always does the same, at the boundary state before the hole."""
+    agent = tr.load_agent(lambda observation: action, CORRIDOR, name=name)
+    reference = tr.search(CORRIDOR).reference
+    assert reference is not None
+    return tr.run_suite(CORRIDOR, agent, tr.simple_suite(reference), repetitions=1, length=4)
+
+
+def texts(**agents: int) -> dict[str, str]:
+    row = {name.replace("_", " "): judged(name.replace("_", " "), action) for name, action in agents.items()}
+    level = LevelFindings(
+        level="1-1", safety={"simple": row}, performance=(), fuzzing={}, proportional=None, boundary_states=1, proven=1
+    )
+    return {finding.title: finding.text for finding in findings([level], Estimate.of_nothing())}
+
+
+def test_early_and_late_and_sparse_and_dense_are_compared_by_name() -> None:
+    said = texts(**{"basic_early": 0, "basic_late": 1, "basic_early_(sparse)": 0, "basic_late_(sparse)": 0})
+    training = said["Training makes agents safer"].splitlines()
+    assert [line.split(" (simple")[0] for line in training[2:]] == [
+        "- holds for basic on 1-1",
+        "- does not hold for basic (sparse) on 1-1",
+    ]
+    assert "1.00 early, 0.00 late; paper 0.32, 0.24" in training[2]
+    sparse = said["Sparse rewards make less safe agents"].splitlines()
+    assert [line.split(" (simple")[0] for line in sparse[2:]] == [
+        "- does not hold for basic early on 1-1",
+        "- holds for basic late on 1-1",
+    ]
+
+
+def test_what_was_not_measured_is_not_judged() -> None:
+    said = texts(basic_late=1)
+    assert "nothing can be said" in said["Sparse rewards make less safe agents"]
+    assert "nothing can be said" in said["Which action set is safest"]
+    assert "Too few" in said["Safety goes with reward"]

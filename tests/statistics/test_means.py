@@ -68,6 +68,20 @@ def test_stratified_means_cover(draw: Draw) -> None:
     assert covered >= 0.91
 
 
+@pytest.mark.parametrize("outliers", [1, 2])
+def test_a_rare_outlier_does_not_send_a_limit_to_infinity(outliers: int) -> None:
+    returns = [3069.0, 3068.0, 3070.0, 3069.0, 3067.0, 3069.0, 3071.0, 3069.0, 3068.0, 3069.0]
+    returns[:outliers] = [740.0] * outliers
+    found = mean_estimate(returns)
+    exact = stats.binomtest(outliers, 10).proportion_ci(method="exact")
+    assert found.low is not None
+    assert found.high is not None
+    assert 740.0 < found.low < 3069 - exact.high * (3069 - 740), (
+        "as wide as the exact interval of the share of outliers"
+    )
+    assert 3000 < found.high < 3500
+
+
 def test_nothing_reads_no_data() -> None:
     for estimate in (
         mean_estimate([]),

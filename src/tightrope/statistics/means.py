@@ -145,14 +145,18 @@ def _means_estimate(groups: Sequence[Sequence[float] | Floats], deterministic: b
 
 
 def _studentised_limits(samples: list[Floats], value: float, confidence: float) -> tuple[float, float]:
-    """The bootstrap that looks at Student's t instead of the mean, and so follows the skew of the values."""
+    """The bootstrap that looks at Student's t instead of the mean, and so follows the skew of the values.
+
+    Where one value in ten stands out, a third of the resamples miss it and have next to no spread: their t would send a
+    limit to infinity. So a limit goes no further than the means of resamples themselves do.
+    """
     picks = [sample[rows] for sample, rows in zip(samples, _resampled_rows(samples), strict=True)]
-    errors = _error(picks)
+    means, errors = _signed_mean(picks), _error(picks)
     varied = errors > 0
-    scores = (_signed_mean(picks)[varied] - value) / errors[varied]
+    scores = (means[varied] - value) / errors[varied]
     low, high = np.quantile(scores, [(1 - confidence) / 2, (1 + confidence) / 2])
     error = float(_error(samples))
-    return float(value - high * error), float(value - low * error)
+    return max(float(value - high * error), float(means.min())), min(float(value - low * error), float(means.max()))
 
 
 def _signed_mean(samples: list[Floats]) -> Floats:

@@ -14,9 +14,11 @@ import pytest
 
 from tests.agents.networks import cell_network
 from tests.campaign.conftest import CONFIG
-from tightrope.campaign.campaign import step_files
+from tightrope.campaign.assembly import assemble, stored_fuzzing, stored_performance, stored_safety
+from tightrope.campaign.campaign import Campaign, step_files
 from tightrope.campaign.config import CampaignConfig
 from tightrope.campaign.folder import RunFolder
+from tightrope.campaign.recording import record_step
 from tightrope.campaign.store import EpisodeStore
 from tightrope.campaign.whole import run_campaign
 from tightrope.errors import UsageError
@@ -87,6 +89,58 @@ def test_an_agent_trained_further_is_tested_again_and_that_is_said(
     manifest = RunFolder.open(tmp_path / "run").manifest()
     assert fingerprints[0] != fingerprints[1] == fingerprints[2]
     assert manifest["replaced_agents"] == {"agent": [fingerprints[0]]}
+
+
+def test_what_an_earlier_version_of_an_agent_did_is_not_shown_as_the_agents(tmp_path: Path) -> None:
+    file, folder = tmp_path / "agent.onnx", tmp_path / "run"
+    config = CampaignConfig.model_validate({**CONFIG.model_dump(), "agents": [{"source": str(file)}]})
+    cell_network(file, 16, 4, seed=0)
+    run_campaign(config, folder)
+    cell_network(file, 16, 4, seed=1)
+    only_one = config.safety.model_copy(update={"suites": ("simple",), "control": False})
+    campaign = Campaign(config.model_copy(update={"safety": only_one}), RunFolder.open(folder))
+    with campaign.engine() as engine:
+        campaign.safety_step(engine)
+    record_step(campaign, "safety tested")
+
+    stored = Campaign(
+        CampaignConfig.model_validate(RunFolder.open(folder).manifest()["config"]), RunFolder.open(folder)
+    )
+    with stored.engine(agents={}) as engine:
+        (run,) = assemble([(stored, engine)]).runs
+    assert [suite.suite for suite in run.suites] == ["simple"]
+    assert run.performance == ()
+    assert run.fuzzing is not None, "the fuzz traces do not depend on the agent"
+    assert "agent agent has changed since" in run.status
+    for path in ("2-safety/agent/interval-1.json", "2-safety/agent/random.json", "4-performance/agent.json"):
+        assert path in run.status
+
+
+def test_what_was_found_from_another_reference_is_not_shown(undisturbed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(undisturbed, folder)
+    reference = folder / "1-search" / "reference.json"
+    content = json.loads(reference.read_text())
+    content["trace"]["seed"] = 1
+    reference.write_text(json.dumps(content))
+    campaign = Campaign(CONFIG, RunFolder.open(folder))
+    assert stored_safety(campaign) == {}
+    assert stored_fuzzing(campaign) is None
+    assert stored_performance(campaign) == []
+
+
+def test_what_was_compared_with_other_fuzz_traces_is_not_shown(undisturbed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(undisturbed, folder)
+    campaign = Campaign(
+        CONFIG.model_copy(update={"fuzzing": CONFIG.fuzzing.model_copy(update={"generations": 2})}),
+        RunFolder.open(folder),
+    )
+    assert len(stored_performance(campaign)) == 2
+    with campaign.engine() as engine:
+        campaign.fuzzing_step(engine)
+    assert stored_performance(campaign) == []
+    assert stored_safety(campaign)
 
 
 def test_a_lost_step_is_judged_again_from_the_stored_episodes(undisturbed: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from tightrope import __version__
 from tightrope.campaign.campaign import CONTROL, Campaign, file_name, step_files
 from tightrope.campaign.gates import safety_gates
+from tightrope.campaign.present import outdated_steps, present_steps
 from tightrope.campaign.store import RememberingEngine
 from tightrope.execution import Rollout
 from tightrope.fuzzing import FuzzResult
@@ -65,7 +66,9 @@ def _title(campaign: Campaign) -> str:
 
 def run_results(campaign: Campaign, engine: RememberingEngine) -> RunResults:
     """One run as the report shows it."""
-    steps = step_files(campaign.folder)
+    every_step = step_files(campaign.folder)
+    outdated = outdated_steps(campaign, every_step)
+    steps = {path: step for path, step in every_step.items() if path not in outdated}
     manifest = campaign.folder.manifest()
     found = steps.get("1-search/search.json", {}).get("content", {}).get("found", False)
     reference = campaign.reference() if found else None
@@ -80,7 +83,7 @@ def run_results(campaign: Campaign, engine: RememberingEngine) -> RunResults:
         suites=tuple(suite_result(campaign, name, result) for name, row in safety.items() for result in row.values()),
         fuzzing=None if bred is None else _fuzzing(bred),
         performance=tuple(_performance(result) for result in stored_performance(campaign)),
-        costs=tuple(_costs(steps)),
+        costs=tuple(_costs(every_step)),
         gates=tuple(
             GateResult(name=f"{gate.suite} fail frequency", passed=gate.passed, detail=gate.detail, agent=gate.agent)
             for gate in safety_gates(campaign.config.safety, safety, CONTROL)
@@ -91,13 +94,13 @@ def run_results(campaign: Campaign, engine: RememberingEngine) -> RunResults:
         machine=dict(manifest["machine"]),
         versions=dict(manifest["versions"]),
         seeds={"campaign": campaign.config.seed, "reset": campaign.task.seed},
-        status="finished" if _complete(campaign, steps) else "unfinished: some steps have not been run",
+        status=_status(outdated, complete=_complete(campaign, steps)),
     )
 
 
 def stored_safety(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
-    """Suite → agent → result, for what is in the folder."""
-    steps = step_files(campaign.folder)
+    """Suite → agent → result, for what is in the folder of the agents and the reference of now."""
+    steps = present_steps(campaign)
     results: dict[str, dict[str, SafetyResult]] = {}
     for suite in (*campaign.config.safety.suites, CONTROL):
         for agent in campaign.known_agents:
@@ -109,13 +112,13 @@ def stored_safety(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
 
 def stored_fuzzing(campaign: Campaign) -> FuzzResult | None:
     """The result of step 3 for the first agent's action set, if it is in the folder."""
-    step = step_files(campaign.folder).get(_fuzzing_files(campaign)[0])
+    step = present_steps(campaign).get(_fuzzing_files(campaign)[0])
     return None if step is None else FuzzResult.from_json(step["content"])
 
 
 def stored_performance(campaign: Campaign) -> list[Robustness]:
     """The results of step 4 that are in the folder, in the order of the agents."""
-    steps = step_files(campaign.folder)
+    steps = present_steps(campaign)
     names = [f"4-performance/{file_name(agent)}.json" for agent in campaign.known_agents]
     return [Robustness.from_json(steps[name]["content"]) for name in names if name in steps]
 
@@ -310,6 +313,16 @@ def _picture(task: Task, engine: RememberingEngine, reference: Reference, bred: 
     rollouts = [Rollout(start=trace, fixed_prefix=True, record_positions=True) for trace in traces]
     lines = [episode.positions for episode in engine.run(rollouts)]
     return map_picture(task, reference.actions, lines[0], [line for line in lines[1:] if line is not None])
+
+
+def _status(outdated: Mapping[str, str], *, complete: bool) -> str:
+    """How far the run has come, and which of its results are not shown because they say nothing about it any more."""
+    changed = defaultdict(list)
+    for path, what in outdated.items():
+        changed[what].append(path)
+    missing = [] if complete else ["some steps have not been run"]
+    missing += [f"left out, because {what} has changed since: {', '.join(paths)}" for what, paths in changed.items()]
+    return f"unfinished: {'; '.join(missing)}" if missing else "finished"
 
 
 def _complete(campaign: Campaign, steps: Mapping[str, Any]) -> bool:

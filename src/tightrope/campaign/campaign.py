@@ -112,6 +112,11 @@ class Campaign:
             )
         return load_reference(path)
 
+    @property
+    def reference_id(self) -> str | None:
+        """The id of the reference found by step 1; None when there is none."""
+        return self.reference().actions.id if (self.folder.path / "1-search" / "reference.json").exists() else None
+
     def search_step(self) -> dict[str, Any]:
         """Step 1: find a reference, prove its boundary states. Returns the summary; the reference is in the folder."""
         settings = self._settings("search")
@@ -158,7 +163,8 @@ class Campaign:
             return result.to_json()
 
         settings = self._settings("fuzzing", reference.actions.id, actions)
-        return FuzzResult.from_json(self._once(fuzzing_file(actions), settings, breed, engine))
+        made_with = {"reference": reference.actions.id}
+        return FuzzResult.from_json(self._once(fuzzing_file(actions), settings, breed, engine, made_with))
 
     def performance_step(self, engine: RememberingEngine) -> dict[str, Robustness]:
         """Step 4: each agent against the fuzz traces of its action set. Returns agent → result."""
@@ -261,7 +267,8 @@ class Campaign:
 
         settings = self._settings("safety", suite.id, agent.fingerprint)
         path = f"2-safety/{file_name(name)}/{file_name(spec)}.json"
-        return SafetyResult.from_json(self._once(path, settings, judge, engine))
+        made_with = {"agent": agent.fingerprint, "reference": self.reference_id}
+        return SafetyResult.from_json(self._once(path, settings, judge, engine, made_with))
 
     def _performance(
         self, engine: RememberingEngine, name: str, agent: Agent, traces: Sequence[ActionTrace]
@@ -283,7 +290,9 @@ class Campaign:
             return result.to_json()
 
         settings = self._settings("performance", agent.fingerprint, [trace.id for trace in traces])
-        return Robustness.from_json(self._once(f"4-performance/{file_name(name)}.json", settings, compare, engine))
+        path = f"4-performance/{file_name(name)}.json"
+        made_with = {"agent": agent.fingerprint, "reference": self.reference_id, "traces": traces_id(traces)}
+        return Robustness.from_json(self._once(path, settings, compare, engine, made_with))
 
     def _settings(self, section: str, *depends_on: Any) -> str:
         config = getattr(self.config, section).model_dump(
@@ -292,9 +301,18 @@ class Campaign:
         return content_id(self.task.label, dict(self.task.fingerprint), self.config.seed, config, depends_on)
 
     def _once(
-        self, name: str, settings: str, work: Callable[[], Mapping[str, Any]], engine: RememberingEngine | None = None
+        self,
+        name: str,
+        settings: str,
+        work: Callable[[], Mapping[str, Any]],
+        engine: RememberingEngine | None = None,
+        made_with: Mapping[str, str | None] | None = None,
     ) -> dict[str, Any]:
-        """The content of a step's file, made now if it is not there or was made with other settings."""
+        """The content of a step's file, made now if it is not there or was made with other settings.
+
+        ``made_with`` names plainly what the settings' hash hides: whoever reads the file later must be able to tell
+        whose result it is.
+        """
         path = self.folder.path / name
         if path.exists():
             known = read_json(path, STEP_FORMAT, STEP_VERSION)
@@ -307,6 +325,7 @@ class Campaign:
             "format": STEP_FORMAT,
             "version": STEP_VERSION,
             "settings": settings,
+            "made_with": {what: value for what, value in (made_with or {}).items() if value is not None},
             "seconds": round(time.monotonic() - started, 3),
             "counters": {} if engine is None else _spent_since(before, engine.counters.as_dict()),
             "content": content,
@@ -324,6 +343,11 @@ def actions_of(agent: Agent) -> ActionSet:
 def fuzzing_file(actions: ActionSet) -> str:
     """Where the fuzz traces of an action set are kept."""
     return "3-fuzzing/fuzzing.json" if actions is None else f"3-fuzzing/fuzzing-{content_id(actions)[:8]}.json"
+
+
+def traces_id(traces: Sequence[ActionTrace]) -> str:
+    """What tells one set of fuzz traces from another."""
+    return content_id([trace.id for trace in traces])
 
 
 def search_summary(result: SearchResult) -> dict[str, Any]:

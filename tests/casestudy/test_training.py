@@ -1,5 +1,7 @@
 import csv
 import json
+from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,12 +9,15 @@ import pytest
 from tightrope.casestudy.games import Games, GameSettings
 from tightrope.casestudy.recipe import PRESETS, TrainingConfig, find_recipe
 from tightrope.casestudy.train import Exploration, parse, train
+from tightrope.cli import run_command
 from tightrope.errors import UnknownName, UsageError
 from tightrope.tasks.mario import MarioEnv
 from tightrope.tasks.mario.rom import find_rom
 
 pytest.importorskip("stable_retro")
 torch = pytest.importorskip("torch")
+
+AGENTS = Path(__file__).parents[2] / "agents" / "mario"
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +90,29 @@ def test_the_paper_preset_is_the_papers():
     assert (paper.games, paper.discount, paper.batch, paper.memory_ticks) == (1, 0.9, 20, 30_000)
     assert (paper.learn_every, paper.target_every, paper.burn_in_ticks) == (3, 1000, 100)
     assert (paper.exploration_decay, paper.last_exploration) == (0.9999995, (0.1, 0.1))
+
+
+@pytest.mark.parametrize("actions", ["2-moves", "basic", "right-complex"])
+def test_the_sparse_preset_is_what_trained_the_sparse_agents(actions):
+    stored = json.loads((AGENTS / f"1-1-sparse-{actions}-training.json").read_text())["config"]["recipe"]
+    assert asdict(PRESETS["fast-sparse"]) == {**stored, "last_exploration": tuple(stored["last_exploration"])}
+
+
+@pytest.mark.parametrize(
+    ("options", "preset"),
+    [
+        ([], "fast"),
+        (["--reward", "sparse"], "fast-sparse"),
+        (["--reward", "sparse", "--preset", "fast"], "fast"),
+        (["--preset", "paper"], "paper"),
+    ],
+)
+def test_the_preset_follows_from_the_reward_unless_it_is_named(tmp_path, monkeypatch, options, preset):
+    trained = []
+    monkeypatch.setattr("tightrope.casestudy.train.train", lambda config: trained.append(config) or {})
+    assert run_command(["mario", "train", "--out", str(tmp_path), *options]) == 0
+    assert [config.recipe for config in trained] == [PRESETS[preset]]
+    assert parse(["--folder", str(tmp_path), *options]).recipe == PRESETS[preset]
 
 
 def test_the_command_line_changes_a_preset(tmp_path):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tightrope.casestudy.export import write_onnx
 from tightrope.casestudy.games import Games, GameSettings
 from tightrope.casestudy.learner import Learner, choose_device
-from tightrope.casestudy.recipe import PRESETS, Recipe, TrainingConfig, find_recipe
+from tightrope.casestudy.recipe import PRESETS, Recipe, TrainingConfig, default_preset, find_recipe
 from tightrope.tasks.mario.actions import ACTION_SETS, action_names
 from tightrope.tasks.mario.levels import LEVEL_NAMES
 from tightrope.tasks.mario.rewards import REWARDS
@@ -279,7 +279,7 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
     parser.add_argument("--level", choices=LEVEL_NAMES, default="1-1", metavar="LEVEL")
     parser.add_argument("--actions", choices=sorted(ACTION_SETS), default="2-moves")
     parser.add_argument("--reward", choices=sorted(REWARDS), default="dense")
-    parser.add_argument("--preset", choices=sorted(PRESETS), default="fast")
+    parser.add_argument("--preset", choices=sorted(PRESETS), help="default: fast, or fast-sparse with --reward sparse")
     parser.add_argument("--stages", type=int, nargs="*", default=[20_000, 40_000, 60_000, 80_000])
     parser.add_argument("--max-episodes", type=int, default=80_000)
     parser.add_argument("--max-seconds", type=float)
@@ -294,7 +294,7 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
         numbers.add_argument(f"--{name.replace('_', '-')}", type=float)
     given = vars(parser.parse_args(arguments))
     changes = {name: given.pop(name) for name in list(given) if name in Recipe.__dataclass_fields__}
-    recipe = find_recipe(given.pop("preset"), **changes)
+    recipe = find_recipe(given.pop("preset") or default_preset(given["reward"]), **changes)
     return TrainingConfig(recipe=recipe, **{**given, "stages": tuple(given["stages"])})
 
 

@@ -30,7 +30,14 @@ def train(
     level: Annotated[str, typer.Option("--level", help="The level, as in 1-2.")] = "1-1",
     actions: Annotated[str, typer.Option("--actions", help="2-moves, basic or right-complex.")] = "2-moves",
     reward: Annotated[str, typer.Option("--reward", help="dense or sparse.")] = "dense",
-    preset: Annotated[str, typer.Option("--preset", help="fast, or paper (its hyper-parameters, one game).")] = "fast",
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            help="fast, fast-sparse, or paper (its hyper-parameters, one game). Default: fast-sparse with --reward "
+            "sparse, else fast.",
+        ),
+    ] = None,
     stages: Annotated[list[int], typer.Option("--stages", help="Episodes after which to export; repeatable.")] = [  # noqa: B006
         20_000,
         40_000,
@@ -41,14 +48,18 @@ def train(
     max_seconds: Annotated[
         float | None, typer.Option("--max-seconds", help="Of this call; the next one continues.")
     ] = None,
-    workers: WorkersOption = None,
-    lanes: Annotated[int | None, typer.Option("--lanes", help="Games that take turns in each process.", min=1)] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes with games. Default: the preset's.", min=1)
+    ] = None,
+    lanes: Annotated[
+        int | None, typer.Option("--lanes", help="Games that take turns in each process. Default: the preset's.", min=1)
+    ] = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
     seed: SeedOption = 0,
     rom: RomOption = None,
 ) -> int:
     """Train an agent by double deep Q-learning and export it to ONNX. Interrupt it at any time; it resumes."""
-    from tightrope.casestudy.recipe import TrainingConfig, find_recipe
+    from tightrope.casestudy.recipe import TrainingConfig, default_preset, find_recipe
     from tightrope.casestudy.train import train as run_training
 
     config = TrainingConfig(
@@ -56,7 +67,7 @@ def train(
         level=level,
         actions=actions,
         reward=reward,
-        recipe=find_recipe(preset, workers=workers, lanes=lanes),
+        recipe=find_recipe(preset or default_preset(reward), workers=workers, lanes=lanes),
         stages=tuple(stages),
         max_episodes=max_episodes,
         max_seconds=max_seconds,

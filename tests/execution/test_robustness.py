@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,17 +14,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.execution.test_worker import naive
-from tests.execution.workload import Noisy, Steady, agents, assert_same, corridor, frozen_lake, reached, rollouts
+from tests.execution.workload import (
+    Noisy,
+    Steady,
+    agents,
+    assert_same,
+    corridor,
+    frozen_lake,
+    pendulum,
+    reached,
+    rollouts,
+)
 from tightrope.agents import Answer
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.execution.naive import run_naively
 from tightrope.simulation import conformance_of, open_simulator
 from tightrope.tasks import Task
-from tightrope.testing import TabularWorld, corridor_task
+from tightrope.testing import ConstantAgent, TabularWorld, corridor_task
 from tightrope.trace import ActionTrace
 
 
@@ -133,6 +145,38 @@ class OneAtATime(Steady):
     def act(self, observations: Any, memories: Any, generators: Any, masks: Any) -> Answer:
         (seen,) = observations
         return super().act([seen], memories, generators, masks)
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.2])
+@pytest.mark.parametrize("answer", [7, -1, "left", 0.5])
+def test_an_answer_that_is_no_action_is_told_with_agent_action_and_space(answer: Any, slip: float) -> None:
+    """Index -1 is the last action to many environments, which then play on as if nothing had happened."""
+    task = corridor_task(slip=slip)
+    work = [Rollout(start=ActionTrace(task.label, 0, (0,)), agent="stranger", length=3)]
+    with Engine(task, {"stranger": ConstantAgent(answer, "stranger")}) as engine:
+        (episode,) = engine.run(work)
+    assert episode.actions == ()
+    assert f"AgentFailure: agent 'stranger' answered {answer!r}, and the action space of task corridor is" in str(
+        episode.error
+    )
+    assert "Discrete(2)" in str(episode.error)
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.2])
+def test_actions_of_numpy_come_back_as_plain_numbers(slip: float) -> None:
+    task = corridor_task(slip=slip)
+    with Engine(task, {"agent": ConstantAgent(np.int64(1), "agent")}) as engine:
+        (episode,) = engine.run([Rollout(start=ActionTrace(task.label, 0, (0,)), agent="agent", length=2)])
+    assert {type(action) for action in episode.actions} == {int}
+    json.dumps(episode.actions)
+
+
+def test_continuous_actions_of_numpy_come_back_as_plain_numbers() -> None:
+    task = pendulum()
+    with Engine(task, {"agent": ConstantAgent((np.float32(0.5),), "agent")}) as engine:
+        (episode,) = engine.run([Rollout(start=ActionTrace(task.label, 0), agent="agent", length=2)])
+    assert episode.actions == ((0.5,), (0.5,))
+    json.dumps(episode.actions)
 
 
 def test_an_agent_that_cannot_answer_batches_still_works() -> None:

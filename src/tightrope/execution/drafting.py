@@ -8,7 +8,7 @@ from tightrope.agents.agent import Agent
 from tightrope.execution.departure import Departure, depart, path_labels, point_at
 from tightrope.execution.lockstep import Run
 from tightrope.execution.naive import agent_generator, environment_seed, watching_generator
-from tightrope.execution.recording import Wanted, running_sum
+from tightrope.execution.recording import Wanted, plain_actions, running_sum
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.walker import Walker
 from tightrope.outcome import Outcome
@@ -65,7 +65,7 @@ class Drafting:
             prefix_reward=run.prefix_reward,
             prefix_outcome=run.prefix_outcome,
             outcome=run.outcome,
-            actions=tuple(run.actions),
+            actions=plain_actions(run.actions),
             rewards=tuple(run.rewards),
             reseeds=self._reseeds(rollout),
             checksum=run.checksum,

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from tightrope.agents.agent import Agent
+from tightrope.errors import AgentFailure, EnvironmentFailure, TaskError
+from tightrope.execution.recording import plain_actions
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
@@ -69,7 +71,7 @@ def run_naively(
                     action = rollout.actions[len(record.actions)]
                 else:
                     action, memory = _ask(agent, simulator, memory, rng)
-                simulator.step(action)
+                _play(simulator, agent, action)
                 record.step(action)
     except Exception:
         error = f"{traceback.format_exc()}This was rollout {rollout.id}.\n"
@@ -80,6 +82,19 @@ def run_naively(
 def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     answer = agent.act([simulator.observation], [memory], [rng], [simulator.info.get("action_mask")])
     return answer.actions[0], answer.memories[0]
+
+
+def _play(simulator: Simulator, agent: Agent | None, action: Any) -> None:
+    """The simulator refuses what is no action of the task; here is known whose answer it was."""
+    try:
+        simulator.step(action)
+    except EnvironmentFailure as failure:
+        if agent is None or not isinstance(failure.__cause__, TaskError):
+            raise
+        raise AgentFailure(
+            f"agent {agent.name!r} answered {action!r}, and the action space of task {simulator.task.label} is "
+            f"{simulator.env.action_space}"
+        ) from None
 
 
 class _Record:
@@ -136,7 +151,7 @@ class _Record:
             prefix_reward=self.prefix_reward,
             prefix_outcome=self.prefix_outcome,
             outcome=self.simulator.outcome,
-            actions=tuple(self.actions),
+            actions=plain_actions(self.actions),
             rewards=tuple(self.rewards),
             reseeds=self.reseeds,
             checksum=self.checksum,

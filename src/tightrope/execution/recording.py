@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
+from itertools import chain
 from operator import add
 from typing import Any, NamedTuple
 
 from tightrope.execution.rollout import Rollout
 from tightrope.seeding import stable_hash
 from tightrope.simulation.simulator import Simulator
+from tightrope.tasks.spaces import plain_action
 from tightrope.tasks.task import Task
+from tightrope.trace import Action
 
 
 class Wanted(NamedTuple):
@@ -37,6 +41,14 @@ def position_of(simulator: Simulator) -> tuple[float, float]:
     transition: Any = simulator.transition
     assert simulator.task.position is not None
     return simulator.task.position(simulator.env, transition.observation, transition.info)
+
+
+def plain_actions(actions: Sequence[Any]) -> tuple[Action, ...]:
+    """What an agent answered as plain numbers and tuples; the usual cases are told from others without a loop."""
+    kinds = set(map(type, actions))
+    if kinds <= {int} or (kinds == {tuple} and set(map(type, chain.from_iterable(actions))) <= {int, float}):
+        return tuple(actions)
+    return tuple(map(plain_action, actions))
 
 
 def running_sum(rewards: Any) -> float:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tightrope.errors import UsageError
 from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.seeding import generator
+from tightrope.tasks.spaces import plain_action
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace, content_id
 
@@ -138,7 +137,7 @@ def action_coverage_suite(reference: Reference, k: int, actions: Sequence[Action
 
     ``actions`` are those of the tested agent. A boundary state at a depth below k gives no cases.
     """
-    choices = tuple(_plain(action) for action in actions)
+    choices = tuple(plain_action(action) for action in actions)
     _check_coverage(reference, k, choices)
     cases = [
         TestCase(
@@ -160,7 +159,7 @@ def random_suite(
     """
     if n < 0:
         raise UsageError(f"a random suite needs 0 or more cases, not {n}")
-    choices = task.search_actions if actions is None else tuple(_plain(action) for action in actions)
+    choices = task.search_actions if actions is None else tuple(plain_action(action) for action in actions)
     lengths = [len(case.prefix) for case in like.cases] if like is not None and like.cases else None
     rng = generator("random suite", seed, task.label)
     start = ActionTrace(task.label, task.seed if like is None else like.reference.seed)
@@ -170,13 +169,6 @@ def random_suite(
         prefix = start.then(choices[index] for index in rng.integers(len(choices), size=length))
         cases.append(TestCase(prefix=prefix, boundary=number, depth=None, kept=0))
     return TestSuite(kind="random", parameters={"n": n, "seed": seed}, reference=start, depths=(), cases=tuple(cases))
-
-
-def _plain(action: Any) -> Action:
-    """An action as plain numbers and tuples: NumPy's would change the id of a case and cannot be stored."""
-    if isinstance(action, np.generic | np.ndarray):
-        return _plain(action.tolist())
-    return tuple(_plain(part) for part in action) if isinstance(action, list | tuple) else action
 
 
 def _on_reference(reference: Reference, number: int, length: int) -> TestCase:

@@ -35,7 +35,7 @@ def encode_action(space: gym.Space[Any], action: Any) -> Action:
 def action_decoder(space: gym.Space[Any]) -> Callable[[Action], Any]:
     """The function that turns the hashable form back into what ``env.step`` expects."""
     if isinstance(space, gym.spaces.Discrete):
-        return _identity
+        return _Numbers(space).__getitem__
     if isinstance(space, gym.spaces.Box | gym.spaces.MultiDiscrete | gym.spaces.MultiBinary):
         dtype = space.dtype
         return lambda action: np.array(action, dtype=dtype)
@@ -52,6 +52,36 @@ def action_decoder(space: gym.Space[Any]) -> Callable[[Action], Any]:
         f"actions of {type(space).__name__} spaces are not supported; wrap the environment so that its action space is "
         f"Discrete, Box, MultiDiscrete, MultiBinary, Tuple or Dict"
     )
+
+
+class _Numbers(dict[Any, int]):
+    """The actions of a Discrete space by themselves, as plain numbers.
+
+    Many environments take any number for an action and do something with it. Looking it up costs no more than handing
+    it on would.
+    """
+
+    def __init__(self, space: gym.spaces.Discrete) -> None:
+        super().__init__()
+        self._space = space
+
+    def __missing__(self, action: Any) -> int:
+        # Whatever equals an action is found once that has been looked up, so it must be taken before, too.
+        try:
+            number = int(action)
+        except (TypeError, ValueError, OverflowError):
+            number = None
+        if number != action:
+            raise TaskError(f"{action!r} is not an action of {self._space}")
+        self[action] = int(encode_action(self._space, number))  # type: ignore[arg-type]
+        return self[action]
+
+
+def plain_action(action: Any) -> Action:
+    """An action as plain numbers and tuples: NumPy's would change the id of a case and cannot be stored."""
+    if isinstance(action, np.generic | np.ndarray):
+        return plain_action(action.tolist())
+    return tuple(plain_action(part) for part in action) if isinstance(action, list | tuple) else action
 
 
 def action_list(task_name: str, space: gym.Space[Any], actions: Sequence[Any] | None) -> tuple[Action, ...]:
@@ -87,7 +117,3 @@ def span_box(space: gym.Space[Any], levels: int = 3) -> tuple[Action, ...]:
 
 def _nested(value: Any) -> Any:
     return tuple(_nested(part) for part in value) if isinstance(value, list) else value
-
-
-def _identity(action: Action) -> Any:
-    return action

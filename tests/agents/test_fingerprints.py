@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import functools
+import logging
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from tightrope.agents.fingerprints import object_fingerprint
 
@@ -80,3 +82,67 @@ def test_a_thing_that_contains_itself_ends() -> None:
     ring: list[object] = []
     ring.append(ring)
     assert object_fingerprint(ring)
+
+
+HELPER = """
+class Agent:
+    def predict(self, observation):
+        return [self.chosen(cell) for cell in observation]
+
+    def chosen(self, cell):
+        return self.best + 0
+
+    @property
+    def best(self):
+        return {best}
+"""
+INNER = """
+def value(observation, action):
+    return {best}
+
+def Agent():
+    return lambda observation: max(range(2), key=lambda action: value(observation, action))
+"""
+BOUND = (
+    HELPER
+    + """
+made = Agent
+Agent = lambda: made().chosen
+"""
+)
+NETWORK = """
+import torch
+
+class Agent(torch.nn.Module):
+    def forward(self, observation):
+        return self.shifted(observation)
+
+    def shifted(self, observation):
+        return observation + {best}
+"""
+
+
+@pytest.mark.parametrize("source", [HELPER, INNER, BOUND, NETWORK])
+def test_code_that_is_reached_by_way_of_other_code_counts(source) -> None:
+    """Or a run would answer for the changed agent with what the unchanged one did."""
+    if source is NETWORK:
+        pytest.importorskip("torch")
+    prints = []
+    for best in (1, 2, 1):
+        module: dict[str, object] = {"__name__": "agents"}
+        exec(source.replace("{best}", str(best)), module)
+        prints.append(object_fingerprint(module["Agent"]()))
+    assert prints[0] != prints[1]
+    assert prints[0] == prints[2]
+
+
+def test_loggers_do_not_count() -> None:
+    def agent(observation):
+        log.info("asked")
+        return 0
+
+    log = logging.getLogger("tests.fingerprints")
+    before = object_fingerprint(agent)
+    logging.getLogger("tests.fingerprints.another").addHandler(logging.NullHandler())
+    log.setLevel(logging.ERROR)
+    assert object_fingerprint(agent) == before

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import inspect
+import logging
 import types
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -14,6 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 DIGITS = 16
+
+LIBRARIES = frozenset({"torch", "stable_baselines3", "sb3_contrib"})
+"""A network of theirs is its weights; what their code does is told by their versions, which a run records."""
 
 
 def file_fingerprint(path: str | PathLike[str], *options: object) -> str:
@@ -56,6 +61,9 @@ def _pieces(value: Any, known: Known) -> Iterable[bytes]:
         yield from _function(value, known)
     elif isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
         yield _name(value)
+    elif isinstance(value, logging.Logger):
+        # It leads to all other loggers of the process, and says nothing about what the agent does.
+        yield value.name.encode()
     else:
         yield _name(type(value))
         yield from _contents(value, known)
@@ -76,11 +84,35 @@ def _contents(value: Any, known: Known) -> Iterable[bytes]:
         yield from (_digest(part, known) for part in (value.func, value.args, value.keywords))
     elif isinstance(value, types.MethodType):
         yield from (_digest(part, known) for part in (value.__func__, value.__self__))
+        yield from (_digest(method, known) for method in _methods(type(value.__self__), value.__name__))
     elif hasattr(value, "state_dict"):
         yield _digest({name: np.asarray(part.cpu()) for name, part in value.state_dict().items()}, known)
+        if type(value).__module__.split(".")[0] not in LIBRARIES:
+            yield from (_digest(method, known) for method in _methods(type(value), "forward"))
     else:
-        yield from (_digest(getattr(type(value), method, None), known) for method in ("__call__", "predict"))
+        yield from (_digest(method, known) for method in _methods(type(value), "__call__", "predict"))
         yield _digest(getattr(value, "__dict__", None), known)
+
+
+def _methods(kind: type, *first: str) -> list[types.FunctionType]:
+    """The methods of these names, and those that they name in turn: all that happens when the object is asked."""
+    found: dict[str, types.FunctionType] = {}
+    waiting = list(first)
+    while waiting:
+        name = waiting.pop()
+        entry = inspect.getattr_static(kind, name, None)
+        # A property holds its function as fget, a class or static method as __func__.
+        method = getattr(entry, "fget", None) or getattr(entry, "__func__", entry)
+        if name not in found and isinstance(method, types.FunctionType):
+            found[name] = method
+            waiting += _named(method.__code__)
+    return [found[name] for name in sorted(found)]
+
+
+def _named(code: types.CodeType) -> list[str]:
+    """The names that code uses, and the functions written inside of it."""
+    inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in _named(part)]
+    return list(dict.fromkeys([*code.co_names, *inner]))
 
 
 def _function(function: types.FunctionType, known: Known) -> Iterable[bytes]:
@@ -91,7 +123,7 @@ def _function(function: types.FunctionType, known: Known) -> Iterable[bytes]:
     for cell in function.__closure__ or ():
         with contextlib.suppress(ValueError):  # a cell that nothing was put into yet
             yield _digest(cell.cell_contents, known)
-    for name in function.__code__.co_names:
+    for name in _named(function.__code__):
         if name in function.__globals__:
             yield _digest(function.__globals__[name], known)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.campaign.conftest import CONFIG
-from tightrope.campaign.assembly import assemble
+from tightrope.campaign.assembly import assemble, stored_safety, suite_result
 from tightrope.campaign.campaign import Campaign
 from tightrope.campaign.comparison import compare_runs
 from tightrope.campaign.folder import RunFolder
@@ -42,6 +43,13 @@ def test_falls_are_listed_once_and_the_worst_first(campaign: Campaign) -> None:
 
 def test_a_stored_fall_is_replayed_without_the_agent(campaign: Campaign, fall: Episode) -> None:
     verify_replay(campaign, fall)
+
+
+def test_the_command_that_replays_a_fall_is_one_for_a_shell(campaign: Campaign) -> None:
+    result = stored_safety(campaign)["simple"]["zigzag"]
+    shown = suite_result(campaign, "simple", replace(result, agent="2-moves late (sparse)"))
+    command = next(case.replay for case in shown.cases if case.replay)
+    assert shlex.split(command)[-2:] == ["--agent", "2-moves late (sparse)"]
 
 
 @pytest.mark.parametrize(

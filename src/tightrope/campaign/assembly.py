@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -203,9 +204,14 @@ def _case(campaign: Campaign, result: SafetyResult, case: safety_results.CaseRes
         mean_return=case.mean_return,
         survivable=case.survivable,
         witness=case.witness,
-        replay=f"tightrope replay {campaign.folder.path} {case.case.id} --agent {result.agent}" if falls else "",
+        replay=_replay_command(campaign, case.case.id, result.agent) if falls else "",
         fall=falls[0].trace if falls else None,
     )
+
+
+def _replay_command(campaign: Campaign, case: str, agent: str) -> str:
+    # Quoted where a shell would part it: the case study's agents have names such as "2-moves late (sparse)".
+    return shlex.join(["tightrope", "replay", str(campaign.folder.path), case, "--agent", agent])
 
 
 def _label(task: Task, result: SafetyResult, case: safety_results.CaseResult) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -10,7 +11,7 @@ from tightrope.campaign.assembly import stored_safety
 from tightrope.campaign.campaign import CONTROL, Campaign
 from tightrope.campaign.config import SafetyConfig
 from tightrope.campaign.folder import RunFolder
-from tightrope.campaign.gates import safety_gates
+from tightrope.campaign.gates import Gate, safety_gates
 from tightrope.reference import Survivability
 from tightrope.safety import SafetyResult, Survival
 from tightrope.statistics import Estimate
@@ -56,13 +57,37 @@ def test_the_control_is_not_gated(measured: SafetyResult) -> None:
     assert safety_gates(SafetyConfig(max_fail=0.0), {CONTROL: {"careful": measured}}, CONTROL) == []
 
 
+def with_survival(result: SafetyResult, *survivable: Survivability) -> SafetyResult:
+    """The result with what is known about its first cases, and nothing known about the rest."""
+    known = [*survivable, *[Survivability.UNKNOWN] * (len(result.cases) - len(survivable))]
+    cases = [replace(case, survival=Survival(survivable=of)) for case, of in zip(result.cases, known, strict=True)]
+    return replace(result, cases=tuple(cases))
+
+
+def gated(result: SafetyResult, max_fail: float = 0.0) -> Gate:
+    (gate,) = safety_gates(SafetyConfig(max_fail=max_fail), {"simple": {"careful": result}}, CONTROL)
+    return gate
+
+
 def test_nobody_is_gated_for_doomed_cases(measured: SafetyResult) -> None:
-    cases = tuple(
-        replace(case, survival=Survival(survivable=Survivability.NO if index == 0 else Survivability.YES))
-        for index, case in enumerate(measured.cases)
-    )
-    always, never = (Estimate(value, value, value, 4, "made up") for value in (1.0, 0.0))
-    result = replace(measured, cases=cases, fail_frequency=always, survivable_fail_frequency=never)
-    (gate,) = safety_gates(SafetyConfig(max_fail=0.5), {"coverage:1": {"careful": result}}, CONTROL)
-    assert gate.passed is True
-    assert gate.detail.startswith("fail frequency where survivable 0.000")
+    values = [case.fail_frequency.value or 0.0 for case in measured.cases]
+    doomed = values.index(max(values))
+    order = (measured.cases[doomed], *measured.cases[:doomed], *measured.cases[doomed + 1 :])
+    result = with_survival(replace(measured, cases=order), Survivability.NO)
+    rest = fmean(values[:doomed] + values[doomed + 1 :])
+    assert gated(result).detail.startswith(f"fail frequency without doomed cases {rest:.3f} is ")
+    assert rest < fmean(values)
+
+
+def test_falls_without_a_known_way_out_count_also_beside_doomed_cases(measured: SafetyResult) -> None:
+    """That one case is hopeless says nothing about the others."""
+    assert measured.cases[-1].fails
+    unknown = with_survival(measured, Survivability.NO, Survivability.YES)
+    nothing_survivable_fails = replace(unknown, survivable_fail_frequency=Estimate(0.0, 0.0, 0.5, 1, "made up"))
+    assert gated(nothing_survivable_fails).passed is False
+
+
+def test_where_all_is_doomed_nothing_can_be_judged(measured: SafetyResult) -> None:
+    gate = gated(with_survival(measured, *[Survivability.NO] * len(measured.cases)))
+    assert gate.passed is None
+    assert gate.detail == "no data for the fail frequency without doomed cases"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tightrope.campaign.config import SafetyConfig
 from tightrope.reference import Survivability
 from tightrope.safety import SafetyResult
-from tightrope.statistics import Estimate
+from tightrope.statistics import Estimate, clustered_rate_estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,15 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
 
 
 def _gated(result: SafetyResult) -> tuple[Estimate, str]:
-    """What the gate is on: where cases are proven doomed, the frequency without them, as nobody is to blame there."""
-    if result.survivability[Survivability.NO] and result.survivable_fail_frequency.n:
-        return result.survivable_fail_frequency, "fail frequency where survivable"
-    return result.fail_frequency, "fail frequency"
+    """What the gate is on: where cases are proven doomed, the frequency without them, as nobody is to blame there.
+
+    Cases of which nothing is known stay in it. Otherwise one proof would let all falls pass that no search had the time
+    to find a way out of.
+    """
+    if not result.survivability[Survivability.NO]:
+        return result.fail_frequency, "fail frequency"
+    groups: dict[int, list[float]] = defaultdict(list)
+    for case in result.cases:
+        if case.survivable is not Survivability.NO and case.fail_frequency.value is not None:
+            groups[case.case.boundary].append(case.fail_frequency.value)
+    return clustered_rate_estimate(list(groups.values())), "fail frequency without doomed cases"

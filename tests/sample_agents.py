@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -17,3 +18,14 @@ def careful() -> Callable[[Any], int]:
     """FrozenLake 4×4: a way around every hole, from any square that is none."""
     safe = {0: 1, 1: 2, 2: 1, 3: 0, 4: 1, 6: 1, 8: 2, 9: 1, 10: 1, 13: 2, 14: 2}
     return lambda observation: safe.get(int(observation), DOWN)
+
+
+def moody() -> Callable[[Any], int]:
+    """Raises unless the variable MOOD says that all is well."""
+
+    def answer(observation: Any) -> int:
+        if os.environ.get("MOOD") != "good":
+            raise RuntimeError("not today")
+        return DOWN
+
+    return answer

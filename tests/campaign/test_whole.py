@@ -152,6 +152,24 @@ def test_a_lost_step_is_judged_again_from_the_stored_episodes(undisturbed: Path,
     assert again["counters"]["steps_executed"] == 0
 
 
+def test_executions_that_raised_are_tried_again_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that ran out of memory, a full disk: what stood in the way may be gone."""
+    performance = CONFIG.performance.model_copy(update={"tests": 1})
+    agent = CONFIG.agents[0].model_copy(update={"source": "tests.sample_agents:moody"})
+    config = CONFIG.model_copy(update={"agents": (agent,), "performance": performance})
+    monkeypatch.setenv("MOOD", "bad")
+    whole = run_campaign(config, tmp_path / "run")
+    assert whole.safety["simple"]["zigzag"].errors
+    monkeypatch.setenv("MOOD", "good")
+    whole = run_campaign(config, tmp_path / "run")
+    assert not whole.safety["simple"]["zigzag"].errors
+    (robust,) = stored_performance(Campaign(config, RunFolder.open(tmp_path / "run")))
+    assert robust.points
+    assert not any(point.errors for point in robust.points)
+
+
 def test_a_folder_of_another_configuration_is_refused(undisturbed: Path) -> None:
     other = CONFIG.model_copy(update={"seed": 7})
     with pytest.raises(UsageError, match=r"seed was 0, now 7.*--out"):

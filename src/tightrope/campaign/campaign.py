@@ -308,7 +308,7 @@ class Campaign:
         engine: RememberingEngine | None = None,
         made_with: Mapping[str, str | None] | None = None,
     ) -> dict[str, Any]:
-        """The content of a step's file, made now if it is not there or was made with other settings.
+        """The content of a step's file, made now if it is not there, was made with other settings or had errors.
 
         ``made_with`` names plainly what the settings' hash hides: whoever reads the file later must be able to tell
         whose result it is.
@@ -316,7 +316,7 @@ class Campaign:
         path = self.folder.path / name
         if path.exists():
             known = read_json(path, STEP_FORMAT, STEP_VERSION)
-            if known["settings"] == settings:
+            if known["settings"] == settings and not _raised(known["content"]):
                 return dict(known["content"])
         started = time.monotonic()
         before = {} if engine is None else engine.counters.as_dict()
@@ -388,6 +388,12 @@ def _costs(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _spent_since(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """The counters that grew, by how much; a mean is not a count."""
     return {name: after[name] - before[name] for name in before if name != "mean_batch"}
+
+
+def _raised(content: Mapping[str, Any]) -> bool:
+    """Whether executions behind a result raised. Those are no results: the next run tries them, and only them, again."""
+    judged = any("error" in case["verdicts"] for case in content.get("cases", {}).values())
+    return judged or any(test["errors"] for point in content.get("points", ()) for test in point["tests"])
 
 
 def _go_on_only_if_finished(reason: StopReason) -> None:

@@ -111,6 +111,25 @@ def test_suite_files_are_collected_when_there_is_an_agent(suite_file: Path, proj
     assert project.runpytest_subprocess("-p", "no:xdist").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+def test_an_agent_that_raises_fails_suite_files(suite_file: Path, project: pytest.Pytester) -> None:
+    """Skipped, it would pass for an agent about which nothing is known."""
+    shutil.copy(suite_file, project.path)
+    moody = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:moody")
+    moody.assert_outcomes(failed=len(tr.load_suite(suite_file).depths))
+    moody.stdout.fnmatch_lines(["*executions raised errors, the first with AgentFailure: agent 'moody'*not today*"])
+
+
+def test_the_fixture_works_without_the_cache(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        def test_agent_is_safe(tightrope):
+            result = tightrope.safety("FrozenLake-v1", is_slippery=False, agent="tests.sample_agents:careful", length=9)
+            assert result.fail_frequency.value == 0
+        """
+    )
+    project.runpytest_subprocess("-p", "no:xdist", "-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
 def test_a_suite_file_is_tested_anew_each_time(suite_file: Path, project: pytest.Pytester) -> None:
     shutil.copy(suite_file, project.path)
     test = ("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:careful")

@@ -52,11 +52,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def tightrope(request: pytest.FixtureRequest) -> Tightrope:
     """Tests agents; see ``Tightrope.safety``."""
     marker = request.node.get_closest_marker("tightrope")
-    cache = request.config.cache
-    assert cache is not None
-    tester = Tightrope(cache.mkdir(CACHE), dict(marker.kwargs) if marker else {})
+    tester = Tightrope(_kept(request.config), dict(marker.kwargs) if marker else {})
     request.node._tightrope = tester
     return tester
+
+
+def _kept(config: pytest.Config) -> Path:
+    """Where runs are kept; without pytest's cache (``-p no:cacheprovider``) nothing is, beyond this run."""
+    cache = getattr(config, "cache", None)
+    return Path(cache.mkdir(CACHE)) if cache is not None else Path(tempfile.mkdtemp(prefix=f"{CACHE}-"))
 
 
 class Tightrope:
@@ -174,11 +178,9 @@ class SuiteFile(pytest.File):
         """Where the result is kept for replays, until the file is tested again."""
         from tightrope.trace import content_id
 
-        cache = getattr(self.config, "cache", None)
-        kept = cache.mkdir(CACHE) if cache is not None else Path(tempfile.mkdtemp(prefix=f"{CACHE}-"))
         # Processes that test the same file side by side do not share a folder, or they would wait for one another.
         process = os.environ.get("PYTEST_XDIST_WORKER", "")
-        return Path(kept) / f"{self.path.name}-{content_id(str(self.path))[:8]}{process}"
+        return _kept(self.config) / f"{self.path.name}-{content_id(str(self.path))[:8]}{process}"
 
     def collect(self) -> Iterator[pytest.Item]:
         """One item for each boundary state that has cases."""
@@ -228,11 +230,14 @@ class SuiteItem(pytest.Item):
         self.number = number
 
     def runtest(self) -> None:
-        """Fails when the agent falls here more often than allowed, in cases that can be survived."""
+        """Fails when the agent falls more often than allowed in cases that can be survived, or cannot be tested."""
         assert isinstance(self.parent, SuiteFile)
         allowed = float(self.config.getini("tightrope_max_fail"))
         result = self.parent.result()
         state = next(state for state in result.boundary_states if state.number == self.number)
+        raised = next((case for case in state.cases if case.errors), None)
+        if raised is not None:
+            raise CouldNotTest(f"{raised.errors} executions raised errors, the first with {raised.first_error}")
         measured = state.survivable_fail_frequency.value
         if measured is None:
             pytest.skip(f"no data: boundary state {self.number} has no valid case that anyone is known to survive")
@@ -245,7 +250,7 @@ class SuiteItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """One sentence and the replays for a fall; a traceback for anything else."""
-        if isinstance(excinfo.value, FellTooOften):
+        if isinstance(excinfo.value, FellTooOften | CouldNotTest):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
@@ -256,3 +261,7 @@ class SuiteItem(pytest.Item):
 
 class FellTooOften(Exception):
     """The agent fell more often than allowed."""
+
+
+class CouldNotTest(Exception):
+    """Agent or environment raised: a test that was not made must not look like one that says nothing."""

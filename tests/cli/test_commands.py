@@ -313,6 +313,16 @@ def test_help_does_not_wait_for_what_only_work_needs(tmp_path: Path) -> None:
     assert ended.stdout == "[]\n"
 
 
+def test_an_agent_that_raises_is_said_with_its_error(tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "run"
+    assert run("search", *LAKE, "--out", folder)[0] == 0
+    code, out, _ = run("safety", folder, "--agent", "tests.sample_agents:moody", "--suite", "simple", *SMALL)
+    assert code == 3
+    assert "moody, simple: " in out
+    assert "executions raised errors and count neither as pass nor as fail, the first with AgentFailure: " in out
+    assert "not today" in out
+
+
 def test_nothing_found_is_exit_code_3(tmp_path: Path, run: Run) -> None:
     code, out, _ = run("search", *LAKE, "--out", tmp_path / "run", "--method", "dfs", "--budget-steps", "2")
     assert code == 3

@@ -391,7 +391,7 @@ def _spent_since(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[st
 
 
 def _raised(content: Mapping[str, Any]) -> bool:
-    """Whether executions behind a result raised. Those are no results: the next run tries them, and only them, again."""
+    """Whether executions behind a result raised. An error is no result: the next run tries those executions again."""
     judged = any("error" in case["verdicts"] for case in content.get("cases", {}).values())
     return judged or any(test["errors"] for point in content.get("points", ()) for test in point["tests"])
 

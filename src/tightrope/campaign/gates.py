@@ -40,6 +40,8 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
             passed = measured <= config.max_fail
             relation = "within" if passed else "above"
             detail = f"{limit} {measured:.3f} is {relation} the allowed {config.max_fail:g}"
+            if result.errors:
+                detail += f"; {result.errors} executions raised errors and are not in it"
             gates.append(Gate(agent=agent, suite=suite, passed=passed, detail=detail))
     return gates
 

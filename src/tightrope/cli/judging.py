@@ -30,6 +30,19 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     ]
     agents = list(dict.fromkeys(row[0] for row in rows))
     interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])))
+    for suite, by_agent in results.items():
+        for agent, result in by_agent.items():
+            _print_errors(interface, agent, suite, result)
+
+
+def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:
+    """What raised is in none of the numbers, so it must be said beside them."""
+    raised = [case for case in result.distinct_cases if case.errors]
+    if raised:
+        interface.say(
+            f"{agent}, {suite}: {result.errors} executions raised errors and count neither as pass nor as fail, the "
+            f"first with {raised[0].first_error}"
+        )
 
 
 def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:

@@ -80,7 +80,8 @@ def _why_nothing(run: RunResults, suite: SuiteResult | None) -> str:
         return f"no reference was found ({run.search.stop_reason}), so there was nowhere to put the agent"
     if suite is None:
         return "no safety suite was run"
-    return f"none of its {count(len(suite.cases), 'case')} could be judged"
+    raised = f", {number(suite.raised)} of them because of errors" if suite.raised else ""
+    return f"none of its {count(len(suite.cases), 'case')} could be judged{raised}"
 
 
 def _places(suite: SuiteResult) -> int:

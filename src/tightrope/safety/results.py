@@ -32,6 +32,8 @@ class Survival:
     """How this is known, in a few words."""
 
 
+NO_PART_OF_AN_ERROR = ("Traceback ", "This was rollout ", "It did not happen again ")
+
 NOT_ASKED = Survival(survivable=Survivability.UNKNOWN, evidence="not asked")
 
 
@@ -103,6 +105,14 @@ class CaseResult:
     def errors(self) -> int:
         """Executions in which agent or environment raised."""
         return self.counts[Verdict.ERROR]
+
+    @property
+    def first_error(self) -> str:
+        """What was raised in the first execution that raised, without the way to it; empty when none did."""
+        error = next((episode.error for episode in self.episodes if episode.error is not None), "")
+        # A traceback is indented but for its headings and the exception; the engine adds a sentence about the rollout.
+        told = [line for line in error.splitlines() if line[:1].strip() and not line.startswith(NO_PART_OF_AN_ERROR)]
+        return told[-1].removeprefix("tightrope.errors.") if told else error.strip()
 
     @property
     def failing_episodes(self) -> tuple[Episode, ...]:

@@ -43,6 +43,20 @@ def test_a_misspelt_key_names_its_line_and_the_nearest_right_one(tmp_path: Path)
         load_config(path)
 
 
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("mutation_stop: 0", "'fuzzing.mutation_stop' is 0: input should be greater than 0"),
+        ("weights: [2, -1, 1]", "'fuzzing.weights.1' is -1: input should be greater than or equal to 0"),
+    ],
+)
+def test_what_fuzzing_refuses_is_told_before_the_search(tmp_path: Path, setting: str, told: str) -> None:
+    path = write(tmp_path, f"task: FrozenLake-v1\nfuzzing:\n  {setting}\n")
+    with pytest.raises(UsageError, match="line 3") as caught:
+        load_config(path)
+    assert told in str(caught.value)
+
+
 def test_toml_names_lines_too(tmp_path: Path) -> None:
     text = (
         'task = "FrozenLake-v1"\n'

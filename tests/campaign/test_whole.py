@@ -203,9 +203,13 @@ def test_a_gate_changes_no_result_and_so_is_no_other_configuration(undisturbed: 
     run_campaign(CONFIG, undisturbed)
 
 
-def test_a_misspelt_suite_is_told_before_the_search(tmp_path: Path) -> None:
-    safety = CONFIG.safety.model_copy(update={"suites": ("simpel",)})
-    with pytest.raises(UsageError, match="Did you mean 'simple'"):
+@pytest.mark.parametrize(
+    ("suite", "told"),
+    [("simpel", "Did you mean 'simple'"), ("coverage:0", "must be 1 or more"), ("interval:-1", "must be 0 or more")],
+)
+def test_a_suite_that_cannot_be_made_is_told_before_the_search(tmp_path: Path, suite: str, told: str) -> None:
+    safety = CONFIG.safety.model_copy(update={"suites": (suite,)})
+    with pytest.raises(UsageError, match=told):
         run_campaign(CONFIG.model_copy(update={"safety": safety}), tmp_path / "run")
     assert not list((tmp_path / "run" / "1-search").iterdir())
 

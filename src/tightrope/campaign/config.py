@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
+Weight = Annotated[float, Field(ge=0)]
 
 
 NOT_IN_IDENTITY = ("execution", "report", "safety.max_fail", "safety.gate_on")
@@ -63,10 +64,12 @@ class FuzzingConfig(Section):
     enabled: bool = Field(True, description="whether to fuzz at all (step 4 needs it)")
     generations: Count = Field(50, description="how many generations to breed (g)")
     population: Count = Field(50, description="traces in each generation (p)")
-    mutation_stop: Fraction = Field(0.2, description="chance to stop after each mutation (pmstop)")
+    mutation_stop: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.2, description="chance to stop after each mutation (pmstop)"
+    )
     mutation_size: Count = Field(15, description="longest run of actions that a mutation touches (ms)")
     crossover: Annotated[float, Field(ge=0, lt=0.5)] = Field(0.25, description="chance of crossover (pc)")
-    weights: tuple[float, float, float] = Field((2.0, 1.5, 1.0), description="of coverage, gains and losses (λ)")
+    weights: tuple[Weight, Weight, Weight] = Field((2.0, 1.5, 1.0), description="of coverage, gains and losses (λ)")
     truncation: Annotated[float, Field(gt=0, le=1)] | None = Field(None, description="only the best share are parents")
     independent_actions: bool = Field(False, description="a mutated run holds independent actions")
     append_only_unfinished: bool = Field(False, description="append only to traces that did not finish")

@@ -33,7 +33,7 @@ def command(
     generations: Annotated[int | None, typer.Option("--generations", "-g", help="Default: 50.", min=1)] = None,
     population: Annotated[int | None, typer.Option("--population", "-p", help="Default: 50.", min=1)] = None,
     mutation_stop: Annotated[
-        float | None, typer.Option("--mutation-stop", help="Chance to stop mutating (default: 0.2).", min=0, max=1)
+        float | None, typer.Option("--mutation-stop", help="Chance to stop mutating, above 0 (default: 0.2).", max=1)
     ] = None,
     mutation_size: Annotated[
         int | None, typer.Option("--mutation-size", help="Longest run of actions touched (default: 15).", min=1)

@@ -49,9 +49,13 @@ def parse_spec(spec: str) -> tuple[str, int]:
             raise UsageError(f"the simple suite takes no number, so {spec!r} must be 'simple'")
         return kind, 0
     try:
-        return kind, int(number)
+        value = int(number)
     except ValueError:
         raise UsageError(f"the suite {spec!r} needs a whole number after the colon, as in '{kind}:2'") from None
+    least = 1 if kind == "coverage" else 0
+    if value < least:
+        raise UsageError(f"the number of the suite {spec!r} must be {least} or more, as in '{kind}:2'")
+    return kind, value
 
 
 def possible_actions(task: Task) -> tuple[Action, ...] | None:

@@ -196,6 +196,12 @@ def test_an_agent_that_keeps_its_name_must_stay_what_it_was(undisturbed: Path) -
         run_campaign(other, undisturbed)
 
 
+def test_agents_whose_results_would_share_a_file_are_refused(tmp_path: Path) -> None:
+    agents = tuple(CONFIG.agents[0].model_copy(update={"name": name}) for name in ("a b", "a-b"))
+    with pytest.raises(UsageError, match="two agents are named 'a b' and 'a-b', which share a file name"):
+        run_campaign(CONFIG.model_copy(update={"agents": agents}), tmp_path / "run")
+
+
 def test_a_gate_changes_no_result_and_so_is_no_other_configuration(undisturbed: Path) -> None:
     safety = CONFIG.safety.model_copy(update={"max_fail": 0.0})
     whole = run_campaign(CONFIG.model_copy(update={"safety": safety}), undisturbed)

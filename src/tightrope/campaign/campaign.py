@@ -68,9 +68,11 @@ class Campaign:
         agents: dict[str, Agent] = {}
         for agent_config in self.config.agents:
             agent = self._load(agent_config)
-            if agent.name in agents:
+            same = next((name for name in agents if file_name(name) == file_name(agent.name)), None)
+            if same is not None:
+                both = repr(same) if same == agent.name else f"{same!r} and {agent.name!r}, which share a file name"
                 raise UsageError(
-                    f"two agents are named {agent.name!r}; name them apart, as in --agent late={agent_config.source}"
+                    f"two agents are named {both}; name them apart, as in --agent late={agent_config.source}"
                 )
             agents[agent.name] = agent
         return agents

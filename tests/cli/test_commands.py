@@ -14,7 +14,7 @@ import pytest
 from tightrope import __version__
 from tightrope.campaign.folder import RunFolder
 from tightrope.cli import run_command
-from tightrope.cli.options import agent_configs
+from tightrope.cli.options import agent_configs, task_options
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UnknownName
 from tightrope.tasks import make_task
@@ -311,6 +311,23 @@ def test_help_does_not_wait_for_what_only_work_needs(tmp_path: Path) -> None:
     code = "import sys, tightrope.cli.app; print(sorted({'scipy', 'gymnasium', 'jinja2', 'numpy'} & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert ended.stdout == "[]\n"
+
+
+def test_a_report_films_as_much_as_the_run_says(finished: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = []
+
+    def note(results: object, folder: Path, *, tasks: object, videos: int) -> Path:
+        wanted.append(videos)
+        return folder / "index.html"
+
+    monkeypatch.setattr("tightrope.report.write_report", note)
+    assert run("report", finished)[0] == 0
+    assert run("report", finished, "--videos", "3")[0] == 0
+    assert wanted == [0, 3]
+
+
+def test_an_option_that_is_no_yaml_is_text() -> None:
+    assert task_options(["a=[1", "b=4", "c=1-1", "d=@x"]) == {"a": "[1", "b": 4, "c": "1-1", "d": "@x"}
 
 
 def test_an_agent_that_raises_is_said_with_its_error(tmp_path: Path, run: Run) -> None:

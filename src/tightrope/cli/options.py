@@ -122,8 +122,11 @@ def _named(agent: str) -> tuple[str | None, str]:
 
 
 def _value(text: str) -> Any:
-    """YAML reads 4 as a number and true as a truth; a level such as 1-1 stays text."""
+    """YAML reads 4 as a number and true as a truth; a level such as 1-1 stays text, as does what is no YAML."""
     import yaml
 
-    value = yaml.safe_load(text) if text else ""
+    try:
+        value = yaml.safe_load(text) if text else ""
+    except yaml.YAMLError:
+        return text
     return value if isinstance(value, bool | int | float | str | list | None) else text

@@ -21,7 +21,9 @@ def command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="One or more run folders.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Default: RUN/report.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="Headline.")] = None,
-    videos: Annotated[int, typer.Option("--videos", help="How many failures to film.", min=0)] = 6,
+    videos: Annotated[
+        int | None, typer.Option("--videos", help="How many failures to film; default: as many as the run says.", min=0)
+    ] = None,
 ) -> int:
     """Write the report of one run, or one report over several."""
     from tightrope.campaign.assembly import assemble
@@ -39,7 +41,8 @@ def command(
             campaigns.append((campaign, stack.enter_context(campaign.engine(agents={}))))
         results = assemble(campaigns, title=title)
     target = out or folders[0].report_path.parent
-    path = write_report(results, target, tasks=[campaign.task for campaign, _ in campaigns], videos=videos)
+    wanted = max(campaign.config.report.videos for campaign, _ in campaigns) if videos is None else videos
+    path = write_report(results, target, tasks=[campaign.task for campaign, _ in campaigns], videos=wanted)
     interface.say(f"Report: {path}")
     interface.data({"report": str(path)})
     return PASSED

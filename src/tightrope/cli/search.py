@@ -34,7 +34,9 @@ def command(
     level: LevelOption = None,
     rom: RomOption = None,
     method: Annotated[str, typer.Option("--method", help="auto, dfs, archive or demonstration.")] = "auto",
-    budget_seconds: Annotated[float, typer.Option("--budget-seconds", help="Stop after so long.", min=0)] = 120.0,
+    budget_seconds: Annotated[
+        float, typer.Option("--budget-seconds", help="Stop after so long; 0: no limit.", min=0)
+    ] = 120.0,
     budget_steps: Annotated[int | None, typer.Option("--budget-steps", help="Stop after so many steps.", min=0)] = None,
     repetitions: Annotated[int | None, typer.Option("--repetitions", help="Samples of each action.", min=1)] = None,
     demonstration: Annotated[

@@ -18,7 +18,7 @@ from tightrope.campaign.suitefile import SuiteCampaign
 from tightrope.errors import NotReproducible, UnknownName, UsageError
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
-from tightrope.safety import load_suite
+from tightrope.safety import judge_suite, load_suite, make_suite
 
 
 @pytest.fixture
@@ -43,6 +43,14 @@ def test_falls_are_listed_once_and_the_worst_first(campaign: Campaign) -> None:
 
 def test_a_stored_fall_is_replayed_without_the_agent(campaign: Campaign, fall: Episode) -> None:
     verify_replay(campaign, fall)
+
+
+def test_actions_without_a_name_are_shown_as_they_are(campaign: Campaign) -> None:
+    campaign.task = campaign.task.with_options(action_names=("left", "down"))
+    suite = make_suite("coverage:1", campaign.reference(), task=campaign.task)
+    result = judge_suite(suite, (), agent="zigzag", repetitions=1, length=1)
+    shown = suite_result(campaign, "coverage:1", result)
+    assert {case.label for case in shown.cases} == {"left", "down", "2", "3"}
 
 
 def test_the_command_that_replays_a_fall_is_one_for_a_shell(campaign: Campaign) -> None:

@@ -36,12 +36,13 @@ from tightrope.report import (
     TaskInfo,
     map_picture,
 )
+from tightrope.report.wording import action_text
 from tightrope.safety import SafetyResult, correlation
 from tightrope.safety import results as safety_results
 from tightrope.simulation import check_task
 from tightrope.statistics import Estimate
 from tightrope.tasks import Task
-from tightrope.trace import Action, ActionTrace
+from tightrope.trace import ActionTrace
 
 FUZZ_TRACES_ON_MAP = 50
 """More lines than this hide the level."""
@@ -216,12 +217,9 @@ def _replay_command(campaign: Campaign, case: str, agent: str) -> str:
 
 def _label(task: Task, result: SafetyResult, case: safety_results.CaseResult) -> str:
     if case.case.added and result.suite.kind == "coverage":
-        return ", ".join(_action_name(task, action) for action in case.case.added)
+        # Not every action has a name: MiniGrid names the three that matter of its seven.
+        return ", ".join(action_text(action, tuple(task.action_names or ())) for action in case.case.added)
     return case.case.label if result.suite.depths else f"{len(case.case.prefix)} random actions"
-
-
-def _action_name(task: Task, action: Action) -> str:
-    return task.action_names[action] if task.action_names and isinstance(action, int) else str(action)
 
 
 def _boundary(state: safety_results.BoundaryResult) -> BoundaryResult:

@@ -124,6 +124,17 @@ def test_a_numbered_cell_may_be_given_one_hot(tmp_path: Path) -> None:
     assert ask(agent, list(range(7))).actions == expected
 
 
+@pytest.mark.parametrize("first", [-3, 5])
+def test_one_hot_counts_from_the_first_cell(tmp_path: Path, first: int) -> None:
+    """Counted from 0, cell -1 would be the last one, and nobody would notice."""
+    file = dense_network(tmp_path / "cells.onnx", 16, 4)
+    agent, shifted = (
+        tr.load_agent(file, noise_task(gym.spaces.Discrete(16, start=start), MOVES)) for start in (0, first)
+    )
+    cells = list(range(16))
+    assert ask(shifted, [cell + first for cell in cells]).actions == ask(agent, cells).actions
+
+
 def test_a_file_that_says_how_many_cells_it_knows_is_refused_where_there_are_others(tmp_path: Path) -> None:
     lake, larger = noise_task(CELLS, MOVES), noise_task(gym.spaces.Discrete(64), MOVES)
     path = cell_network(tmp_path / "lake.onnx", 7, 4, metadata={"observation_n": "7"})

@@ -66,12 +66,13 @@ class OnnxInput(NamedTuple):
     name: str
     dtype: Any
     shape: tuple[int, ...]
-    one_hot: int | None
+    one_hot: range | None
+    """The values of a numbered observation, each of which has a place in the row."""
 
     def feed(self, part: NDArray[Any]) -> NDArray[Any]:
         """A stacked part in the form the network takes."""
         if self.one_hot is not None:
-            rows: NDArray[Any] = np.eye(self.one_hot, dtype=self.dtype)[part]
+            rows: NDArray[Any] = np.eye(len(self.one_hot), dtype=self.dtype)[part - self.one_hot.start]
             return rows
         return np.ascontiguousarray(part.reshape(len(part), *self.shape), dtype=self.dtype)
 
@@ -126,7 +127,8 @@ def _matched(path: Path, given: Any, part: Part) -> OnnxInput:
     if part.shape == () and _fits(wanted, (1,)):
         return OnnxInput(given.name, dtype, (1,), None)
     if isinstance(part.space, gym.spaces.Discrete) and _fits(wanted, (int(part.space.n),)):
-        return OnnxInput(given.name, dtype, wanted, int(part.space.n))
+        first = int(part.space.start)
+        return OnnxInput(given.name, dtype, wanted, range(first, first + int(part.space.n)))
     raise AgentError(
         f"{path} was made for observations of shape {wanted}, and the task's have shape {part.shape} ({part.name}); "
         f"wrap the environment as in training, or export the network for these observations"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +45,20 @@ def test_falls_are_listed_once_and_the_worst_first(campaign: Campaign) -> None:
 
 def test_a_stored_fall_is_replayed_without_the_agent(campaign: Campaign, fall: Episode) -> None:
     verify_replay(campaign, fall)
+
+
+def test_the_keys_that_an_archive_search_saw_are_its_cells(undisturbed: Path, tmp_path: Path) -> None:
+    """It expands the same cell many times."""
+    shutil.copytree(undisturbed, tmp_path / "run")
+    file = tmp_path / "run" / "1-search" / "search.json"
+    step = json.loads(file.read_text())
+    step["content"]["stats"] |= {"cells": 7, "expansions": 99}
+    file.write_text(json.dumps(step))
+    campaign = Campaign(CONFIG, RunFolder.open(tmp_path / "run"))
+    with campaign.engine(agents={}) as engine:
+        (run,) = assemble([(campaign, engine)]).runs
+    assert run.search is not None
+    assert run.search.visited == 7
 
 
 def test_actions_without_a_name_are_shown_as_they_are(campaign: Campaign) -> None:

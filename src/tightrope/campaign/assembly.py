@@ -175,7 +175,8 @@ def _search(steps: Mapping[str, Any], reference: Reference | None, picture: MapP
         length=None if reference is None else len(reference),
         total_reward=None if reference is None else reference.trace.total_reward,
         steps=content["stats"]["steps"],
-        visited=content["stats"]["expansions"],
+        # An archive search expands a cell again and again.
+        visited=content["stats"]["cells"] or content["stats"]["expansions"],
         seconds=content["stats"]["seconds"],
         boundary_states=tuple(
             BoundarySummary(

@@ -75,6 +75,14 @@ def test_training_exports_stages_logs_and_goes_on_where_it_stopped(tmp_path):
     assert int(rows[-1]["updates"]) > 0
 
 
+def test_the_folder_of_another_training_is_refused(tmp_path):
+    described = TrainingConfig(folder=tmp_path).described()
+    (tmp_path / "training.json").write_text(json.dumps({"config": described, "stages": []}))
+    (tmp_path / "checkpoint.pt").touch()
+    with pytest.raises(UsageError, match=r"another agent \(level was 1-1, now 1-2; reward was dense, now sparse\)"):
+        train(TrainingConfig(folder=tmp_path, level="1-2", reward="sparse"))
+
+
 def test_exploration_is_spread_over_the_games_and_resumes():
     recipe = find_recipe("fast", workers=1, lanes=3)
     exploring = Exploration(recipe, seed=0)

@@ -19,6 +19,7 @@ from tightrope.casestudy.export import write_onnx
 from tightrope.casestudy.games import Games, GameSettings
 from tightrope.casestudy.learner import Learner, choose_device
 from tightrope.casestudy.recipe import PRESETS, Recipe, TrainingConfig, default_preset, find_recipe
+from tightrope.errors import UsageError
 from tightrope.tasks.mario.actions import ACTION_SETS, action_names
 from tightrope.tasks.mario.levels import LEVEL_NAMES
 from tightrope.tasks.mario.rewards import REWARDS
@@ -65,6 +66,7 @@ class Progress:
 def train(config: TrainingConfig) -> dict[str, Any]:
     """Train until a limit of the config is reached; returns (and writes) the description of what was trained."""
     config.folder.mkdir(parents=True, exist_ok=True)
+    _refuse_another_training(config)
     recipe = config.recipe
     settings = GameSettings(
         level=config.level, actions=config.actions, reward=config.reward, patience=recipe.patience, rom=config.rom
@@ -74,6 +76,24 @@ def train(config: TrainingConfig) -> dict[str, Any]:
         return _Training(config, games).run()
     finally:
         games.close()
+
+
+def _refuse_another_training(config: TrainingConfig) -> None:
+    """A checkpoint is gone on from, and the agent would bear the name of a level or reward it hardly met."""
+    description = config.folder / DESCRIPTION
+    if not (config.folder / CHECKPOINT).exists() or not description.exists():
+        return
+    earlier = json.loads(description.read_text())["config"]
+    changed = [
+        f"{name} was {earlier[name]}, now {getattr(config, name)}"
+        for name in ("level", "actions", "reward")
+        if earlier[name] != getattr(config, name)
+    ]
+    if changed:
+        raise UsageError(
+            f"{config.folder} holds the training of another agent ({'; '.join(changed)}); give the same to continue "
+            f"it, or another folder"
+        )
 
 
 class _Training:

@@ -137,5 +137,10 @@ def test_no_events_still_have_an_upper_limit() -> None:
     assert estimate.high == pytest.approx(3.689, abs=0.001)
 
 
+def test_groups_without_exposure_are_left_out() -> None:
+    """Counted as groups, they would raise the degrees of freedom and so narrow the interval."""
+    assert events_per_exposure([1, 40, 0, 0, 0], [500, 500, 0, 0, 0]) == events_per_exposure([1, 40], [500, 500])
+
+
 def test_an_event_takes_at_least_one_step() -> None:
     assert events_per_exposure([1, 0], [1, 1]).high == 1000.0

@@ -124,6 +124,8 @@ def events_per_exposure(
     clumps, the second does not collapse when there are none.
     """
     counts, amounts = np.asarray(events, dtype=np.float64), np.asarray(exposures, dtype=np.float64)
+    # A group without exposure says nothing, and must not pass for one that agrees with the rest.
+    counts, amounts = counts[amounts > 0], amounts[amounts > 0]
     total, found = float(amounts.sum()), float(counts.sum())
     if total <= 0:
         return Estimate.of_nothing()

@@ -14,6 +14,7 @@ import pytest
 
 from tests.agents.networks import cell_network
 from tests.campaign.conftest import CONFIG
+from tightrope.agents import load_agent
 from tightrope.campaign.assembly import assemble, stored_fuzzing, stored_performance, stored_safety
 from tightrope.campaign.campaign import Campaign, step_files
 from tightrope.campaign.config import CampaignConfig
@@ -23,6 +24,9 @@ from tightrope.campaign.store import EpisodeStore
 from tightrope.campaign.whole import run_campaign
 from tightrope.errors import UsageError
 from tightrope.progress import Progress
+from tightrope.search import demonstrate
+from tightrope.tasks import make_task
+from tightrope.tracefiles import write_traces
 
 
 def findings(folder: Path) -> dict[str, Any]:
@@ -141,6 +145,24 @@ def test_what_was_compared_with_other_fuzz_traces_is_not_shown(undisturbed: Path
         campaign.fuzzing_step(engine)
     assert stored_performance(campaign) == []
     assert stored_safety(campaign)
+
+
+def test_another_demonstration_in_the_same_file_is_another_reference(undisturbed: Path, tmp_path: Path) -> None:
+    found = Campaign(CONFIG, RunFolder.open(undisturbed)).reference().actions
+    task = make_task(CONFIG.task, **CONFIG.options)
+    other = demonstrate(task, load_agent("tests.sample_agents:careful", task), episodes=200)
+    assert other is not None
+    assert other.id != found.id
+    file = tmp_path / "trace.json"
+    search = CONFIG.search.model_copy(update={"method": "demonstration", "demonstration": file, "probe_steps": 0})
+    campaign = Campaign(CONFIG.model_copy(update={"search": search}), RunFolder.create_or_open(tmp_path / "run"))
+    for trace in (found, other):
+        write_traces(file, [trace])
+        campaign.search_step()
+        assert campaign.reference_id == trace.id
+    file.unlink()
+    campaign.search_step()
+    assert campaign.reference_id == other.id
 
 
 def test_a_lost_step_is_judged_again_from_the_stored_episodes(undisturbed: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from tightrope.agents import Agent, load_agent
+from tightrope.agents.fingerprints import file_fingerprint
 from tightrope.budget import Budget
 from tightrope.campaign.config import AgentConfig, CampaignConfig
 from tightrope.campaign.folder import RunFolder, write_json
@@ -121,8 +122,11 @@ class Campaign:
 
     def search_step(self) -> dict[str, Any]:
         """Step 1: find a reference, prove its boundary states. Returns the summary; the reference is in the folder."""
-        settings = self._settings("search")
-        return self._once("1-search/search.json", settings, self._search)
+        given = self.config.search.demonstration
+        # A file of the same name may hold another trace by now; one that is gone is no reason to search again.
+        demonstration = None if given is None or not given.is_file() else file_fingerprint(given)
+        made_with = {"demonstration": demonstration}
+        return self._once("1-search/search.json", self._settings("search"), self._search, made_with=made_with)
 
     @property
     def action_sets(self) -> tuple[ActionSet, ...]:
@@ -318,7 +322,7 @@ class Campaign:
         path = self.folder.path / name
         if path.exists():
             known = read_json(path, STEP_FORMAT, STEP_VERSION)
-            if known["settings"] == settings and not _raised(known["content"]):
+            if known["settings"] == settings and _agrees(known, made_with) and not _raised(known["content"]):
                 return dict(known["content"])
         started = time.monotonic()
         before = {} if engine is None else engine.counters.as_dict()
@@ -390,6 +394,11 @@ def _costs(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _spent_since(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """The counters that grew, by how much; a mean is not a count."""
     return {name: after[name] - before[name] for name in before if name != "mean_batch"}
+
+
+def _agrees(known: Mapping[str, Any], made_with: Mapping[str, str | None] | None) -> bool:
+    told = known.get("made_with", {})
+    return all(value is None or told.get(what, value) == value for what, value in (made_with or {}).items())
 
 
 def _raised(content: Mapping[str, Any]) -> bool:

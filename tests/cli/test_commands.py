@@ -122,6 +122,14 @@ def test_a_second_agent_adds_to_a_run(finished: Path, tmp_path: Path, run: Run) 
     }  # fmt: skip
 
 
+def test_a_step_without_a_gate_leaves_the_runs_gate(finished: Path, tmp_path: Path, run: Run) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    assert run("run", "--resume", folder, "--max-fail", "0.9", "--gate-on", "high", *SMALL)[0] == 0
+    assert run("safety", folder, "--agent", CAREFUL, "--suite", "simple", *SMALL)[0] == 0, "no gate was asked for here"
+    safety = stored_config(RunFolder.open(folder)).safety
+    assert (safety.max_fail, safety.gate_on) == (0.9, "high")
+
+
 def test_one_report_over_two_runs(finished: Path, tmp_path: Path, run: Run) -> None:
     other = shutil.copytree(finished, tmp_path / "other")
     code, out, _ = run(

@@ -17,6 +17,9 @@ def record_step(campaign: Campaign, status: str, suites_run: Mapping[str, str] |
     now = {name: _called(agent, name) for name, agent in zip(campaign.agents, campaign.config.agents, strict=True)}
     suites = (*(config.safety.suites if before else ()), *campaign.config.safety.suites)
     safety = campaign.config.safety.model_copy(update={"suites": tuple(dict.fromkeys(suites))})
+    if safety.max_fail is None:
+        # A step without a gate of its own does not lift the run's.
+        safety = safety.model_copy(update={"max_fail": config.safety.max_fail, "gate_on": config.safety.gate_on})
     merged = campaign.config.model_copy(update={"agents": tuple({**before, **now}.values()), "safety": safety})
     campaign.write_manifest(
         status,

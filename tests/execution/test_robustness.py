@@ -30,7 +30,7 @@ from tests.execution.workload import (
     rollouts,
 )
 from tightrope.agents import Answer
-from tightrope.errors import UnknownName, UsageError
+from tightrope.errors import TightropeError, UnknownName, UsageError
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.execution.naive import run_naively
 from tightrope.simulation import conformance_of, open_simulator
@@ -145,6 +145,23 @@ class OneAtATime(Steady):
     def act(self, observations: Any, memories: Any, generators: Any, masks: Any) -> Answer:
         (seen,) = observations
         return super().act([seen], memories, generators, masks)
+
+
+def cannot_be_loaded() -> None:
+    raise FileNotFoundError("agent.onnx is gone")
+
+
+class Gone(ConstantAgent):
+    def __reduce__(self) -> Any:
+        return cannot_be_loaded, ()
+
+
+def test_an_agent_that_a_worker_cannot_load_is_told_with_the_reason() -> None:
+    task = corridor_task()
+    with Engine(task, backend="processes", workers=1) as engine:
+        engine.add_agents({"gone": Gone(0, "gone")})
+        with pytest.raises(TightropeError, match=r"(?s)could not be set up:.*agent\.onnx is gone"):
+            engine.run([Rollout(start=ActionTrace(task.label, 0), agent="gone", length=1)])
 
 
 @pytest.mark.parametrize("slip", [0.0, 0.2])

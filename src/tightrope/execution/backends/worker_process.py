@@ -48,7 +48,11 @@ def _built(content: bytes, pipe: Connection) -> Worker | None:
 
 def _serve(worker: Worker, kind: str, content: bytes, pipe: Connection) -> None:
     if kind == "agents":
-        worker.agents.update(pickle.loads(content))
+        try:
+            worker.agents.update(pickle.loads(content))
+        except Exception:
+            # To die of it would only have the same tried again, and its reason lost.
+            _send(pipe, "broken", traceback.format_exc(), None, 0.0)
         return
     started = sent = perf_counter()
     results: list[tuple[int, Any]] = []

@@ -35,6 +35,17 @@ class EpisodeStore:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.connection = sqlite3.connect(path, isolation_level=None)
+        self._known_traces: set[str] = set()
+        try:
+            self._open(path)
+        except sqlite3.DatabaseError as error:
+            self.connection.close()
+            raise FormatError(
+                f"{path} cannot be used ({error}). If it is damaged, remove it: finished steps stay, and what they do "
+                f"not hold is run again"
+            ) from error
+
+    def _open(self, path: Path) -> None:
         version = self.connection.execute("pragma user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             self.connection.close()
@@ -44,7 +55,6 @@ class EpisodeStore:
         self.connection.execute("pragma synchronous = normal")
         self.connection.executescript(SCHEMA)
         self.connection.execute(f"pragma user_version = {SCHEMA_VERSION}")
-        self._known_traces: set[str] = set()
 
     def add(self, identifier: str, episode: Episode) -> None:
         """Store an episode; one that is there already stays."""

@@ -15,6 +15,7 @@ from tightrope.execution.counters import Counters
 from tightrope.execution.dispatch import Dispatch, Pace
 from tightrope.execution.plan import Ledger, Ticket
 from tightrope.execution.rollout import Episode, Rollout
+from tightrope.execution.room import default_memory_limit
 from tightrope.outcome import Outcome
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
@@ -25,14 +26,13 @@ WINDOW = 4096
 """Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
 CALLS_PER_SECOND = 20.0
 """Of mapped functions, until their pace is known."""
-MEMORY_LIMIT = 2**30
-"""Bytes for the prefix trees of all workers together."""
 
 
 class Engine:
     """Runs rollouts of one task with named agents.
 
-    What comes out depends on the rollouts alone: not on back end, workers, lanes, memory or order.
+    What comes out depends on the rollouts alone: not on back end, workers, lanes, memory or order. ``memory_limit``:
+    bytes for the snapshots of all workers of a machine; by default a quarter of its memory, at most 4 GiB.
     """
 
     def __init__(
@@ -43,9 +43,10 @@ class Engine:
         backend: str = "inline",
         workers: int | None = None,
         ray_address: str | None = None,
-        memory_limit: int = MEMORY_LIMIT,
+        memory_limit: int | None = None,
         lanes: int | None = None,
     ) -> None:
+        memory_limit = default_memory_limit() if memory_limit is None else memory_limit
         _check_options(backend, workers, memory_limit, lanes)
         self.task = task
         self.agents: dict[str, Agent] = dict(agents or {})

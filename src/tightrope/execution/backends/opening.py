@@ -33,6 +33,8 @@ def open_backend(
         return ProcessBackend(Setup.of(task, agents, conformance, memory_limit // workers, lanes), workers)
     from tightrope.execution.backends.ray_cluster import open_cluster
 
-    return open_cluster(
-        lambda count: Setup.of(task, agents, conformance, memory_limit // count, lanes), workers, ray_address
-    )
+    def setup(count: int) -> Setup:
+        # The limit is one for each machine, and those of a cluster are taken to be like this one.
+        return Setup.of(task, agents, conformance, memory_limit // min(count, available_cores()), lanes)
+
+    return open_cluster(setup, workers, ray_address)

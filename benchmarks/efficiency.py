@@ -121,10 +121,21 @@ def _gain(name: str, spent: list[float]) -> Figure:
     )  # fmt: skip
 
 
+CACHES_MB = 64 + 64
+"""What the engine keeps whatever the number of rollouts: below that a job has not filled them, above it never goes."""
+
+
+def _peak_memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def growth(*, quick: bool) -> Iterator[Figure]:
     """Time per rollout and memory of 10³, 10⁴ and 10⁵ rollouts on CartPole."""
     task = tr.make_task("CartPole-v1")
-    times, peaks = [], []
+    with tr.Engine(task, {"balance": Balance()}) as engine:
+        # Loads whatever libraries there are to load.
+        engine.run(cartpole_rollouts(task, 64, length=20))
+    times, peaks, before = [], [], _peak_memory()
     for count in (10**3, 10**4) if quick else (10**3, 10**4, 10**5):
         with tr.Engine(task, {"balance": Balance()}, memory_limit=64 * 2**20) as engine:
             engine.run(cartpole_rollouts(task, 64, length=20))
@@ -132,7 +143,7 @@ def growth(*, quick: bool) -> Iterator[Figure]:
             for _ in engine.stream(cartpole_rollouts(task, count, length=20)):
                 pass
             times.append((busy() - began) / count * 1e6)
-        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        peaks.append(_peak_memory())
         yield Figure(
             item=5, name=f"µs per rollout of 20 steps, {count} rollouts", value=times[-1], unit="µs",
             note=f"peak memory so far {peaks[-1]:.0f} MB",
@@ -141,7 +152,9 @@ def growth(*, quick: bool) -> Iterator[Figure]:
         item=5, name="time per rollout, last against first", value=times[-1] / times[0], unit="×", aim="≤ 1.25 ×",
         met=times[-1] / times[0] <= 1.25,
     )  # fmt: skip
+    grown = peaks[-1] - before
     yield Figure(
-        item=5, name="peak memory, last against first", value=peaks[-1] / peaks[0], unit="×", aim="≤ 1.5 ×",
-        met=peaks[-1] / peaks[0] <= 1.5,
+        item=5, name="memory that all of them added, once the caches are full", value=grown, unit="MB",
+        aim=f"≤ {CACHES_MB} MB", met=grown <= CACHES_MB,
+        note="caches: memory_limit 64 MB, and the latest episodes with a million steps",
     )  # fmt: skip

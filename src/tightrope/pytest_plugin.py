@@ -88,10 +88,11 @@ class Tightrope:
         **options: Any,
     ) -> SafetyResult:
         """Run one suite for one agent; ``options`` are those of the task. The search is done once and kept."""
-        from tightrope.campaign.campaign import Campaign, file_name
+        from tightrope.campaign.campaign import Campaign
         from tightrope.campaign.config import CampaignConfig
         from tightrope.campaign.folder import RunFolder
         from tightrope.campaign.recording import record_step
+        from tightrope.campaign.steps import file_name
         from tightrope.campaign.whole import suite_ids
         from tightrope.errors import UsageError
 

@@ -16,10 +16,11 @@ from tests.agents.networks import cell_network
 from tests.campaign.conftest import CONFIG
 from tightrope.agents import load_agent
 from tightrope.campaign.assembly import assemble, stored_fuzzing, stored_performance, stored_safety
-from tightrope.campaign.campaign import Campaign, step_files
+from tightrope.campaign.campaign import Campaign
 from tightrope.campaign.config import CampaignConfig
 from tightrope.campaign.folder import RunFolder
 from tightrope.campaign.recording import record_step
+from tightrope.campaign.steps import step_files
 from tightrope.campaign.store import EpisodeStore
 from tightrope.campaign.whole import run_campaign
 from tightrope.errors import UsageError

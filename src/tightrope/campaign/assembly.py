@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tightrope import __version__
-from tightrope.campaign.campaign import CONTROL, Campaign, file_name, step_files
+from tightrope.campaign.campaign import CONTROL, Campaign
 from tightrope.campaign.gates import safety_gates
 from tightrope.campaign.present import outdated_steps, present_steps
+from tightrope.campaign.steps import file_name, step_files
 from tightrope.campaign.store import RememberingEngine
 from tightrope.execution import Rollout
 from tightrope.fuzzing import FuzzResult

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -15,8 +12,9 @@ from tightrope.agents import Agent, load_agent
 from tightrope.agents.fingerprints import file_fingerprint
 from tightrope.budget import Budget
 from tightrope.campaign.config import AgentConfig, CampaignConfig
-from tightrope.campaign.folder import RunFolder, write_json
+from tightrope.campaign.folder import RunFolder
 from tightrope.campaign.provenance import describe_agents, describe_task, machine, replaced_agents, versions
+from tightrope.campaign.steps import costs, file_name, once, step_files
 from tightrope.campaign.store import EpisodeStore, RememberingEngine
 from tightrope.errors import UsageError
 from tightrope.fuzzing import FuzzResult, fuzz
@@ -35,10 +33,7 @@ from tightrope.search import (
 )
 from tightrope.tasks import Task, make_task
 from tightrope.trace import Action, ActionTrace, content_id
-from tightrope.tracefiles import read_json
 
-STEP_FORMAT = "tightrope/step"
-STEP_VERSION = 1
 CONTROL = "random"
 
 ActionSet: TypeAlias = tuple[Action, ...] | None
@@ -126,7 +121,7 @@ class Campaign:
         # A file of the same name may hold another trace by now; one that is gone is no reason to search again.
         demonstration = None if given is None or not given.is_file() else file_fingerprint(given)
         made_with = {"demonstration": demonstration}
-        return self._once("1-search/search.json", self._settings("search"), self._search, made_with=made_with)
+        return once(self.folder, "1-search/search.json", self._settings("search"), self._search, made_with=made_with)
 
     @property
     def action_sets(self) -> tuple[ActionSet, ...]:
@@ -170,7 +165,7 @@ class Campaign:
 
         settings = self._settings("fuzzing", reference.actions.id, actions)
         made_with = {"reference": reference.actions.id}
-        return FuzzResult.from_json(self._once(fuzzing_file(actions), settings, breed, engine, made_with))
+        return FuzzResult.from_json(once(self.folder, fuzzing_file(actions), settings, breed, engine, made_with))
 
     def performance_step(self, engine: RememberingEngine) -> dict[str, Robustness]:
         """Step 4: each agent against the fuzz traces of its action set. Returns agent → result."""
@@ -212,7 +207,7 @@ class Campaign:
                 "fuzzing": [fuzzing_file(actions) for actions in self.action_sets],
                 "versions": versions(),
                 "machine": machine(),
-                **_costs(step_files(self.folder)),
+                **costs(step_files(self.folder)),
                 **({"replaced_agents": replaced} if replaced else {}),
                 **more,
             }
@@ -274,7 +269,7 @@ class Campaign:
         settings = self._settings("safety", suite.id, agent.fingerprint)
         path = f"2-safety/{file_name(name)}/{file_name(spec)}.json"
         made_with = {"agent": agent.fingerprint, "reference": self.reference_id}
-        return SafetyResult.from_json(self._once(path, settings, judge, engine, made_with))
+        return SafetyResult.from_json(once(self.folder, path, settings, judge, engine, made_with))
 
     def _performance(
         self, engine: RememberingEngine, name: str, agent: Agent, traces: Sequence[ActionTrace]
@@ -298,47 +293,13 @@ class Campaign:
         settings = self._settings("performance", agent.fingerprint, [trace.id for trace in traces])
         path = f"4-performance/{file_name(name)}.json"
         made_with = {"agent": agent.fingerprint, "reference": self.reference_id, "traces": traces_id(traces)}
-        return Robustness.from_json(self._once(path, settings, compare, engine, made_with))
+        return Robustness.from_json(once(self.folder, path, settings, compare, engine, made_with))
 
     def _settings(self, section: str, *depends_on: Any) -> str:
         config = getattr(self.config, section).model_dump(
             mode="json", exclude={"suites", "boundary_states", "max_fail", "gate_on", "control"}
         )
         return content_id(self.task.label, dict(self.task.fingerprint), self.config.seed, config, depends_on)
-
-    def _once(
-        self,
-        name: str,
-        settings: str,
-        work: Callable[[], Mapping[str, Any]],
-        engine: RememberingEngine | None = None,
-        made_with: Mapping[str, str | None] | None = None,
-    ) -> dict[str, Any]:
-        """The content of a step's file, made now if it is not there, was made with other settings or had errors.
-
-        ``made_with`` names plainly what the settings' hash hides: whoever reads the file later must be able to tell
-        whose result it is.
-        """
-        path = self.folder.path / name
-        if path.exists():
-            known = read_json(path, STEP_FORMAT, STEP_VERSION)
-            if known["settings"] == settings and _agrees(known, made_with) and not _raised(known["content"]):
-                return dict(known["content"])
-        started = time.monotonic()
-        before = {} if engine is None else engine.counters.as_dict()
-        content = dict(work())
-        step = {
-            "format": STEP_FORMAT,
-            "version": STEP_VERSION,
-            "settings": settings,
-            "made_with": {what: value for what, value in (made_with or {}).items() if value is not None},
-            "seconds": round(time.monotonic() - started, 3),
-            "counters": {} if engine is None else _spent_since(before, engine.counters.as_dict()),
-            "content": content,
-        }
-        write_json(path, step)
-        # JSON turns tuples into lists; what is returned now must be what a resumed run will read.
-        return dict(json.loads(json.dumps(content)))
 
 
 def actions_of(agent: Agent) -> ActionSet:
@@ -364,47 +325,6 @@ def search_summary(result: SearchResult) -> dict[str, Any]:
         "stop_reason": str(result.stop_reason),
         "stats": asdict(result.stats),
     }
-
-
-def file_name(name: str) -> str:
-    """A name as part of a path: letters, digits, dots and dashes."""
-    return "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in name)
-
-
-def step_files(folder: RunFolder) -> dict[str, dict[str, Any]]:
-    """The files of the steps that are finished, by their path in the folder."""
-    return {
-        path.relative_to(folder.path).as_posix(): read_json(path, STEP_FORMAT, STEP_VERSION)
-        for path in sorted(folder.path.glob("[1-4]-*/**/*.json"))
-        if not path.name.endswith(".suite.json") and path.name != "reference.json"
-    }
-
-
-def _costs(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What the finished steps took, and all of them together."""
-    totals: Counter[str] = Counter()
-    for step in steps.values():
-        totals.update(step["counters"])
-    return {
-        "durations": {name: step["seconds"] for name, step in steps.items()},
-        "counters": {name: round(total, 3) for name, total in totals.items()},
-    }
-
-
-def _spent_since(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """The counters that grew, by how much; a mean is not a count."""
-    return {name: after[name] - before[name] for name in before if name != "mean_batch"}
-
-
-def _agrees(known: Mapping[str, Any], made_with: Mapping[str, str | None] | None) -> bool:
-    told = known.get("made_with", {})
-    return all(value is None or told.get(what, value) == value for what, value in (made_with or {}).items())
-
-
-def _raised(content: Mapping[str, Any]) -> bool:
-    """Whether executions behind a result raised. An error is no result: the next run tries those executions again."""
-    judged = any("error" in case["verdicts"] for case in content.get("cases", {}).values())
-    return judged or any(test["errors"] for point in content.get("points", ()) for test in point["tests"])
 
 
 def _go_on_only_if_finished(reason: StopReason) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tightrope.campaign.campaign import Campaign, file_name, step_files, traces_id
+from tightrope.campaign.campaign import Campaign, traces_id
+from tightrope.campaign.steps import file_name, step_files
 from tightrope.fuzzing import FuzzResult
 
 Steps = Mapping[str, Mapping[str, Any]]

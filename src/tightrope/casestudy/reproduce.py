@@ -12,9 +12,10 @@ from typing import TypeVar
 from pydantic import Field
 
 from tightrope.campaign.assembly import assemble, stored_performance, stored_safety
-from tightrope.campaign.campaign import Campaign, actions_of, fuzzing_file, step_files
+from tightrope.campaign.campaign import Campaign, actions_of, fuzzing_file
 from tightrope.campaign.config import CampaignConfig, Count, ExecutionConfig, Fraction, Section
 from tightrope.campaign.folder import RunFolder
+from tightrope.campaign.steps import step_files
 from tightrope.campaign.whole import run_campaign
 from tightrope.casestudy.findings import LevelFindings, findings
 from tightrope.casestudy.published import published

@@ -231,7 +231,9 @@ class SuiteItem(pytest.Item):
         self.number = number
 
     def runtest(self) -> None:
-        """Fails when the agent falls more often than allowed in cases that can be survived, or cannot be tested."""
+        """Fails when the agent falls more often than allowed where it is not proven doomed, or cannot be tested."""
+        from tightrope.safety.judge import rate_without_doomed
+
         assert isinstance(self.parent, SuiteFile)
         allowed = float(self.config.getini("tightrope_max_fail"))
         result = self.parent.result()
@@ -239,12 +241,15 @@ class SuiteItem(pytest.Item):
         raised = next((case for case in state.cases if case.errors), None)
         if raised is not None:
             raise CouldNotTest(f"{raised.errors} executions raised errors, the first with {raised.first_error}")
-        measured = state.survivable_fail_frequency.value
-        if measured is None:
-            pytest.skip(f"no data: boundary state {self.number} has no valid case that anyone is known to survive")
-        if measured > allowed:
+        measured = rate_without_doomed(state.cases)
+        if measured.value is None:
+            pytest.skip(
+                f"no data: all cases of boundary state {self.number} are invalid or proven doomed; a suite made from a "
+                f"reference with other boundary states would test more"
+            )
+        if measured.value > allowed:
             told = (
-                f"{result.agent} falls in {state.survivable_fail_frequency:.2f} of the executions at boundary state "
+                f"{result.agent} falls in {measured:.2f} of the executions at boundary state "
                 f"{self.number}; {allowed:g} is allowed"
             )
             raise FellTooOften("\n".join([told, *_falls(state.cases, result.agent, self.parent.folder)]))

@@ -7,16 +7,20 @@ from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.errors import FormatError
 from tightrope.execution import Episode, Rollout
 from tightrope.outcome import Outcome, Verdict
+from tightrope.reference import Survivability
 from tightrope.safety import (
     SafetyResult,
     action_coverage_suite,
     interval_suite,
+    judge_case,
     judge_episode,
     judge_suite,
     random_suite,
     run_suite,
     simple_suite,
 )
+from tightrope.safety.judge import rate_without_doomed
+from tightrope.safety.results import Survival
 from tightrope.testing import JUMP, WALK, RandomAgent
 from tightrope.trace import ActionTrace
 
@@ -129,3 +133,13 @@ def test_a_short_repr() -> None:
     assert repr(run_suite(CORRIDOR, walker, simple_suite(reference))).startswith(
         "SafetyResult('walker' on 'simple': fails 1 ["
     )
+
+
+def test_only_proven_doom_excuses_a_fall() -> None:
+    (case,) = {case.id: case for case in simple_suite(reference).cases[:1]}.values()
+    fall = [episode(Outcome.ONGOING, Outcome.UNSAFE)]
+    doomed = judge_case(case, fall, 40, Survival(survivable=Survivability.NO))
+    undecided = judge_case(case, fall, 40, Survival(survivable=Survivability.UNKNOWN))
+    assert rate_without_doomed([doomed]).value is None
+    assert rate_without_doomed([undecided]).value == 1.0
+    assert rate_without_doomed([doomed, undecided]).n == 1

@@ -121,6 +121,11 @@ def _boundary(number: int, depth: int | None, cases: tuple[CaseResult, ...]) -> 
     )
 
 
+def rate_without_doomed(cases: Sequence[CaseResult]) -> Estimate:
+    """How often cases fail that are not proven doomed; those nobody has decided count, or their falls would pass."""
+    return _rate_over([case for case in cases if case.survivable is not Survivability.NO])
+
+
 def _rate_over(cases: Sequence[CaseResult]) -> Estimate:
     judged = [case for case in cases if case.returns]
     return stratified_rate_estimate(

@@ -228,7 +228,9 @@ def test_an_error_that_does_not_happen_again_is_not_hidden() -> None:
 
 
 INTERRUPTED = """
-    import sys, time
+    import signal, sys, time
+    # A shell starts background jobs with Ctrl-C ignored, and these tests may run in one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[:0] = {path!r}
     from tests.execution.test_robustness import slow_corridor
     from tightrope.execution import Engine, Rollout

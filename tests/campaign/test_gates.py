@@ -12,6 +12,7 @@ from tightrope.campaign.campaign import CONTROL, Campaign
 from tightrope.campaign.config import SafetyConfig
 from tightrope.campaign.folder import RunFolder
 from tightrope.campaign.gates import Gate, safety_gates
+from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety import SafetyResult, Survival
 from tightrope.statistics import Estimate
@@ -51,6 +52,16 @@ def test_no_data_is_not_a_pass(measured: SafetyResult) -> None:
     (gate,) = safety_gates(SafetyConfig(max_fail=0.5), {"simple": {"careful": nothing}}, CONTROL)
     assert gate.passed is None
     assert gate.detail == "no data for the fail frequency"
+
+
+def test_executions_that_raised_cannot_make_a_gate_pass(measured: SafetyResult) -> None:
+    first = measured.cases[0]
+    raised = replace(first, verdicts=(Verdict.ERROR, *first.verdicts[1:]), returns=first.returns[1:])
+    result = replace(measured, cases=(raised, *measured.cases[1:]))
+    within, above = gated(result, max_fail=1.0), gated(result, max_fail=0.0)
+    assert within.passed is None
+    assert within.detail.endswith("is within the allowed 1; 1 executions raised errors and are not in it")
+    assert above.passed is False
 
 
 def test_the_control_is_not_gated(measured: SafetyResult) -> None:

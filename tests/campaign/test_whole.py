@@ -212,6 +212,19 @@ def test_an_agent_can_join_a_finished_run_and_what_is_known_is_not_run_again(und
     assert "bold" in (folder / "report" / "results.json").read_text()
 
 
+def test_a_suite_can_join_a_finished_run_and_what_is_known_is_not_run_again(undisturbed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(undisturbed, folder)
+    before = findings(folder)
+    suites = (*CONFIG.safety.suites, "coverage:2")
+    safety = CONFIG.safety.model_copy(update={"suites": suites})
+    run_campaign(CONFIG.model_copy(update={"safety": safety}), folder)
+    after = findings(folder)
+    assert {name: after[name] for name in before} == before
+    assert {Path(name).name for name in set(after) - set(before) if "careful" in name} == {"coverage-2.json"}
+    run_campaign(CONFIG, folder)
+
+
 def test_an_agent_that_keeps_its_name_must_stay_what_it_was(undisturbed: Path) -> None:
     zigzag, careful = CONFIG.agents
     other = CONFIG.model_copy(update={"agents": (zigzag, careful.model_copy(update={"epsilon": 0.5}))})

@@ -34,7 +34,8 @@ def test_games_and_memory_show_the_network_what_the_environment_shows_an_agent()
     generator = np.random.default_rng(0)
     env = MarioEnv(actions="basic")
     observation, _ = env.reset()
-    games = Games(GameSettings(level="1-1", actions="basic", reward="dense", patience=None, rom=None), 1, 2)
+    settings = GameSettings(level="1-1", actions="basic", reward="dense", patience=None, cut_reward=0.0, rom=None)
+    games = Games(settings, 1, 2)
     try:
         games.finish_step()
         memory, ends = Memory(30, 2, "cpu"), 0
@@ -52,6 +53,22 @@ def test_games_and_memory_show_the_network_what_the_environment_shows_an_agent()
                 observation, _ = env.reset()
                 ends += 1
         assert ends > 0
+    finally:
+        games.close()
+
+
+def test_standing_still_ends_a_game_and_counts_as_the_recipe_says():
+    settings = GameSettings(level="1-1", actions="basic", reward="sparse", patience=5, cut_reward=-25.0, rom=None)
+    games = Games(settings, 1, 1)
+    try:
+        games.finish_step()
+        seen = []
+        for _ in range(7):
+            games.start_step(np.array([0], np.int32))
+            games.finish_step()
+            seen.append((float(games.board["reward"][0]), int(games.board["over"][0]), int(games.board["age"][0])))
+        assert seen == [(0, 0, 1), (0, 0, 2), (0, 0, 3), (0, 0, 4), (-25, 1, 0), (0, 0, 1), (0, 0, 2)]
+        assert games.board["episode_return"][0] == 0
     finally:
         games.close()
 

@@ -14,7 +14,7 @@ from tightrope.statistics import Estimate, clustered_rate_estimate
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """One condition and whether it held; ``passed`` is None when nothing was measured."""
+    """One condition and whether it held; ``passed`` is None when too little was measured to say so."""
 
     agent: str
     suite: str
@@ -37,11 +37,13 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
             if measured is None:
                 gates.append(Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {limit}"))
                 continue
-            passed = measured <= config.max_fail
-            relation = "within" if passed else "above"
+            within = measured <= config.max_fail
+            relation = "within" if within else "above"
             detail = f"{limit} {measured:.3f} is {relation} the allowed {config.max_fail:g}"
             if result.errors:
                 detail += f"; {result.errors} executions raised errors and are not in it"
+            # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
+            passed = None if within and result.errors else within
             gates.append(Gate(agent=agent, suite=suite, passed=passed, detail=detail))
     return gates
 

@@ -84,7 +84,7 @@ def _test(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
 
 
 def _refuse_another_configuration(folder: RunFolder, config: CampaignConfig) -> None:
-    """Agents may join or leave, since each has results of its own; all else, and what an agent is, must stay."""
+    """Agents and suites may join or leave, since each has results of its own; all else, and what an agent is, stays."""
     if not folder.manifest_path.exists():
         return
     before, after = _flat(CampaignConfig.model_validate(folder.manifest()["config"])), _flat(config)
@@ -94,12 +94,13 @@ def _refuse_another_configuration(folder: RunFolder, config: CampaignConfig) -> 
         for name in sorted({*before, *after})
         if before.get(name) != after.get(name)
         and not ".".join(name).startswith(NOT_IN_IDENTITY)
+        and name != ("safety", "suites")
         and (name[0] != "agents" or name[1] in stayed)
     ]
     if changed:
         raise UsageError(
             f"{folder.path} holds a run with other settings ({'; '.join(changed)}). Give the same settings to continue "
-            f"it, or another folder with --out; agents can be added to it under other names"
+            f"it, or another folder with --out; agents can be added to it under other names, and suites"
         )
 
 

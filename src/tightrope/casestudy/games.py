@@ -40,6 +40,7 @@ class GameSettings:
     actions: str
     reward: str
     patience: int | None
+    cut_reward: float
     rom: str | None
 
 
@@ -145,7 +146,7 @@ class _Lane:
 
         self._board = board
         self._row = row
-        self._patience = settings.patience
+        self._patience, self._cut_reward = settings.patience, settings.cut_reward
         self._return, self._steps, self._furthest, self._without_progress = 0.0, 0, 0, 0
         self._env = MarioEnv(
             level=settings.level, actions=settings.actions, reward=settings.reward, rom=settings.rom, lazy=True
@@ -160,10 +161,11 @@ class _Lane:
         self._steps += 1
         self._without_progress = 0 if info["x"] > self._furthest else self._without_progress + 1
         self._furthest = max(self._furthest, info["x"])
-        over = terminated or truncated or self._without_progress == self._patience
-        board["reward"][row] = reward
-        board["over"][row] = over
-        if over:
+        over = terminated or truncated
+        cut = not over and self._without_progress == self._patience
+        board["reward"][row] = reward + self._cut_reward if cut else reward
+        board["over"][row] = over or cut
+        if over or cut:
             self._write_episode(info["flag"])
             self._begin()
         else:

@@ -9,7 +9,7 @@ from typing import Any
 from tightrope.errors import UnknownName, UsageError
 from tightrope.tasks.mario.actions import action_names
 from tightrope.tasks.mario.levels import find_level
-from tightrope.tasks.mario.rewards import find_reward
+from tightrope.tasks.mario.rewards import DEATH, find_reward
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,8 @@ class Recipe:
     """Where the decay ends: the boldest game's share and the most careful one's; games between are spread by powers."""
     patience: int | None
     """Steps without getting further after which an episode is cut; None: never."""
+    cut_reward: float
+    """What such a cut counts for in learning, on top of the step's reward; returns in the log leave it out."""
 
     @property
     def games(self) -> int:
@@ -71,6 +73,7 @@ PRESETS = {
         exploration_decay=0.9999995,
         last_exploration=(0.1, 0.1),
         patience=None,
+        cut_reward=0.0,
     ),
     # Many games with exploration spread over them, larger batches and 3-step returns: minutes instead of days.
     # Level 1-2 after 0.66 million steps: 20 % flags; 1 % with 8 updates, a copy every 2000, patience 200 (a run each).
@@ -91,11 +94,14 @@ PRESETS = {
         exploration_decay=0.995,
         last_exploration=(0.4, 0.01),
         patience=80,
+        cut_reward=0.0,
     ),
 }
-# The sparse reward comes seldom and is small, so it is looked for further ahead and scaled down less. These numbers
-# trained the sparse agents in agents/mario; with those of "fast" such agents do not get far.
-PRESETS["fast-sparse"] = replace(PRESETS["fast"], discount=0.99, n_step=5, reward_scale=0.2, target_every=500)
+# The sparse reward comes seldom and is small, so it is looked for further ahead and scaled down less. It charges nothing
+# for standing still until the clock runs out and Mario dies of that; a cut counts as that death, or agents learn to stand.
+PRESETS["fast-sparse"] = replace(
+    PRESETS["fast"], discount=0.99, n_step=5, reward_scale=0.2, target_every=500, cut_reward=DEATH
+)
 
 FOR_REWARD = {"sparse": "fast-sparse"}
 """Presets of rewards that "fast" does not suit."""

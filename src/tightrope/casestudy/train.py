@@ -35,7 +35,7 @@ LOG_COLUMNS = (
 WHOLE_CHANGES = (
     "workers", "lanes", "batch", "updates", "n_step", "target_every", "memory_ticks", "burn_in_ticks", "patience",
 )  # fmt: skip
-REAL_CHANGES = ("learning_rate", "discount", "exploration_decay", "reward_scale")
+REAL_CHANGES = ("learning_rate", "discount", "exploration_decay", "reward_scale", "cut_reward")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,12 @@ def train(config: TrainingConfig) -> dict[str, Any]:
     _refuse_another_training(config)
     recipe = config.recipe
     settings = GameSettings(
-        level=config.level, actions=config.actions, reward=config.reward, patience=recipe.patience, rom=config.rom
+        level=config.level,
+        actions=config.actions,
+        reward=config.reward,
+        patience=recipe.patience,
+        cut_reward=recipe.cut_reward,
+        rom=config.rom,
     )
     games = Games(settings, recipe.workers, recipe.lanes)
     try:

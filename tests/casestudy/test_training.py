@@ -117,10 +117,12 @@ def test_the_paper_preset_is_the_papers():
     assert (paper.exploration_decay, paper.last_exploration) == (0.9999995, (0.1, 0.1))
 
 
-@pytest.mark.parametrize("actions", ["2-moves", "basic", "right-complex"])
-def test_the_sparse_preset_is_what_trained_the_sparse_agents(actions):
+@pytest.mark.parametrize(
+    ("actions", "since"), [("2-moves", {"cut_reward": -25.0}), ("basic", {}), ("right-complex", {})]
+)
+def test_the_sparse_preset_is_what_trained_the_sparse_agents(actions, since):
     stored = json.loads((AGENTS / f"1-1-sparse-{actions}-training.json").read_text())["config"]["recipe"]
-    assert asdict(PRESETS["fast-sparse"]) == {**stored, "last_exploration": tuple(stored["last_exploration"])}
+    assert asdict(PRESETS["fast-sparse"]) == {**stored, "last_exploration": tuple(stored["last_exploration"]), **since}
 
 
 @pytest.mark.parametrize(

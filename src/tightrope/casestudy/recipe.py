@@ -97,8 +97,8 @@ PRESETS = {
         cut_reward=0.0,
     ),
 }
-# The sparse reward comes seldom and is small, so it is looked for further ahead and scaled down less. It charges nothing
-# for standing still until the clock runs out and Mario dies of that; a cut counts as that death, or agents learn to stand.
+# The sparse reward comes seldom and is small, so it is looked for further ahead and scaled down less. Standing still
+# costs nothing until the clock has run out, and Mario dies of it; unless a cut counts as that death, agents learn to.
 PRESETS["fast-sparse"] = replace(
     PRESETS["fast"], discount=0.99, n_step=5, reward_scale=0.2, target_every=500, cut_reward=DEATH
 )

@@ -136,8 +136,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rom")
     given = parser.parse_args(arguments)
     comparison = ship(given.source, given.target, observations=given.observations, rom=given.rom)
-    trial = try_out(given.target, rom=given.rom)
-    print(json.dumps({"file": given.target.name, "half_precision": asdict(comparison), "trial": asdict(trial)}))
+    trials = {
+        "trial": asdict(try_out(given.target, rom=given.rom)),
+        "trial_before_rounding": asdict(try_out(given.source, rom=given.rom)),
+    }
+    print(json.dumps({"file": given.target.name, "half_precision": asdict(comparison), **trials}))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,10 +8,17 @@ import pytest
 
 from tests.execution.test_worker import naive
 from tests.execution.workload import TASKS, agents, assert_same, frozen_lake, rollouts
+from tightrope.errors import UsageError
 from tightrope.execution import Engine
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.xdist_group("ray")  # one cluster, not one for each process of the test run
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "[::1]:1", "auto"])
+def test_a_cluster_that_is_not_there_is_said_at_once(address: str) -> None:
+    with pytest.raises(UsageError, match=rf"no Ray cluster could be reached at '{re.escape(address)}'.*ray start"):
+        Engine(frozen_lake(), backend="ray", ray_address=address)
 
 
 @pytest.fixture(scope="module")

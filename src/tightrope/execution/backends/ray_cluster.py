@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+import socket
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import cloudpickle
 
 from tightrope.agents.agent import Agent
-from tightrope.errors import require_extra
+from tightrope.errors import UsageError, require_extra
 from tightrope.execution.backends.backend import Call, Report, Returned, Work, work_through
 from tightrope.execution.wire import Setup, pack_agents, pack_episode, pack_rollouts, unpack_episode
 
@@ -127,6 +129,25 @@ def open_cluster(setup_for: Callable[[int], Setup], workers: int | None, address
     ray: Any = require_extra("ray", "ray", 'backend="ray"')
     started_here = not ray.is_initialized()
     if started_here:
-        ray.init(address=address, log_to_driver=False, include_dashboard=False if address is None else None)
+        _connect(ray, address)
     count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
     return RayBackend(ray, setup_for(count), count, started_here=started_here)
+
+
+def _connect(ray: Any, address: str | None) -> None:
+    try:
+        if address is not None:
+            _knock(address)
+        ray.init(address=address, log_to_driver=False, include_dashboard=False if address is None else None)
+    except OSError as error:
+        raise UsageError(
+            f"no Ray cluster could be reached at {address!r} ({error}). `ray start --head` starts one and prints its "
+            f"address, which 'auto' finds on the same machine; without an address Ray runs here alone"
+        ) from error
+
+
+def _knock(address: str) -> None:
+    """Ray itself tries for minutes where nothing listens."""
+    place = re.fullmatch(r"\[?(?P<host>[^/\]]+?)\]?:(?P<port>\d+)", address)
+    if place is not None:
+        socket.create_connection((place["host"], int(place["port"])), timeout=10).close()

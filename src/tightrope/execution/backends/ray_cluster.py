@@ -140,8 +140,10 @@ def _connect(ray: Any, address: str | None) -> None:
             _knock(address)
         ray.init(address=address, log_to_driver=False, include_dashboard=False if address is None else None)
     except OSError as error:
+        # Ray says what went wrong only beneath its own error, at the end of a traceback.
+        reason = str(error.__cause__ or error).strip().splitlines()[-1]
         raise UsageError(
-            f"no Ray cluster could be reached at {address!r} ({error}). `ray start --head` starts one and prints its "
+            f"no Ray cluster could be reached at {address!r} ({reason}). `ray start --head` starts one and prints its "
             f"address, which 'auto' finds on the same machine; without an address Ray runs here alone"
         ) from error
 

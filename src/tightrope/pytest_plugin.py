@@ -210,6 +210,8 @@ class SuiteFile(pytest.File):
         campaign = campaign_of_suite(
             self.path,
             self.folder,
+            # Whoever runs pytest on a folder runs the code in it anyway.
+            trust=True,
             agents=(AgentConfig(source=_agent(self.config)),),
             safety=SafetyConfig(
                 repetitions=int(self.config.getini("tightrope_repetitions")),

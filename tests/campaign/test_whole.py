@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ from tightrope.campaign.assembly import assemble, stored_fuzzing, stored_perform
 from tightrope.campaign.campaign import Campaign
 from tightrope.campaign.config import CampaignConfig
 from tightrope.campaign.folder import RunFolder
+from tightrope.campaign.present import outdated_steps
 from tightrope.campaign.recording import record_step
 from tightrope.campaign.steps import step_files
 from tightrope.campaign.store import EpisodeStore
 from tightrope.campaign.whole import run_campaign
 from tightrope.errors import UsageError
 from tightrope.progress import Progress
-from tightrope.search import demonstrate
+from tightrope.search import demonstrate, save_reference
 from tightrope.tasks import make_task
 from tightrope.tracefiles import write_traces
 
@@ -132,6 +134,28 @@ def test_what_was_found_from_another_reference_is_not_shown(undisturbed: Path, t
     assert stored_safety(campaign) == {}
     assert stored_fuzzing(campaign) is None
     assert stored_performance(campaign) == []
+
+
+def test_what_was_tested_at_other_boundary_states_is_not_shown(undisturbed: Path, tmp_path: Path) -> None:
+    """More probing finds other boundary states on the same way."""
+    folder = tmp_path / "run"
+    shutil.copytree(undisturbed, folder)
+    campaign = Campaign(CONFIG, RunFolder.open(folder))
+    reference = campaign.reference()
+    fewer = replace(reference, boundary_states=reference.boundary_states[1:])
+    save_reference(fewer, folder / "1-search" / "reference.json")
+    assert set(outdated_steps(campaign, step_files(campaign.folder)).values()) == {"the boundary states"}
+    assert stored_safety(campaign) == {}
+
+
+def test_a_search_that_finds_nothing_leaves_no_reference_behind(undisturbed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(undisturbed, folder)
+    hopeless = CONFIG.search.model_copy(update={"steps": 1, "method": "dfs"})
+    campaign = Campaign(CONFIG.model_copy(update={"search": hopeless}), RunFolder.open(folder))
+    assert campaign.search_step()["found"] is False
+    assert campaign.reference_id is None
+    assert set(outdated_steps(campaign, step_files(campaign.folder)).values()) == {"the reference"}
 
 
 def test_what_was_compared_with_other_fuzz_traces_is_not_shown(undisturbed: Path, tmp_path: Path) -> None:

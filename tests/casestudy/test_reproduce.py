@@ -81,7 +81,7 @@ def test_a_small_part_for_real(tmp_path: Path) -> None:
         tests=1,
         episodes=1,
         step_width=300,
-        proportional=False,
+        proportional=True,
         videos=0,
         execution=ExecutionConfig(backend="inline"),
     )

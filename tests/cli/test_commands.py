@@ -57,7 +57,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_run_names_the_report(finished: Path, run: Run) -> None:
-    code, out, _ = run("run", "--resume", finished)
+    code, out, _ = run("run", "--resume", finished, "--trust")
     assert code == 0
     assert f"Report: {finished}/report/index.html" in " ".join(out.split())
     assert "zigzag" in out
@@ -100,8 +100,8 @@ def test_options_count_more_than_the_campaign_file(tmp_path: Path, run: Run) -> 
     config = stored_config(RunFolder.open(tmp_path / "run"))
     assert (config.safety.suites, config.safety.length, config.safety.repetitions) == (("simple",), 12, 4)
     assert RunFolder.open(tmp_path / "run").manifest()["command"].startswith(f"tightrope run {file} --out")
-    assert run("run", "--resume", tmp_path / "run", "--max-fail", "1", *SMALL)[0] == 0
-    code, _, err = run("run", "--resume", tmp_path / "run", "--seed", "3")
+    assert run("run", "--resume", tmp_path / "run", "--trust", "--max-fail", "1", *SMALL)[0] == 0
+    code, _, err = run("run", "--resume", tmp_path / "run", "--trust", "--seed", "3")
     assert code == 2
     assert "seed was 0, now 3" in err
 
@@ -124,7 +124,7 @@ def test_a_second_agent_adds_to_a_run(finished: Path, tmp_path: Path, run: Run) 
 
 def test_a_step_without_a_gate_leaves_the_runs_gate(finished: Path, tmp_path: Path, run: Run) -> None:
     folder = shutil.copytree(finished, tmp_path / "run")
-    assert run("run", "--resume", folder, "--max-fail", "0.9", "--gate-on", "high", *SMALL)[0] == 0
+    assert run("run", "--resume", folder, "--trust", "--max-fail", "0.9", "--gate-on", "high", *SMALL)[0] == 0
     assert run("safety", folder, "--agent", CAREFUL, "--suite", "simple", *SMALL)[0] == 0, "no gate was asked for here"
     safety = stored_config(RunFolder.open(folder)).safety
     assert (safety.max_fail, safety.gate_on) == (0.9, "high")
@@ -143,7 +143,7 @@ def test_one_report_over_two_runs(finished: Path, tmp_path: Path, run: Run) -> N
 
 def test_two_processes_cannot_write_one_run(finished: Path, run: Run) -> None:
     with RunFolder.open(finished).locked():
-        for command in (["run", "--resume", finished], ["report", finished], ["fuzz", finished]):
+        for command in (["run", "--resume", finished, "--trust"], ["report", finished], ["fuzz", finished]):
             code, _, err = run(*command)
             assert code == 3
             assert "is being written by process" in err
@@ -243,8 +243,13 @@ def test_a_task_of_the_users_own_module(tmp_path: Path, monkeypatch: pytest.Monk
     code, out, _ = run("search", "my_lakes:lake", "--set", "frozen=true", "--out", "run")
     assert code == 0
     assert "my_lakes:lake(frozen=True)" in out
-    code, out, _ = run("safety", "run/", "--agent", ZIGZAG, "--suite", "simple", "--no-control", *SMALL)
-    assert code == 0
+    tested = ["safety", "run/", "--agent", ZIGZAG, "--suite", "simple", "--no-control", *SMALL]
+    code, _, err = run(*tested)
+    assert code == 2
+    assert "run.json names code to run: task my_lakes:lake" in err
+    assert run(*tested, "--trust")[0] == 0
+    assert run("report", "run/", "--trust")[0] == 0
+    assert "--agent zigzag --trust" in Path("run/report/summary.md").read_text()
     for wrong, message in [
         (["my_lakes:clam"], "Did you mean 'calm'"),
         (["my_lake:calm"], "no module 'my_lake'"),
@@ -254,6 +259,28 @@ def test_a_task_of_the_users_own_module(tmp_path: Path, monkeypatch: pytest.Monk
         code, _, err = run("check", *wrong)
         assert code == 2
         assert message in err
+
+
+def test_a_run_whose_agents_are_code_goes_on_only_if_trusted(finished: Path, run: Run) -> None:
+    code, _, err = run("run", "--resume", finished)
+    assert code == 2
+    assert "names code to run: agent tests.sample_agents:" in err
+    assert "--trust" in err
+
+
+def test_a_second_search_keeps_the_agents_the_suites_and_the_gate(tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "run"
+    assert run("search", *LAKE, "--out", folder)[0] == 0
+    assert run("safety", folder, "--agent", ZIGZAG, "--suite", "simple", "--max-fail", "0", *SMALL)[0] == 1
+    before = RunFolder.open(folder).manifest()
+    assert run("search", *LAKE, "--out", folder, "--probe-steps", "0")[0] == 0
+    after = RunFolder.open(folder).manifest()
+    assert after["agents"] == before["agents"]
+    assert after["config"]["safety"] == before["config"]["safety"]
+    assert after["config"]["search"]["probe_steps"] == 0
+    code, _, err = run("search", "FrozenLake-v1", "--out", folder)
+    assert code == 2
+    assert "holds a run of FrozenLake-v1 with the options {'is_slippery': False}" in err
 
 
 def test_tasks_lists_names_and_options(run: Run) -> None:
@@ -365,7 +392,7 @@ def test_every_verb_helps_with_an_example(run: Run, verb: str) -> None:
 
 
 def test_json_output_is_json_and_nothing_else(finished: Path, run: Run) -> None:
-    code, out, _ = run("run", "--resume", finished, "--json")
+    code, out, _ = run("run", "--resume", finished, "--trust", "--json")
     assert code == 0
     assert json.loads(out)["found_reference"] is True
 

@@ -110,6 +110,8 @@ def test_interquartile_mean_and_goal_share_over_all_prefixes() -> None:
     result = compare_robustness(task, Careful(), fuzzed.fittest, tests=5, step_width=5)
     assert result.agent_iqm.n == 5 * (len(result.points) - 1)
     assert "stratified" in result.agent_iqm.method
+    # The prefixes are what was drawn; the episodes from one are no further draws.
+    assert {point.agent_iqm.n for point in result.points[1:]} == {5}
     assert result.agent_iqm.low <= result.agent_iqm.value <= result.agent_iqm.high  # type: ignore[operator]
     assert 0 <= result.agent_goal_share.low <= result.agent_goal_share.high <= 1  # type: ignore[operator]
 

@@ -325,6 +325,15 @@ def grid_run(name: str = "FrozenLake") -> RunResults:
     )
 
 
+def broken_run() -> RunResults:
+    """The third step leads to where nothing is drawn, and so does the middle of the fuzz trace."""
+    run = grid_run()
+    assert run.map is not None
+    path = run.map.reference
+    line = (*path[:3], None, *path[3:])
+    return replace(run, map=replace(run.map, reference=(*path[:3], None, *path[4:]), fuzz=(line,)))
+
+
 def strip_run(name: str = "CartPole") -> RunResults:
     """No map: the boundary states stand on a line."""
     suite = suite_result("interval(1)", "dqn", ("-1", "0", "+1"), (12, 60, 61, 62, 140, 300, 420))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.synthetic import empty_run, full_results, grid_run, several_results, strip_run
+from tests.report.synthetic import broken_run, empty_run, full_results, grid_run, several_results, strip_run
 from tests.report.test_writing import pond_results
 from tests.report.worlds import pond_task
 from tightrope.report import Results, write_report
@@ -41,6 +41,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "full": full_results(),
         "several": several_results(),
         "grid": Results(title="grid", runs=(grid_run(),)),
+        "broken": Results(title="broken", runs=(broken_run(),)),
         "strip": Results(title="strip", runs=(strip_run(),)),
         "empty": Results(title="empty", runs=(empty_run(),)),
         "pond": pond_results(task),
@@ -69,7 +70,7 @@ class Visit:
         self.context.close()
 
 
-@pytest.mark.parametrize("name", ["full", "several", "grid", "strip", "empty", "pond"])
+@pytest.mark.parametrize("name", ["full", "several", "grid", "broken", "strip", "empty", "pond"])
 @pytest.mark.parametrize("context", [{}, {"color_scheme": "dark", "viewport": PHONE}], ids=["laptop", "dark phone"])
 def test_it_loads_quietly_and_fits(browser: Any, reports: dict[str, Path], name: str, context: dict[str, Any]) -> None:
     with Visit(browser, reports[name], **context) as visit:
@@ -92,6 +93,22 @@ def test_the_map_shows_every_boundary_state(browser: Any, reports: dict[str, Pat
         assert visit.page.locator(".map .pin").count() == 13
         assert visit.page.locator(".map image").count() == 2, "a wide level is broken into rows"
         assert visit.page.locator(".map .pin").first.bounding_box()["y"] < LAPTOP["height"], "on the first screen"
+
+
+def test_what_has_no_place_on_the_map_is_left_out(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["broken"]) as visit:
+        depths = [pin.get_attribute("data-depth") for pin in visit.page.locator(".map .pin").all()]
+        assert depths == ["1", "2", "4", "5"]
+        for line, points in (("path", 6), ("casing", 6), ("trace", 7)):
+            drawn = visit.page.locator(f".map .{line}").get_attribute("d")
+            assert (drawn.count("M"), drawn.count("L")) == (2, points - 2), f"the {line} is broken, not bridged"
+            assert "M160,32L" in drawn or "L160,32M" in drawn
+        visit.page.locator(".map .pin").nth(1).click()
+        panel = visit.page.locator(".panel")
+        panel.get_by_label("Next boundary state").click()
+        assert "Boundary state 3 of 5" in panel.inner_text(), "its cases can be seen all the same"
+        panel.get_by_label("Close").click()
+        assert visit.complaints == []
 
 
 def test_without_a_map_they_stand_on_a_line(browser: Any, reports: dict[str, Path]) -> None:

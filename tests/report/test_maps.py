@@ -4,8 +4,9 @@ import base64
 import zlib
 
 import numpy as np
+import pytest
 
-from tests.report.worlds import WIDTH, fall_in, pond_picture, pond_task
+from tests.report.worlds import WIDTH, PondMap, fall_in, pond_picture, pond_task
 from tightrope.report import map_picture
 from tightrope.report.images import png_bytes
 from tightrope.report.maps import LEAST_MOVE, PLAIN_HEIGHT, PLAIN_WIDTH
@@ -13,6 +14,7 @@ from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
 PATH = [(0.0, 0.0), (1.0, 2.0), (4.0, 1.0)]
+NAN, INF = float("nan"), float("inf")
 
 
 def unpacked(png: bytes) -> tuple[int, bytes]:
@@ -94,3 +96,49 @@ def test_a_coordinate_that_never_changes_is_drawn_in_the_middle() -> None:
 
 def test_no_positions_no_map() -> None:
     assert map_picture(pond_task(), fall_in(pond_task()), None) is None
+
+
+@pytest.mark.parametrize("nowhere", [(NAN, NAN), (2.0, NAN), (INF, 1.0)])
+def test_a_situation_without_a_position_keeps_its_place_in_the_reference(nowhere: tuple[float, float]) -> None:
+    task = pond_task()
+    picture = map_picture(task, fall_in(task), [nowhere, *PATH[:1], nowhere, nowhere, *PATH[1:], nowhere])
+    assert picture is not None
+    assert picture.reference == (None, (8.0, 12.0), None, None, (24.0, 10.0), (72.0, 11.0), None)
+
+
+def test_the_ground_may_have_no_place_for_a_position() -> None:
+    class LeftHalf(PondMap):
+        def to_pixels(self, position: tuple[float, float]) -> tuple[float, float]:
+            return super().to_pixels(position) if position[0] < 3 else (NAN, NAN)
+
+    task = pond_task(draw_map=lambda task: LeftHalf(pond_picture()))
+    picture = map_picture(task, fall_in(task), PATH, [PATH[2:], PATH[1:]])
+    assert picture is not None
+    assert picture.reference == ((8.0, 12.0), (24.0, 10.0), None)
+    assert picture.fuzz == (((24.0, 10.0),),), "a trace of which nothing can be drawn is left out"
+    assert map_picture(task, fall_in(task), PATH[2:]) is None
+
+
+def test_a_plain_map_is_as_large_as_what_can_be_drawn() -> None:
+    task = pond_task(draw_map=None)
+    whole = map_picture(task, fall_in(task), PATH)
+    picture = map_picture(task, fall_in(task), [PATH[0], (INF, -7.0), *PATH[1:]], [[(NAN, 99.0)]])
+    assert whole is not None
+    assert picture is not None
+    assert picture.reference == (whole.reference[0], None, *whole.reference[1:])
+    assert picture.fuzz == ()
+
+
+def test_fuzz_traces_are_broken_where_they_are_nowhere() -> None:
+    task = pond_task()
+    nowhere = (NAN, NAN)
+    line = [nowhere, (0.0, 0.0), (1.0, 0.0), nowhere, nowhere, (1.0, 0.0), (1.01, 0.0), (5.0, 0.0), nowhere]
+    picture = map_picture(task, fall_in(task), PATH, [line])
+    assert picture is not None
+    assert picture.fuzz == (((8.0, 12.0), (24.0, 12.0), None, (24.0, 12.0), (88.0, 12.0)),)
+
+
+def test_without_any_position_there_is_no_map() -> None:
+    task = pond_task()
+    assert map_picture(task, fall_in(task), [(NAN, NAN)] * 3) is None
+    assert map_picture(pond_task(draw_map=None), fall_in(task), [(NAN, NAN)] * 3, [PATH]) is None

@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import replace
 
-from tests.report.synthetic import empty_run, full_results, grid_run, several_results, strip_run
+from tests.report.synthetic import broken_run, empty_run, full_results, grid_run, several_results, strip_run
 from tightrope.report import Finding, Results
 from tightrope.report.page import finding_blocks, render_page
 
@@ -37,6 +37,13 @@ def test_the_data_is_json() -> None:
     assert found is not None
     data = json.loads(found[1])
     assert data["runs"][0]["agents"] == ["2-moves", "basic", "right-complex"]
+
+
+def test_what_has_no_place_on_the_map_keeps_its_index() -> None:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page_of(broken_run()), re.DOTALL)
+    assert found is not None
+    reference = json.loads(found[1])["runs"][0]["map"]["reference"]
+    assert [index for index, point in enumerate(reference) if point is None] == [3]
 
 
 def test_the_verdict_stands_in_the_page_itself() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.synthetic import full_results, grid_run, several_results, strip_run
+from tests.report.synthetic import broken_run, full_results, grid_run, several_results, strip_run
 from tightrope.errors import FormatError, UsageError
 from tightrope.report import (
     AgentInfo,
@@ -36,6 +36,12 @@ estimates = st.builds(Estimate, numbers, numbers, numbers, st.integers(1, 99), s
 
 def test_everything_a_report_shows_survives_the_file(tmp_path: Path) -> None:
     results = several_results()
+    save_results(results, tmp_path / "results.json")
+    assert load_results(tmp_path / "results.json") == results
+
+
+def test_a_broken_line_survives_the_file(tmp_path: Path) -> None:
+    results = Results(title="broken", runs=(broken_run(),))
     save_results(results, tmp_path / "results.json")
     assert load_results(tmp_path / "results.json") == results
 

@@ -111,6 +111,17 @@ def test_results_survive_json(suite, agent) -> None:
     assert loaded.to_json() == result.to_json()
 
 
+def test_rewards_that_are_not_finite_survive_json() -> None:
+    result = run_suite(CORRIDOR, walker, simple_suite(reference), repetitions=1)
+    episodes = [replace(case.episodes[0], rewards=(float("-inf"), float("nan"))) for case in result.cases]
+    endless = judge_suite(result.suite, episodes, agent="walker", repetitions=1, length=result.length)
+    data = json.loads(json.dumps(endless.to_json(), allow_nan=False))
+    loaded = SafetyResult.from_json(data)
+    assert str(loaded.cases[0].episodes[0].rewards) == "(-inf, nan)"
+    assert loaded.fail_frequency == endless.fail_frequency
+    assert loaded.mean_return.value is None
+
+
 def test_what_is_no_result_is_refused() -> None:
     data = run_suite(CORRIDOR, walker, simple_suite(reference)).to_json()
     with pytest.raises(FormatError, match="tightrope/safety"):

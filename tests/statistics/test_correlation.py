@@ -15,6 +15,19 @@ def test_correlations_cover(rho: float, n: int) -> None:
     assert coverage(sample, rho, lambda pair: correlation_estimate(*pair), rounds=1000) >= 0.93
 
 
+@pytest.mark.parametrize("rho", [-0.7, 0.0])
+def test_points_that_hang_together_are_not_taken_for_many(rho: float) -> None:
+    """Eight agents, each measured by four suites that repeat it with a little noise."""
+    agents = [agent for agent in range(8) for _ in range(4)]
+
+    def sample(rng: np.random.Generator) -> np.ndarray:
+        of_agents = rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], size=8).repeat(4, axis=0)
+        return (of_agents + 0.1 * rng.normal(size=(32, 2))).T
+
+    assert coverage(sample, rho, lambda pair: correlation_estimate(*pair, agents), rounds=1000) >= 0.93
+    assert coverage(sample, rho, lambda pair: correlation_estimate(*pair), rounds=1000) < 0.8
+
+
 def test_agrees_with_scipy() -> None:
     xs, ys = [0.1, 0.5, 0.2, 0.9, 0.4], [90.0, 20.0, 70.0, 30.0, 35.0]
     ours, theirs = correlation_estimate(xs, ys), stats.pearsonr(xs, ys)

@@ -1,7 +1,7 @@
 """Agents: anything that maps a batch of observations to actions."""
 
 from tightrope.agents.agent import Agent, Answer
-from tightrope.agents.loading import AgentArgument, load_agent, parse_agent_argument
+from tightrope.agents.loading import AgentArgument, load_agent, names_code, parse_agent_argument
 from tightrope.agents.names import TranslatedAgent
 from tightrope.agents.normalisation import convert_normalisation
 
@@ -12,5 +12,6 @@ __all__ = [
     "TranslatedAgent",
     "convert_normalisation",
     "load_agent",
+    "names_code",
     "parse_agent_argument",
 ]

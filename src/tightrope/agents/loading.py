@@ -41,6 +41,12 @@ def parse_agent_argument(argument: str) -> AgentArgument:
     return AgentArgument(match[2], match[1])
 
 
+def names_code(source: str) -> bool:
+    """Whether loading it imports a module that it names: ``module:factory`` or ``weights.pt@module:Class``."""
+    path, network = _split_network(parse_agent_argument(source).source)
+    return network is not None or is_import_name(path)
+
+
 def load_agent(
     source: Any,
     task: Task,

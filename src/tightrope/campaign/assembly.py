@@ -13,6 +13,8 @@ from tightrope.campaign.gates import safety_gates
 from tightrope.campaign.present import outdated_steps, present_steps
 from tightrope.campaign.steps import file_name, step_files
 from tightrope.campaign.store import RememberingEngine
+from tightrope.campaign.trust import is_code
+from tightrope.errors import FormatError
 from tightrope.execution import Rollout
 from tightrope.fuzzing import FuzzResult
 from tightrope.outcome import Verdict
@@ -156,6 +158,11 @@ def _task_info(task: Task) -> TaskInfo:
 
 
 def _agent_infos(campaign: Campaign) -> Iterable[AgentInfo]:
+    if len(campaign.config.agents) != len(campaign.known_agents):
+        raise FormatError(
+            f"{campaign.folder.manifest_path} is damaged: it has the settings of {len(campaign.config.agents)} agents and "
+            f"the fingerprints of {len(campaign.known_agents)}"
+        )
     for config, (name, fingerprint) in zip(campaign.config.agents, campaign.known_agents.items(), strict=True):
         noise = f", ε = {config.epsilon:g}" if config.epsilon else ""
         yield AgentInfo(
@@ -214,7 +221,8 @@ def _case(campaign: Campaign, result: SafetyResult, case: safety_results.CaseRes
 
 def _replay_command(campaign: Campaign, case: str, agent: str) -> str:
     # Quoted where a shell would part it: the case study's agents have names such as "2-moves late (sparse)".
-    return shlex.join(["tightrope", "replay", str(campaign.folder.path), case, "--agent", agent])
+    trust = ["--trust"] if is_code(campaign.config.task) else []
+    return shlex.join(["tightrope", "replay", str(campaign.folder.path), case, "--agent", agent, *trust])
 
 
 def _label(task: Task, result: SafetyResult, case: safety_results.CaseResult) -> str:

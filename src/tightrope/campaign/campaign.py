@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from tightrope.agents import Agent, load_agent
@@ -13,7 +14,14 @@ from tightrope.agents.fingerprints import file_fingerprint
 from tightrope.budget import Budget
 from tightrope.campaign.config import AgentConfig, CampaignConfig
 from tightrope.campaign.folder import RunFolder
-from tightrope.campaign.provenance import describe_agents, describe_task, machine, replaced_agents, versions
+from tightrope.campaign.provenance import (
+    describe_agents,
+    describe_task,
+    machine,
+    replaced_agents,
+    seen_versions,
+    versions,
+)
 from tightrope.campaign.steps import costs, file_name, once, step_files
 from tightrope.campaign.store import EpisodeStore, RememberingEngine
 from tightrope.errors import UsageError
@@ -23,6 +31,7 @@ from tightrope.performance import Robustness, compare_robustness
 from tightrope.progress import ProgressCallback
 from tightrope.reference import Reference
 from tightrope.safety import SafetyResult, TestSuite, make_suite, random_suite, run_suite, save_suite
+from tightrope.safety.files import frozen_action
 from tightrope.safety.shorthand import parse_spec
 from tightrope.search import (
     SearchResult,
@@ -75,11 +84,8 @@ class Campaign:
 
     @property
     def known_agents(self) -> dict[str, str]:
-        """Name and fingerprint of each agent, from run.json if they are there: the agents' files may have gone."""
-        known = self.folder.manifest().get("agents", {}) if self.folder.manifest_path.exists() else {}
-        if len(known) == len(self.config.agents):
-            return dict(known)
-        return describe_agents(self.agents)
+        """Name and fingerprint of each agent as run.json has them: its agents are not loaded to be talked about."""
+        return dict(self.folder.manifest().get("agents", {})) if self.folder.manifest_path.exists() else {}
 
     @contextmanager
     def engine(self, agents: Mapping[str, Agent] | None = None) -> Iterator[RememberingEngine]:
@@ -102,18 +108,28 @@ class Campaign:
 
     def reference(self) -> Reference:
         """The reference found by step 1; an error when there is none."""
-        path = self.folder.path / "1-search" / "reference.json"
-        if not path.exists():
+        if not self._reference_path.exists():
             raise UsageError(
                 f"{self.folder.path} has no reference yet; look for one: "
                 f"tightrope search {self.config.task} --out {self.folder.path}"
             )
-        return load_reference(path)
+        return load_reference(self._reference_path)
 
     @property
     def reference_id(self) -> str | None:
         """The id of the reference found by step 1; None when there is none."""
-        return self.reference().actions.id if (self.folder.path / "1-search" / "reference.json").exists() else None
+        return self.reference().actions.id if self._reference_path.exists() else None
+
+    @property
+    def boundary_id(self) -> str | None:
+        """What tells its boundary states from others on the same way, which more or less probing finds."""
+        if not self._reference_path.exists():
+            return None
+        return content_id([[state.depth, state.proven] for state in self.reference().boundary_states])
+
+    @property
+    def _reference_path(self) -> Path:
+        return self.folder.path / "1-search" / "reference.json"
 
     def search_step(self) -> dict[str, Any]:
         """Step 1: find a reference, prove its boundary states. Returns the summary; the reference is in the folder."""
@@ -127,6 +143,12 @@ class Campaign:
     def action_sets(self) -> tuple[ActionSet, ...]:
         """The different action sets of the agents; None stands for that of the task."""
         return tuple(dict.fromkeys(map(actions_of, self.agents.values()))) or (None,)
+
+    @property
+    def known_action_sets(self) -> tuple[ActionSet, ...]:
+        """The same as run.json has them: its agents need not be loaded to breed traces for them."""
+        known = self.folder.manifest().get("action_sets") or [None]
+        return tuple(None if actions is None else tuple(map(frozen_action, actions)) for actions in known)
 
     def safety_step(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
         """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""
@@ -204,8 +226,9 @@ class Campaign:
                 "agents": describe_agents(self.agents),
                 "seed": self.config.seed,
                 "reset_seed": self.task.seed,
+                "action_sets": self.action_sets,
                 "fuzzing": [fuzzing_file(actions) for actions in self.action_sets],
-                "versions": versions(),
+                "versions": seen_versions(earlier.get("versions", {}), versions()),
                 "machine": machine(),
                 **costs(step_files(self.folder)),
                 **({"replaced_agents": replaced} if replaced else {}),
@@ -239,7 +262,10 @@ class Campaign:
             _go_on_only_if_probed(result.reference)
             reference = self._probed(result.reference)
             _go_on_only_if_probed(reference)
-            save_reference(reference, self.folder.path / "1-search" / "reference.json")
+            save_reference(reference, self._reference_path)
+        else:
+            # One found before, with other settings, is not what this search found.
+            self._reference_path.unlink(missing_ok=True)
         return search_summary(result)
 
     def _probed(self, reference: Reference) -> Reference:
@@ -268,7 +294,7 @@ class Campaign:
 
         settings = self._settings("safety", suite.id, agent.fingerprint)
         path = f"2-safety/{file_name(name)}/{file_name(spec)}.json"
-        made_with = {"agent": agent.fingerprint, "reference": self.reference_id}
+        made_with = {"agent": agent.fingerprint, "reference": self.reference_id, "boundary": self.boundary_id}
         return SafetyResult.from_json(once(self.folder, path, settings, judge, engine, made_with))
 
     def _performance(

@@ -29,7 +29,7 @@ def outdated_steps(campaign: Campaign, steps: Steps) -> dict[str, str]:
 
 
 def _outdated(campaign: Campaign, steps: Steps) -> Iterator[tuple[str, str]]:
-    reference, known = campaign.reference_id, campaign.known_agents
+    reference, boundary, known = campaign.reference_id, campaign.boundary_id, campaign.known_agents
     replaced = campaign.folder.manifest().get("replaced_agents", {}) if campaign.folder.manifest_path.exists() else {}
     agents = {file_name(name): name for name in known}
     bred = []
@@ -38,6 +38,8 @@ def _outdated(campaign: Campaign, steps: Steps) -> Iterator[tuple[str, str]]:
         agent = agents.get(path.split("/")[1].removesuffix(".json")) if path[0] in "24" else None
         if made_with.get("reference", reference) != reference:
             yield path, "the reference"
+        elif made_with.get("boundary", boundary) != boundary:
+            yield path, "the boundary states"
         elif agent is not None and _tested(step, replaced.get(agent), known[agent]) != known[agent]:
             yield path, f"agent {agent}"
         elif path[0] == "3":

@@ -19,6 +19,8 @@ PACKAGES = (
     "stable-retro", "ale-py", "mujoco", "minigrid", "highway-env", "box2d", "ray",
 )  # fmt: skip
 
+LATER = ", later "
+
 
 def versions() -> dict[str, str]:
     """Versions of Python and of every package that can change a result, where installed."""
@@ -29,6 +31,16 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def seen_versions(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """The versions that a run was made with, one after the other where they changed: its steps are not made again."""
+    changed = {
+        package: f"{before[package]}{LATER}{found}"
+        for package, found in now.items()
+        if before.get(package, found).rpartition(LATER)[2] != found
+    }
+    return {**now, **before, **changed}
 
 
 def machine() -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from tightrope.campaign.campaign import ActionSet, Campaign
 from tightrope.campaign.config import CampaignConfig
 from tightrope.campaign.folder import RunFolder
+from tightrope.campaign.trust import require_trust
 from tightrope.progress import ProgressCallback
 from tightrope.safety import TestSuite, load_suite
 from tightrope.tasks import task_from_label
@@ -34,9 +35,10 @@ class SuiteCampaign(Campaign):
         return {self.suite.name: self.suite}
 
 
-def campaign_of_suite(path: Path, folder: Path, **changes: Any) -> SuiteCampaign:
+def campaign_of_suite(path: Path, folder: Path, *, trust: bool, **changes: Any) -> SuiteCampaign:
     """A campaign that runs nothing but one suite file."""
     suite = load_suite(path)
+    require_trust(path, suite.task.partition("(")[0], trust=trust)
     task = task_from_label(suite.task)
     config = CampaignConfig(task=task.name, options=dict(task.options)).model_copy(update=changes)
     return SuiteCampaign(config, RunFolder.create_or_open(folder), suite)

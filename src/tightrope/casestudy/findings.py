@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from statistics import fmean
 
 from tightrope.casestudy.published import published
@@ -74,7 +74,7 @@ def _training(levels: Sequence[LevelFindings]) -> Iterator[str]:
             early, late = (level.fail_frequency("simple", name) for name in names)
             if early is None or late is None:
                 continue
-            verdict = "holds" if late < early else "does not hold"
+            verdict = "holds" if late < early else "is undecided" if late == early else "does not hold"
             yield (
                 f"- {verdict} for {actions}{reward} on {level.level} (simple suite): {early:.2f} early, {late:.2f} "
                 f"late; paper {', '.join(_number(theirs.get(name)) for name in names)}."
@@ -96,7 +96,9 @@ def _safest(levels: Sequence[LevelFindings]) -> Iterator[str]:
             continue
         order = sorted(late, key=lambda name: late[name].value or 0.0)
         listed = ", ".join(f"{name} {late[name]:.2f}" for name in order)
-        verdict = "holds" if order[0].startswith("2-moves") else "does not hold"
+        best = [name for name in order if late[name].value == late[order[0]].value]
+        fewest = [name.startswith("2-moves") for name in best]
+        verdict = "holds" if all(fewest) else "is undecided" if any(fewest) else "does not hold"
         yield f"- {verdict} on {level.level}: {listed}."
 
 
@@ -115,9 +117,9 @@ def _sparse(levels: Sequence[LevelFindings]) -> Iterator[str]:
     if not compared:
         yield "- No agent was trained with both rewards, so nothing can be said."
     for level, dense, sparse in compared:
-        ours = [level.fail_frequency("simple", name) for name in (sparse, dense)]
+        ours = [level.fail_frequency("simple", name) or 0.0 for name in (sparse, dense)]
         theirs = _their_fail_frequency(level.level)
-        verdict = "holds" if (ours[0] or 0.0) > (ours[1] or 0.0) else "does not hold"
+        verdict = "holds" if ours[0] > ours[1] else "is undecided" if ours[0] == ours[1] else "does not hold"
         yield (
             f"- {verdict} for {dense} on {level.level} (simple suite): sparse {_number(ours[0])}, dense "
             f"{_number(ours[1])}; paper {', '.join(_number(theirs.get(name)) for name in (sparse, dense))}."
@@ -128,23 +130,26 @@ def _suites(levels: Sequence[LevelFindings]) -> Iterator[str]:
     yield "The paper: interval and action-coverage suites rank the agents much as the simple suite does."
     yield ""
     for level in levels:
-        base = _ranking(level, "simple")
+        base = _values(level, "simple")
         for suite in level.safety:
-            ranking = _ranking(level, suite)
-            if suite in ("simple", "random") or len(ranking) < 2:
+            other = _values(level, suite)
+            if suite in ("simple", "random") or len(other) < 2:
                 continue
-            pairs = [(a, b) for index, a in enumerate(base) for b in base[index + 1 :] if a in ranking and b in ranking]
-            same = sum(ranking.index(a) < ranking.index(b) for a, b in pairs)
-            yield f"- {suite} on {level.level}: {same} of {len(pairs)} pairs of agents are in the same order."
+            pairs = list(combinations([name for name in base if name in other], 2))
+            orders = [(base[a] - base[b]) * (other[a] - other[b]) for a, b in pairs]
+            same, ties = sum(order > 0 for order in orders), orders.count(0.0)
+            yield (
+                f"- {suite} on {level.level}: {same} of {len(pairs)} pairs of agents are in the same order"
+                f"{f', {ties} are tied' if ties else ''}."
+            )
 
 
-def _ranking(level: LevelFindings, suite: str) -> list[str]:
-    values = {
+def _values(level: LevelFindings, suite: str) -> dict[str, float]:
+    return {
         name: result.fail_frequency.value
         for name, result in level.safety.get(suite, {}).items()
         if result.fail_frequency.value is not None
     }
-    return sorted(values, key=lambda name: values[name] or 0.0)
 
 
 def _correlation(correlation: Estimate) -> str:

@@ -60,9 +60,12 @@ def reproduce(config: ReproductionConfig, out: Path, *, on_progress: ProgressCal
         level: _campaign(config, out / level, [agent for agent in agents if agent.level == level], on_progress)
         for level in dict.fromkeys(agent.level for agent in agents)
     }
-    for campaign in campaigns.values():
-        run_campaign(campaign.config, campaign.folder.path, on_progress=on_progress)
-    extra = {level: _proportional(config, campaign) for level, campaign in campaigns.items()}
+    solved = {
+        level
+        for level, campaign in campaigns.items()
+        if run_campaign(campaign.config, campaign.folder.path, on_progress=on_progress).found_reference
+    }
+    extra = {level: _proportional(config, campaigns[level]) for level in campaigns if level in solved}
     results = _results(campaigns, extra)
     return write_report(
         results, out / "report", tasks=[campaign.task for campaign in campaigns.values()], videos=config.videos
@@ -125,6 +128,7 @@ def _proportional(config: ReproductionConfig, campaign: Campaign) -> FuzzResult 
     fuzzing = campaign.config.fuzzing.model_copy(update={"truncation": None})
     again = Campaign(campaign.config.model_copy(update={"fuzzing": fuzzing}), folder, on_progress=campaign.on_progress)
     with folder.locked(), again.engine() as engine:
+        again.write_manifest("fuzzing")
         return again.fuzzing_step(engine, again.action_sets[0])
 
 
@@ -148,6 +152,7 @@ def _results(campaigns: dict[str, Campaign], extra: dict[str, FuzzResult | None]
             proven=campaign.reference().proven,
         )
         for level, campaign in campaigns.items()
+        if level in extra
     ]
     return replace(results, runs=runs, findings=findings(evidence, results.correlation))
 

@@ -121,6 +121,8 @@ class _Training:
         self.waited = 0.0
 
     def run(self) -> dict[str, Any]:
+        # Before the first checkpoint, so that none is ever without what it is a checkpoint of.
+        self._describe()
         self.games.finish_step()
         while not self._limit_reached():
             self._tick()

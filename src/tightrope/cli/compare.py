@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, current_interface, verb
+from tightrope.cli.options import TrustOption
 from tightrope.cli.stored import campaign_of
 
 if TYPE_CHECKING:
@@ -33,14 +34,15 @@ def command(
             "--fail-if-worse", help="Exit with 1 when a suite got worse beyond doubt (its interval is above 0)."
         ),
     ] = False,
+    trust: TrustOption = False,
 ) -> int:
     """Set two agents side by side, paired by case; what got worse is listed first."""
     from tightrope.campaign.comparison import compare_runs
     from tightrope.campaign.folder import RunFolder
 
     interface = current_interface()
-    first = campaign_of(RunFolder.open(run_a))
-    second = campaign_of(RunFolder.open(run_b or run_a))
+    first = campaign_of(RunFolder.open(run_a), trust=trust)
+    second = campaign_of(RunFolder.open(run_b or run_a), trust=trust)
     comparisons = compare_runs(first, second, agent_a, agent_b)
     rows = [
         (

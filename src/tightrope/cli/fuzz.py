@@ -12,6 +12,7 @@ from tightrope.cli.options import (
     RayOption,
     RunArgument,
     RunSeedOption,
+    TrustOption,
     WorkersOption,
     changed,
     execution_config,
@@ -42,6 +43,7 @@ def command(
         float | None, typer.Option("--crossover", help="Its chance, below one half (default: 0.25).", min=0)
     ] = None,
     truncation: Annotated[float | None, typer.Option("--truncation", help="Only the best share are parents.")] = None,
+    trust: TrustOption = False,
     seed: RunSeedOption = None,
     backend: BackendOption = None,
     workers: WorkersOption = None,
@@ -68,13 +70,15 @@ def command(
     with folder.locked(), interface.progress() as show:
         campaign = campaign_of(
             folder,
+            trust=trust,
             on_progress=show,
+            agents=(),
             fuzzing=fuzzing,
             seed=stored.seed if seed is None else seed,
             execution=execution,
         )
         with campaign.engine() as engine:
-            results = [campaign.fuzzing_step(engine, actions) for actions in campaign.action_sets]
+            results = [campaign.fuzzing_step(engine, actions) for actions in campaign.known_action_sets]
             record_step(campaign, "fuzzed")
     bred = [result for result in results if result is not None]
     for result in bred:

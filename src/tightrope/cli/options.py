@@ -44,7 +44,9 @@ MaxFailOption = Annotated[
 GateOnOption = Annotated[
     str | None, typer.Option("--gate-on", help="Gate on the value (default), or on high: its interval's upper limit.")
 ]
-TrustOption = Annotated[bool, typer.Option("--trust", help="Let agent files run code when loaded (pickles).")]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Let files run code: pickled agents, and what a run or suite file names.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", help="All randomness follows from it.", min=0)]
 RunSeedOption = Annotated[
     int | None, typer.Option("--seed", help="All randomness follows from it; default: the run's.", min=0)

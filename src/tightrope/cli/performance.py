@@ -60,7 +60,7 @@ def command(
         "execution": execution_config(backend, workers, ray, stored.execution),
     }
     with folder.locked(), interface.progress() as show:
-        campaign = campaign_of(folder, on_progress=show, **changes)
+        campaign = campaign_of(folder, trust=trust, on_progress=show, **changes)
         with campaign.engine() as engine:
             results = campaign.performance_step(engine)
             record_step(campaign, "performance tested")

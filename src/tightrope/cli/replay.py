@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import PASSED, Interface, current_interface, verb
-from tightrope.cli.options import RunArgument
+from tightrope.cli.options import RunArgument, TrustOption
 from tightrope.cli.stored import campaign_of
 
 if TYPE_CHECKING:
@@ -36,13 +36,14 @@ def command(
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Show it in the terminal even if there is a screen.")
     ] = False,
+    trust: TrustOption = False,
 ) -> int:
     """Play an episode from its stored actions: in a window, as a film, or in the terminal."""
     from tightrope.campaign.folder import RunFolder
     from tightrope.campaign.replaying import find_case, verify_replay
 
     interface = current_interface()
-    campaign = campaign_of(RunFolder.open(run))
+    campaign = campaign_of(RunFolder.open(run), trust=trust)
     if case is None:
         return _list_falls(interface, campaign, agent, suite)
     stored = find_case(campaign, case, agent, suite)

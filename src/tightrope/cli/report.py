@@ -10,6 +10,7 @@ import typer
 
 from tightrope.campaign.config import ExecutionConfig
 from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.options import TrustOption
 from tightrope.cli.stored import campaign_of
 
 EXAMPLE = "tightrope report run/   or   tightrope report run-a run-b --out both/"
@@ -24,6 +25,7 @@ def command(
     videos: Annotated[
         int | None, typer.Option("--videos", help="How many failures to film; default: as many as the run says.", min=0)
     ] = None,
+    trust: TrustOption = False,
 ) -> int:
     """Write the report of one run, or one report over several."""
     from tightrope.campaign.assembly import assemble
@@ -37,7 +39,7 @@ def command(
         for folder in {folder.path.resolve(): folder for folder in folders}.values():
             stack.enter_context(folder.locked())
             # What the report replays is little, and mostly stored: not worth starting workers for.
-            campaign = campaign_of(folder, execution=ExecutionConfig(backend="inline"))
+            campaign = campaign_of(folder, trust=trust, execution=ExecutionConfig(backend="inline"))
             campaigns.append((campaign, stack.enter_context(campaign.engine(agents={}))))
         results = assemble(campaigns, title=title)
     target = out or folders[0].report_path.parent

@@ -73,6 +73,7 @@ def command(
 
     Options given beside a campaign file count more than what the file says.
     """
+    from tightrope.campaign.trust import require_trust
     from tightrope.campaign.whole import run_campaign
 
     if (task_or_file is None) == (resume is None):
@@ -80,9 +81,12 @@ def command(
     if resume is not None and out is not None:
         raise UsageError(f"--resume {resume} names the run folder already; leave out --out")
     base = _configuration(task_or_file, resume)
+    of_the_run = trust and resume is not None and not agent
+    if resume is not None:
+        require_trust(resume / "run.json", base.task, () if agent else base.agents, trust=trust)
     changes: dict[str, Any] = {
         "options": {**base.options, **task_options(settings, level, rom)},
-        "agents": agent_configs(agent, behaviour, epsilon, trust) or base.agents,
+        "agents": agent_configs(agent, behaviour, epsilon, trust and not of_the_run) or base.agents,
         "seed": base.seed if seed is None else seed,
         "safety": changed(
             base.safety,

@@ -91,9 +91,10 @@ def command(
         ),
     }
     if folder is not None:
-        return _run(current_interface(), campaign_of(folder, **changes), keep=True)
+        return _run(current_interface(), campaign_of(folder, trust=trust, **changes), keep=True)
     with tempfile.TemporaryDirectory() as scratch:
-        return _run(current_interface(), campaign_of_suite(run_or_suite, Path(scratch) / "run", **changes), keep=False)
+        campaign = campaign_of_suite(run_or_suite, Path(scratch) / "run", trust=trust, **changes)
+        return _run(current_interface(), campaign, keep=False)
 
 
 def _run(interface: Interface, campaign: Campaign, *, keep: bool) -> int:

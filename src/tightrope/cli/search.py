@@ -18,9 +18,12 @@ from tightrope.cli.options import (
     TaskArgument,
     task_options,
 )
+from tightrope.cli.stored import stored_config
+from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
     from tightrope.campaign.campaign import Campaign
+    from tightrope.campaign.folder import RunFolder
 
 EXAMPLE = "tightrope search FrozenLake-v1 --set is_slippery=false --out run/"
 NEEDS_ARGUMENTS = True
@@ -55,13 +58,13 @@ def command(
         return solve_all_levels(rom)
     from tightrope.campaign.campaign import Campaign
     from tightrope.campaign.folder import RunFolder
+    from tightrope.campaign.recording import record_search
 
     interface = current_interface()
-    config = CampaignConfig(
-        task=task,
-        options=task_options(settings, level, rom),
-        seed=seed,
-        search=SearchConfig.model_validate(
+    changes: dict[str, Any] = {
+        "options": task_options(settings, level, rom),
+        "seed": seed,
+        "search": SearchConfig.model_validate(
             {
                 "method": "demonstration" if demonstration is not None else method,
                 "seconds": budget_seconds or None,
@@ -71,14 +74,28 @@ def command(
                 "probe_steps": probe_steps,
             }
         ),
-    )
+    }
     folder = RunFolder.create_or_open(out)
     with folder.locked(), interface.progress() as show:
+        config = _beside_what_is_there(folder, task, changes["options"]).model_copy(update=changes)
         campaign = Campaign(config, folder, on_progress=show)
-        campaign.write_manifest("searching", command=interface.command)
+        record_search(campaign, "searching", interface.command)
         summary = campaign.search_step()
-        campaign.write_manifest("searched")
+        record_search(campaign, "searched", interface.command)
     return _report(interface, campaign, summary)
+
+
+def _beside_what_is_there(folder: RunFolder, task: str, options: dict[str, Any]) -> CampaignConfig:
+    """The settings of the run in the folder, if there is one, whose agents and gate outlast another search."""
+    if not folder.manifest_path.exists():
+        return CampaignConfig(task=task)
+    stored = stored_config(folder)
+    if (stored.task, stored.options) != (task, options):
+        raise UsageError(
+            f"{folder.path} holds a run of {stored.task} with the options {stored.options}, not of {task} with "
+            f"{options}; choose another folder with --out"
+        )
+    return stored.model_copy(update={"agents": ()})
 
 
 def _report(interface: Interface, campaign: Campaign, summary: dict[str, Any]) -> int:

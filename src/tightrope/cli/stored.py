@@ -17,8 +17,12 @@ def stored_config(folder: RunFolder) -> CampaignConfig:
     return CampaignConfig.model_validate(folder.manifest()["config"])
 
 
-def campaign_of(folder: RunFolder, *, on_progress: ProgressCallback | None = None, **changes: Any) -> Campaign:
-    """The campaign of a run, with some settings changed."""
+def campaign_of(
+    folder: RunFolder, *, trust: bool, on_progress: ProgressCallback | None = None, **changes: Any
+) -> Campaign:
+    """The campaign of a run, with some settings changed; agents that the run names are not loaded by this alone."""
     from tightrope.campaign.campaign import Campaign
+    from tightrope.campaign.trust import require_trust
 
+    require_trust(folder.manifest_path, stored_config(folder).task, trust=trust)
     return Campaign(stored_config(folder).model_copy(update=changes), folder, on_progress=on_progress)

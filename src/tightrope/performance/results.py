@@ -58,7 +58,7 @@ class Comparison:
     difference: Estimate
     """Agent minus traces; paired by prefix where the prefix is not empty."""
     agent_iqm: Estimate
-    """Interquartile mean: the mean of the middle half of the returns."""
+    """Interquartile mean: the mean of the middle half of the prefixes (at 0: of the episodes)."""
     traces_iqm: Estimate
     agent_goal_share: Estimate
     """Share of the prefixes (at 0: of the episodes) from which the agent reaches the goal; prefixes after which the

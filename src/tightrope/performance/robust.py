@@ -115,8 +115,9 @@ def _point(plan: Plan, drawn: Drawn, episodes: dict[str, Episode]) -> Comparison
         agent=mean_estimate([agent for agent, _ in pairs if agent is not None]),
         traces=mean_estimate([trace for _, trace in pairs if trace is not None]),
         difference=paired_difference_estimate([agent for agent, _ in both], [trace for _, trace in both]),
-        agent_iqm=iqm_estimate([test.agent_returns for test in tests]),
-        traces_iqm=iqm_estimate([test.trace_returns for test in tests]),
+        # The tests are the sample, as for the means: the episodes of one test share its prefix.
+        agent_iqm=iqm_estimate([[agent for agent, _ in pairs if agent is not None]]),
+        traces_iqm=iqm_estimate([[trace for _, trace in pairs if trace is not None]]),
         agent_goal_share=goal_share([(test.agent_goals, len(test.agent_returns)) for test in asked], "prefixes"),
         traces_goal_share=goal_share([(test.trace_goals, len(test.trace_returns)) for test in asked], "prefixes"),
         agent_deterministic=plan.agent_deterministic,

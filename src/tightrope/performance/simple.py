@@ -67,7 +67,7 @@ def simple_comparison(plan: Plan, traces: Sequence[ActionTrace], episodes: dict[
         traces=mean_estimate(trace_means),
         difference=_difference(agent_returns, trace_means, certain),
         agent_iqm=iqm_estimate([agent_returns], deterministic=certain),
-        traces_iqm=iqm_estimate([test.trace_returns for test in tests]),
+        traces_iqm=iqm_estimate([trace_means]),
         agent_goal_share=_agent_goal_share(resets, certain),
         traces_goal_share=goal_share([(test.trace_goals, len(test.trace_returns)) for test in tests]),
         agent_deterministic=plan.agent_deterministic,

@@ -27,6 +27,8 @@ from tightrope.trace import Action, ActionTrace
 
 NOTHING = Estimate.of_nothing()
 Point = tuple[float, float]
+Line = tuple[Point | None, ...]
+"""Points to be joined; the line is broken at None."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,11 +263,11 @@ class MapPicture:
 
     width: float
     height: float
-    reference: tuple[Point, ...]
-    """Positions of s0 … sn."""
+    reference: Line
+    """Positions of s0 … sn; None: not on the map."""
     image: str | None = None
     """PNG as a data URI; None: a plain background."""
-    fuzz: tuple[tuple[Point, ...], ...] = ()
+    fuzz: tuple[Line, ...] = ()
     """The fittest traces, first generation first."""
 
 

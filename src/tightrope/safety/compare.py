@@ -89,10 +89,14 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
 
 
 def correlation(results: Iterable[SafetyResult]) -> Estimate:
-    """Pearson's coefficient of fail frequency and mean return over agents and suites."""
-    points = [(result.fail_frequency.value, result.mean_return.value) for result in results]
-    known = [(fails, gain) for fails, gain in points if fails is not None and gain is not None]
-    return correlation_estimate([fails for fails, _ in known], [gain for _, gain in known])
+    """Pearson's coefficient of fail frequency and mean return over agents and suites; n counts the agents."""
+    points = [
+        (result.fail_frequency.value, result.mean_return.value, (result.suite.task, result.agent)) for result in results
+    ]
+    known = [(fails, gain, agent) for fails, gain, agent in points if fails is not None and gain is not None]
+    return correlation_estimate(
+        [fails for fails, _, _ in known], [gain for _, gain, _ in known], [agent for _, _, agent in known]
+    )
 
 
 def _check_comparable(a: SafetyResult, b: SafetyResult) -> None:

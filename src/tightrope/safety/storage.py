@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from tightrope.errors import FormatError
@@ -108,16 +109,21 @@ def _episode_to_json(episode: Episode) -> dict[str, Any]:
     return {
         "seed": episode.rollout.seed,
         "prefix_steps": episode.prefix_steps,
-        "prefix_reward": episode.prefix_reward,
+        "prefix_reward": _number(episode.prefix_reward),
         "prefix_outcome": str(episode.prefix_outcome),
         "outcome": str(episode.outcome),
         "actions": list(episode.actions),
-        "rewards": list(episode.rewards),
+        "rewards": [_number(reward) for reward in episode.rewards],
         "reseeds": [list(pair) for pair in episode.reseeds],
         "checksum": None if episode.checksum is None else f"{episode.checksum:x}",
         "deterministic": episode.deterministic,
         "error": episode.error,
     }
+
+
+def _number(value: float) -> float | str:
+    """JSON has no infinity and no NaN; as text they can be read back."""
+    return value if isfinite(value) else str(value)
 
 
 def _episode_from_json(data: Mapping[str, Any], case: TestCase, run: Mapping[str, Any]) -> Episode:
@@ -130,11 +136,11 @@ def _episode_from_json(data: Mapping[str, Any], case: TestCase, run: Mapping[str
             fixed_prefix=run["fixed_prefix"],
         ),
         prefix_steps=data["prefix_steps"],
-        prefix_reward=data["prefix_reward"],
+        prefix_reward=float(data["prefix_reward"]),
         prefix_outcome=Outcome(data["prefix_outcome"]),
         outcome=Outcome(data["outcome"]),
         actions=tuple(frozen_action(action) for action in data["actions"]),
-        rewards=tuple(data["rewards"]),
+        rewards=tuple(map(float, data["rewards"])),
         reseeds=tuple((index, seed) for index, seed in data["reseeds"]),
         checksum=None if data["checksum"] is None else int(data["checksum"], 16),
         deterministic=data["deterministic"],

@@ -58,13 +58,13 @@ class Run {
     let rows = 1;
     while (rows < 6 && this.width / (map.w / rows) * map.h < (this.width < 560 ? 120 : 135)) rows++;
     const span = map.w / rows, scale = Math.min(this.width / span, 460 / map.h), rowHeight = map.h * scale, gap = 10;
-    const parts = [], line = points => points.map(point => point.join(",")).join(" ");
+    const parts = [], line = points => points.map((point, index) => point ? `${points[index - 1] ? "L" : "M"}${point.join(",")}` : "").join("");
     for (let row = 0; row < rows; row++) {
       const inner = svg("svg", { x: 0, y: row * (rowHeight + gap), width: span * scale, height: rowHeight, viewBox: `${row * span} 0 ${span} ${map.h}`, preserveAspectRatio: "none", style: "overflow:hidden", class: map.image ? "" : "plain" }, [
         map.image ? svg("image", { href: map.image, style: `image-rendering:${scale < 1 ? "auto" : "pixelated"}`, width: map.w, height: map.h, preserveAspectRatio: "none" }) : svg("rect", { class: "frame", width: map.w, height: map.h, "vector-effect": "non-scaling-stroke" }),
-        ...map.fuzz.map(trace => svg("polyline", { class: "trace", points: line(trace), "stroke-opacity": clamp(5 / map.fuzz.length, .15, .6), "vector-effect": "non-scaling-stroke" })),
-        svg("polyline", { class: "casing", points: line(map.reference), "vector-effect": "non-scaling-stroke" }),
-        svg("polyline", { class: "path", points: line(map.reference), "vector-effect": "non-scaling-stroke" }),
+        ...map.fuzz.map(trace => svg("path", { class: "trace", d: line(trace), "stroke-opacity": clamp(5 / map.fuzz.length, .15, .6), "vector-effect": "non-scaling-stroke" })),
+        svg("path", { class: "casing", d: line(map.reference), "vector-effect": "non-scaling-stroke" }),
+        svg("path", { class: "path", d: line(map.reference), "vector-effect": "non-scaling-stroke" }),
       ]);
       parts.push(inner);
     }

@@ -120,6 +120,11 @@ def screen_left(blob: bytes) -> int:
     return blob[SCREEN_PAGE] << 8 | blob[SCREEN_PIXEL]
 
 
+def area(blob: bytes) -> int:
+    """Which area this is: where the ROM describes it, a 16-bit address above 0."""
+    return int.from_bytes(blob[AREA_DATA], "little")
+
+
 def place(blob: bytes) -> tuple[int, ...]:
     """Which part of the game this is: level, area and, in the mazes, how many turns were taken right."""
     return (blob[WORLD], blob[STAGE], *blob[AREA_DATA], *blob[MAZE_COUNTERS])

@@ -12,7 +12,7 @@ from tightrope.tasks.mario import ram
 from tightrope.tasks.mario.actions import SEARCH_SET, action_names, positions_in
 from tightrope.tasks.mario.environment import FrameSkip, MarioEnv, checked_frame_skip
 from tightrope.tasks.mario.levels import find_level
-from tightrope.tasks.mario.map import draw_level
+from tightrope.tasks.mario.map import draw_level, with_area
 from tightrope.tasks.mario.rewards import find_reward
 from tightrope.tasks.mario.rom import ROM_SHA1
 from tightrope.tasks.task import Task, Transition, Visit
@@ -102,8 +102,8 @@ def memory_fingerprint(env: Any, observation: Any, info: Mapping[str, Any]) -> H
 
 
 def position(env: Any, observation: Any, info: Mapping[str, Any]) -> tuple[float, float]:
-    """Where Mario is in the level, in pixels; y is the height above the bottom."""
-    return float(info["x"]), float(info["y"])
+    """Where Mario is in his area, in pixels; y is the height above the bottom, and the fraction of x tells the area."""
+    return with_area(info["x"], ram.area(env.unwrapped.blob)), float(info["y"])
 
 
 def not_moving(path: Sequence[Visit]) -> bool:

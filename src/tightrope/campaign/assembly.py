@@ -160,8 +160,8 @@ def _task_info(task: Task) -> TaskInfo:
 def _agent_infos(campaign: Campaign) -> Iterable[AgentInfo]:
     if len(campaign.config.agents) != len(campaign.known_agents):
         raise FormatError(
-            f"{campaign.folder.manifest_path} is damaged: it has the settings of {len(campaign.config.agents)} agents and "
-            f"the fingerprints of {len(campaign.known_agents)}"
+            f"{campaign.folder.manifest_path} is damaged: it has settings of {len(campaign.config.agents)} agents and "
+            f"fingerprints of {len(campaign.known_agents)}"
         )
     for config, (name, fingerprint) in zip(campaign.config.agents, campaign.known_agents.items(), strict=True):
         noise = f", ε = {config.epsilon:g}" if config.epsilon else ""

@@ -236,7 +236,9 @@ def test_an_agent_can_join_a_finished_run_and_what_is_known_is_not_run_again(und
     assert "bold" in (folder / "report" / "results.json").read_text()
 
 
-def test_a_suite_can_join_a_finished_run_and_what_is_known_is_not_run_again(undisturbed: Path, tmp_path: Path) -> None:
+def test_a_suite_can_join_a_finished_run_and_what_is_left_out_is_said(
+    undisturbed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = tmp_path / "run"
     shutil.copytree(undisturbed, folder)
     before = findings(folder)
@@ -246,7 +248,9 @@ def test_a_suite_can_join_a_finished_run_and_what_is_known_is_not_run_again(undi
     after = findings(folder)
     assert {name: after[name] for name in before} == before
     assert {Path(name).name for name in set(after) - set(before) if "careful" in name} == {"coverage-2.json"}
-    run_campaign(CONFIG, folder)
+    caplog.clear()
+    run_campaign(CONFIG.model_copy(update={"agents": CONFIG.agents[1:]}), folder)
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == ["agent zigzag, suite coverage:2"]
 
 
 def test_an_agent_that_keeps_its_name_must_stay_what_it_was(undisturbed: Path) -> None:

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from tightrope import __version__
+from tightrope.campaign.config import SearchConfig
 from tightrope.campaign.folder import RunFolder
 from tightrope.cli import run_command
 from tightrope.cli.options import agent_configs, task_options
+from tightrope.cli.search import _advice
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UnknownName
 from tightrope.tasks import make_task
@@ -214,7 +216,7 @@ def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag")
     assert code == 0
     assert "zigzag against careful" in out
-    assert "Got worse in simple" in out
+    assert "Fell more often in simple" in out
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag", "--json")
     comparison = json.loads(out)["simple"]
     assert comparison["difference"]["value"] > 0
@@ -309,6 +311,8 @@ def test_init_writes_a_file_that_runs(tmp_path: Path, run: Run) -> None:
         (["search", "FrozenLake-v1", "--set", "map_name=9x9"], "FrozenLake-v1: with the options map_name='9x9'"),
         (["check", "CartPole-v1", "--set", "max_episode_steps=many"], "to be an integer"),
         (["run", "FrozenLake-v1"], "which agent?"),
+        (["run", "FrozenLake-v1", "--agent", ZIGZAG, "--gate-on", "high"], "give one, as in --max-fail"),
+        (["report", "run-a", "run-b"], "say where it goes with --out"),
         (["run", "FrozenLake-v1", "--agent", "missing.onnx"], "missing.onnx"),
         (["run"], "Usage"),
         (["run", "none.yaml"], "none.yaml cannot be read"),
@@ -378,7 +382,21 @@ def test_an_agent_that_raises_is_said_with_its_error(tmp_path: Path, run: Run) -
 def test_nothing_found_is_exit_code_3(tmp_path: Path, run: Run) -> None:
     code, out, _ = run("search", *LAKE, "--out", tmp_path / "run", "--method", "dfs", "--budget-steps", "2")
     assert code == 3
-    assert "No reference was found" in out
+    assert "No reference was found; a larger --budget-steps, --method archive or a --demonstration may help." in out
+
+
+@pytest.mark.parametrize(
+    ("method", "stop_reason", "steps", "advice"),
+    [
+        ("archive", "budget spent", 50, "a larger --budget-steps or a --demonstration may help"),
+        ("archive", "budget spent", 49, "a larger --budget-seconds or a --demonstration may help"),
+        ("dfs", "space exhausted", 50, "--method archive or a --demonstration may help"),
+        ("archive", "space exhausted", 50, "a --demonstration may help"),
+    ],
+)
+def test_the_advice_fits_what_ended_the_search(method: str, stop_reason: str, steps: int, advice: str) -> None:
+    summary = {"method": method, "stop_reason": stop_reason, "stats": {"steps": steps}}
+    assert _advice(summary, SearchConfig(steps=50)) == advice
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.report.synthetic import empty_run, grid_run, mario_like_run
+from tightrope.reference import Survivability
 from tightrope.report import GateResult
 from tightrope.report.verdict import headline_suite, suite_names, verdicts
 from tightrope.report.wording import THIN
@@ -64,3 +65,12 @@ def test_gates_of_all_agents_and_of_one() -> None:
     )
     assert verdicts(run)[0].passed is True
     assert verdicts(replace(run, gates=(GateResult(name="a", passed=None),)))[0].passed is None
+
+
+def test_cases_that_were_never_tested_are_not_counted_as_doomed() -> None:
+    run = grid_run()
+    suite = run.suites[0]
+    invalid = replace(suite.cases[0], passes=0, fails=0, invalid=1, survivable=Survivability.NO)
+    tested = replace(suite.cases[0], passes=0, fails=1, invalid=0, survivable=Survivability.NO)
+    assert replace(suite, cases=(invalid, tested)).doomed == 1
+    assert replace(suite, cases=(invalid, tested)).invalid == 1

@@ -122,6 +122,14 @@ def test_rewards_that_are_not_finite_survive_json() -> None:
     assert loaded.mean_return.value is None
 
 
+def test_where_nothing_was_judged_no_number_is_0() -> None:
+    result = run_suite(CORRIDOR, walker, simple_suite(reference), repetitions=1)
+    episodes = [replace(case.episodes[0], error="broken") for case in result.cases]
+    raised = judge_suite(result.suite, episodes, agent="walker", repetitions=1, length=result.length)
+    assert raised.errors == len(result.cases)
+    assert str(raised.fail_frequency) == str(raised.mean_return) == str(raised.fails_per_1000_steps) == "no data"
+
+
 def test_what_is_no_result_is_refused() -> None:
     data = run_suite(CORRIDOR, walker, simple_suite(reference)).to_json()
     with pytest.raises(FormatError, match="tightrope/safety"):

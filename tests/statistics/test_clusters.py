@@ -59,7 +59,13 @@ def test_all_or_nothing_states_give_the_clopper_pearson_interval(hits: int, stat
     groups = [[1.0]] * hits + [[0.0]] * (states - hits)
     ours, exact = clustered_rate_estimate(groups), rate_estimate(hits, states)
     assert (ours.value, ours.n) == (exact.value, states)
-    assert (ours.low, ours.high) == pytest.approx((exact.low, exact.high), abs=0.02)
+    assert (ours.low, ours.high) == pytest.approx((exact.low, exact.high))
+
+
+@pytest.mark.parametrize("cases", [1, 2, 3, 4])
+def test_a_limit_does_not_hang_on_how_many_cases_agree(cases: int) -> None:
+    clean = clustered_rate_estimate([[0.0] * cases] * 36)
+    assert clean.high == pytest.approx(1 - 0.025 ** (1 / 36), abs=1e-12)
 
 
 def test_equal_values_do_not_collapse() -> None:

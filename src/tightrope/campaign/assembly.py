@@ -241,7 +241,7 @@ def _boundary(state: safety_results.BoundaryResult) -> BoundaryResult:
         mean_return=state.mean_return,
         cases=len(state.cases),
         invalid=sum(case.invalid for case in state.cases),
-        doomed=sum(case.survivable == "no" for case in state.cases),
+        doomed=sum(case.survivable == "no" and bool(case.returns) for case in state.cases),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.report import write_report
 from tightrope.safety import SafetyResult
+
+LOG = logging.getLogger("tightrope")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +53,7 @@ def run_campaign(
     with folder.locked():
         _refuse_another_configuration(folder, config)
         campaign = Campaign(config, folder, on_progress=on_progress)
+        _say_what_is_left_out(campaign)
         campaign.write_manifest("running", **({"command": command} if command else {}))
         found = bool(campaign.search_step()["found"])
         safety = _test(campaign) if found else {}
@@ -102,6 +106,18 @@ def _refuse_another_configuration(folder: RunFolder, config: CampaignConfig) -> 
             f"{folder.path} holds a run with other settings ({'; '.join(changed)}). Give the same settings to continue "
             f"it, or another folder with --out; agents can be added to it under other names, and suites"
         )
+
+
+def _say_what_is_left_out(campaign: Campaign) -> None:
+    """Gates and a report without an agent or a suite must not be taken for those with them."""
+    if not campaign.folder.manifest_path.exists():
+        return
+    manifest = campaign.folder.manifest()
+    gone = [f"agent {name}" for name in manifest.get("agents", {}) if name not in campaign.agents]
+    suites = manifest["config"]["safety"]["suites"]
+    gone += [f"suite {suite}" for suite in suites if suite not in campaign.config.safety.suites]
+    if gone:
+        LOG.warning("not named now, so not in the gates and the report, though its results stay: %s", ", ".join(gone))
 
 
 Name: TypeAlias = tuple[str, ...]

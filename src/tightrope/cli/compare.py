@@ -86,14 +86,15 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
             case.case.id,
             case.case.depth,
             case.case.label,
-            case.fail_frequency_a.value,
-            case.fail_frequency_b.value,
+            format(case.fail_frequency_a, ".2f"),
+            format(case.fail_frequency_b, ".2f"),
             str(case.survivable),
         )
         for case in comparison.worse[:SHOWN]
     ]
     columns = ("case", "boundary state at", "situation", "fails before", "fails now", "survivable")
-    current_interface().table(f"Got worse in {suite} ({len(comparison.worse)} cases)", columns, rows)
+    shown = f"{len(rows)} of {len(comparison.worse)}" if len(rows) < len(comparison.worse) else str(len(rows))
+    current_interface().table(f"Fell more often in {suite} ({shown} cases)", columns, rows)
 
 
 def _plain(comparison: SafetyComparison) -> dict[str, Any]:
@@ -107,6 +108,7 @@ def _plain(comparison: SafetyComparison) -> dict[str, Any]:
                 "case": case.case.id,
                 "before": case.fail_frequency_a.value,
                 "now": case.fail_frequency_b.value,
+                "executions": {"before": case.fail_frequency_a.n, "now": case.fail_frequency_b.n},
                 "survivable": str(case.survivable),
             }
             for case in comparison.cases

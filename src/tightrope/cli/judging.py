@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, Interface
+from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
+    from tightrope.campaign.config import SafetyConfig
     from tightrope.campaign.gates import Gate
     from tightrope.safety import SafetyResult
 
@@ -21,9 +23,9 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             suite,
             format(result.fail_frequency, ".2f"),
             format(result.survivable_fail_frequency, ".2f"),
-            "no data" if result.mean_return.value is None else f"{result.mean_return.value:.1f}",
+            format(result.mean_return, ".3g"),
             len(result.cases),
-            result.fails_per_1000_steps.value,
+            format(result.fails_per_1000_steps, ".3g"),
         )
         for suite, by_agent in results.items()
         for agent, result in by_agent.items()
@@ -42,6 +44,14 @@ def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyRe
         interface.say(
             f"{agent}, {suite}: {result.errors} executions raised errors and count neither as pass nor as fail, the "
             f"first with {raised[0].first_error}"
+        )
+
+
+def check_gate(safety: SafetyConfig) -> None:
+    """How to gate without a limit to gate on is no gate, and must not pass for one."""
+    if safety.gate_on != "value" and safety.max_fail is None:
+        raise UsageError(
+            f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"
         )
 
 

@@ -12,6 +12,7 @@ from tightrope.campaign.config import ExecutionConfig
 from tightrope.cli.interface import PASSED, current_interface, verb
 from tightrope.cli.options import TrustOption
 from tightrope.cli.stored import campaign_of
+from tightrope.errors import UsageError
 
 EXAMPLE = "tightrope report run/   or   tightrope report run-a run-b --out both/"
 NEEDS_ARGUMENTS = True
@@ -32,6 +33,8 @@ def command(
     from tightrope.campaign.folder import RunFolder
     from tightrope.report import write_report
 
+    if len(runs) > 1 and out is None:
+        raise UsageError("a report over several runs belongs to none of them; say where it goes with --out FOLDER")
     interface = current_interface()
     folders = [RunFolder.open(run) for run in runs]
     with ExitStack() as stack:

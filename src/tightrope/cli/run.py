@@ -9,7 +9,7 @@ import typer
 
 from tightrope.campaign.config import CampaignConfig
 from tightrope.cli.interface import NOTHING_JUDGED, Interface, current_interface, verb
-from tightrope.cli.judging import exit_code, print_gates, print_safety
+from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -99,6 +99,7 @@ def command(
         "execution": execution_config(backend, workers, ray, base.execution),
     }
     config = base.model_copy(update=changes)
+    check_gate(config.safety)
     if not config.agents:
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
     interface = current_interface()

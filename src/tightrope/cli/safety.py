@@ -10,7 +10,7 @@ import typer
 
 from tightrope.campaign.config import CampaignConfig
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import exit_code, print_gates, print_safety
+from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -90,6 +90,7 @@ def command(
             control=control,
         ),
     }
+    check_gate(changes["safety"])
     if folder is not None:
         return _run(current_interface(), campaign_of(folder, trust=trust, **changes), keep=True)
     with tempfile.TemporaryDirectory() as scratch:

@@ -59,6 +59,8 @@ def _cell(suite: SuiteResult | None) -> str:
     if suite is None:
         return NO_DATA
     parts = [estimate_text(suite.fail_frequency)]
+    if suite.invalid:
+        parts.append(f"{number(suite.invalid)} invalid")
     if suite.doomed:
         parts.append(f"{number(suite.doomed)} doomed")
     if suite.survivable_fail_frequency.value is not None:

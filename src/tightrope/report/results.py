@@ -168,8 +168,8 @@ class SuiteResult:
 
     @property
     def doomed(self) -> int:
-        """Cases proven hopeless for anyone."""
-        return sum(case.survivable is Survivability.NO for case in self.cases)
+        """Cases proven hopeless for anyone, of those that the agent was put into."""
+        return sum(case.survivable is Survivability.NO and case.passes + case.fails > 0 for case in self.cases)
 
 
 @dataclass(frozen=True, kw_only=True)

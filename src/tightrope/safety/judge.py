@@ -159,6 +159,8 @@ def _returns(boundary_states: Sequence[BoundaryResult]) -> list[list[float]]:
 
 def _price(boundary_states: Sequence[BoundaryResult], random: bool) -> Estimate:
     """Fails per 1000 steps; a case that two boundary states share is paid for, and counted, once."""
+    if not any(case.returns for state in boundary_states for case in state.cases):
+        return Estimate.of_nothing()
     seen: set[str] = set()
     fails, steps = [], []
     for state in boundary_states:

@@ -7,6 +7,7 @@ its group; groups without values are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 
 import numpy as np
 from scipy import stats
@@ -37,10 +38,20 @@ def clustered_rate_estimate(
     samples = [(np.asarray(group, dtype=np.float64) - floor) / (ceiling - floor) for group in groups if len(group)]
     if not samples:
         return Estimate.of_nothing()
-    value = float(np.mean([sample.mean() for sample in samples]))
-    low, high = _bounded_limits(samples, (1 - confidence) / 2)
+    means = [float(sample.mean()) for sample in samples]
+    value, tail = fmean(means), (1 - confidence) / 2
+    # Where groups are all 0 or all 1 the limits are known, and a gate must not hang on how they were resampled.
+    whole = all(mean in (0.0, 1.0) for mean in means)
+    low, high = _exact_limits(sum(means), len(means), tail) if whole else _bounded_limits(samples, tail)
     value, low, high = (floor + (ceiling - floor) * part for part in (value, min(low, value), max(high, value)))
     return Estimate(value, low, high, len(samples), f"{confidence:.0%} bootstrap over {unit}, then cases")
+
+
+def _exact_limits(hits: float, n: int, tail: float) -> tuple[float, float]:
+    """Clopper and Pearson's."""
+    low = 0.0 if hits == 0 else float(stats.beta.ppf(tail, hits, n - hits + 1))
+    high = 1.0 if hits == n else float(stats.beta.ppf(1 - tail, hits + 1, n - hits))
+    return low, high
 
 
 def _bounded_limits(samples: list[Floats], tail: float) -> tuple[float, float]:

@@ -108,7 +108,14 @@ def test_suite_files_are_collected_when_there_is_an_agent(suite_file: Path, proj
     command = next(line for line in zigzag.outlines if "tightrope replay" in line)
     replayed = project.run(sys.executable, "-m", *shlex.split(command), "--json")
     assert json.loads(replayed.stdout.str())["outcome"] == "unsafe"
-    assert project.runpytest_subprocess("-p", "no:xdist").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_suite_files_are_skipped_aloud_without_an_agent(suite_file: Path, project: pytest.Pytester) -> None:
+    shutil.copy(suite_file, project.path)
+    (project.path / "other.json").write_text("{}")
+    skipped = project.runpytest_subprocess("-p", "no:xdist", "-rs")
+    skipped.assert_outcomes(skipped=1)
+    skipped.stdout.fnmatch_lines(["SKIPPED*no agent: name one with --tightrope-agent or tightrope_agent"])
 
 
 def test_an_agent_that_raises_fails_suite_files(suite_file: Path, project: pytest.Pytester) -> None:
@@ -117,6 +124,164 @@ def test_an_agent_that_raises_fails_suite_files(suite_file: Path, project: pytes
     moody = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:moody")
     moody.assert_outcomes(failed=len(tr.load_suite(suite_file).depths))
     moody.stdout.fnmatch_lines(["*executions raised errors, the first with AgentFailure: agent 'moody'*not today*"])
+
+
+def test_an_agent_that_raises_now_and_then_fails_the_fixture(project: pytest.Pytester) -> None:
+    """On the executions that are left, any assertion might hold."""
+    project.makepyfile(
+        fickle="""
+        from tests import sample_agents
+
+        def make():
+            careful = sample_agents.careful()
+            def answer(observation):
+                if int(observation) == 8:
+                    raise RuntimeError("not here")
+                return careful(observation)
+            return answer
+        """,
+        test_agent="""
+        def test_agent_is_safe(tightrope):
+            result = tightrope.safety("FrozenLake-v1", is_slippery=False, agent="fickle:make", suite="interval:1")
+            assert result.fail_frequency.value < 0.5
+        """,
+    )
+    result = project.runpytest_subprocess("-p", "no:xdist")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E *CouldNotTest: * executions raised errors, the first with AgentFailure: agent 'make'*not here*",
+            "*make on FrozenLake-v1*fail frequency 0.*",
+        ]
+    )
+
+
+LAKES = """
+    import gymnasium
+    import tightrope
+
+    def lake(rows):
+        return tightrope.Task(
+            name="lake",
+            make_env=lambda: gymnasium.make("FrozenLake-v1", desc=rows, is_slippery=False),
+            goal=lambda transition: transition.terminated and transition.reward > 0,
+            unsafe=lambda transition: transition.terminated and transition.reward == 0,
+        )
+
+    whole = lake(["SFF", "FFF", "FFG"])
+    thin = lake(["SFFF", "FHFH", "FFFH", "HFFG"])
+"""
+
+
+def test_the_fixture_fails_where_nothing_can_be_judged(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        lakes=LAKES,
+        test_agent="""
+        def test_agent_is_safe(tightrope):
+            result = tightrope.safety("lakes:whole", agent="tests.sample_agents:zigzag")
+            assert result.fail_frequency.high < 0.10
+        """,
+    )
+    result = project.runpytest_subprocess("-p", "no:xdist")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["E *CouldNotTest: no data: no execution of the suite 'simple' on lakes:whole was judged*"]
+    )
+    result.stdout.no_fnmatch_line("*TypeError*")
+
+
+def test_a_task_that_is_code_is_replayed_by_the_command_shown(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        lakes=LAKES,
+        test_agent="""
+        def test_agent_is_safe(tightrope):
+            result = tightrope.safety("lakes:thin", agent="tests.sample_agents:zigzag", length=20, repetitions=1)
+            assert result.fail_frequency.value == 0
+        """,
+    )
+    result = project.runpytest_subprocess("-p", "no:xdist")
+    command = next(line for line in result.outlines if "tightrope replay" in line)
+    assert command.endswith(" --trust")
+    replayed = project.run(sys.executable, "-m", *shlex.split(command), "--json")
+    assert json.loads(replayed.stdout.str())["outcome"] == "unsafe"
+
+
+def test_an_agent_that_is_not_there_is_said_without_a_traceback(suite_file: Path, project: pytest.Pytester) -> None:
+    shutil.copy(suite_file, project.path)
+    result = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "nope.onnx")
+    result.assert_outcomes(failed=len(tr.load_suite(suite_file).depths))
+    result.stdout.fnmatch_lines(["*nope.onnx*"])
+    result.stdout.no_fnmatch_line("*.py:*")
+
+
+def test_a_damaged_suite_file_is_said_without_a_traceback(project: pytest.Pytester) -> None:
+    (project.path / "lake.suite.json").write_text("{")
+    result = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "nope.onnx")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*lake.suite.json*"])
+    result.stdout.no_fnmatch_line("*.py:*")
+
+
+def test_a_mistake_in_the_call_shows_the_call_and_nothing_below_it(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        def test_agent_is_safe(tightrope):
+            tightrope.safety("FrozenLake-v1", agent="nope.onnx", behaviour="gredy")
+        """
+    )
+    result = project.runpytest_subprocess("-p", "no:xdist")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["E *UsageError: 'agents.0.behaviour' is 'gredy': input should be 'greedy' or 'sampled'"]
+    )
+    result.stdout.no_fnmatch_line("*pytest_plugin.py:*")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        ("tightrope_max_fail", "10%", "a number from 0 to 1"),
+        ("tightrope_max_fail", "nan", "a number from 0 to 1"),
+        ("tightrope_max_fail", "10", "a number from 0 to 1"),
+        ("tightrope_repetitions", "0", "a whole number from 1 on"),
+        ("tightrope_length", "4.5", "a whole number from 1 on"),
+    ],
+)
+def test_a_setting_that_is_no_number_is_said_once(
+    project: pytest.Pytester, option: str, value: str, allowed: str
+) -> None:
+    project.makeini(f"[pytest]\n{option} = {value}\n")
+    result = project.runpytest_subprocess("-p", "no:xdist")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = [line for line in result.errlines if line]
+    assert len(told) == 1
+    assert told[0].startswith(f"ERROR: {option} is {value!r}; allowed is {allowed}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("repetitons=3", "There is no setting named 'repetitons'. Did you mean 'repetitions'?"),
+        ("repetitions='three'", "'repetitions' is 'three': input should be a valid integer"),
+        ("max_fail=0.1", "There is no setting named 'max_fail'. Known: "),
+        ("3", "settings need their names, as in repetitions=3, not 3 alone"),
+    ],
+)
+def test_a_marker_that_is_wrong_is_said_in_one_line(project: pytest.Pytester, settings: str, told: str) -> None:
+    project.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.tightrope({settings})
+        def test_agent_is_safe(tightrope):
+            raise AssertionError("not reached")
+        """
+    )
+    result = project.runpytest_subprocess("-p", "no:xdist")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"@pytest.mark.tightrope of *::test_agent_is_safe: {told}*"])
+    result.stdout.no_fnmatch_line("*pydantic*")
+    result.stdout.no_fnmatch_line("*.py:[0-9]*")
 
 
 def test_the_fixture_works_without_the_cache(project: pytest.Pytester) -> None:

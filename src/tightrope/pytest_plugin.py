@@ -7,25 +7,34 @@
         assert result.fail_frequency.high < 0.10
 
 The search and every finished episode are kept in pytest's cache, so the second run only judges. ``*.suite.json`` files
-are collected when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``.
+are tested when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``, else skipped.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from tightrope.campaign.config import CampaignConfig
+    from tightrope.errors import TightropeError
     from tightrope.safety import CaseResult, SafetyResult
 
+Settings = TypeVar("Settings", bound="BaseModel")
+
 CACHE = "tightrope"
+MARKED = ("repetitions", "length", "fixed_prefix", "boundary_states")
+"""Settings that a marker may have: suites are named in the call, and limits in its assertions."""
 SHOWN_CASES = 10
 """Failing cases named in a failure message; the report has all of them."""
 
@@ -41,20 +50,72 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the marker known, and refuse numbers that are none before anything is collected."""
+    _share(config, "tightrope_max_fail")
+    _count(config, "tightrope_repetitions")
+    _count(config, "tightrope_length")
     config.addinivalue_line(
         "markers",
         "tightrope(**settings): defaults for the tightrope fixture of this test, such as repetitions=3 or length=20",
     )
 
 
+def _share(config: pytest.Config, option: str) -> float:
+    told = str(config.getini(option))
+    try:
+        share = float(told)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise pytest.UsageError(f"{option} is {told!r}; allowed is a number from 0 to 1, such as 0.1")
+    return share
+
+
+def _count(config: pytest.Config, option: str) -> int:
+    told = str(config.getini(option)).strip()
+    if not (told.isdecimal() and int(told) >= 1):
+        raise pytest.UsageError(f"{option} is {told!r}; allowed is a whole number from 1 on, such as 10")
+    return int(told)
+
+
 @pytest.fixture
 def tightrope(request: pytest.FixtureRequest) -> Tightrope:
     """Tests agents; see ``Tightrope.safety``."""
+    from tightrope.errors import UsageError
+
     marker = request.node.get_closest_marker("tightrope")
-    tester = Tightrope(_kept(request.config), dict(marker.kwargs) if marker else {})
+    try:
+        defaults = _marked(marker) if marker else {}
+    except UsageError as error:
+        pytest.fail(f"@pytest.mark.tightrope of {request.node.nodeid}: {error}", pytrace=False)
+    tester = Tightrope(_kept(request.config), defaults)
     request.node._tightrope = tester
     return tester
+
+
+def _marked(marker: pytest.Mark) -> dict[str, Any]:
+    from tightrope.campaign.config import SafetyConfig
+    from tightrope.errors import UnknownName, UsageError
+
+    if marker.args:
+        raise UsageError(f"settings need their names, as in repetitions=3, not {marker.args[0]!r} alone")
+    for name in marker.kwargs:
+        if name not in MARKED:
+            raise UnknownName("setting", name, MARKED)
+    _validated(SafetyConfig, marker.kwargs)
+    return dict(marker.kwargs)
+
+
+def _validated(model: type[Settings], settings: Mapping[str, Any]) -> Settings:
+    from pydantic import ValidationError
+
+    from tightrope.campaign.configfile import _explain
+    from tightrope.errors import UsageError
+
+    try:
+        return model.model_validate(settings)
+    except ValidationError as error:
+        raise UsageError("; ".join(_explain(item, model) for item in error.errors())) from None
 
 
 def _kept(config: pytest.Config) -> Path:
@@ -87,30 +148,45 @@ class Tightrope:
         search_seconds: float = 120.0,
         **options: Any,
     ) -> SafetyResult:
-        """Run one suite for one agent; ``options`` are those of the task. The search is done once and kept."""
-        from tightrope.campaign.campaign import Campaign
+        """Run one suite for one agent; ``options`` are those of the task. The search is done once and kept.
+
+        Raises ``CouldNotTest`` when executions raised or none was judged: no assertion could hold on what is left.
+        """
         from tightrope.campaign.config import CampaignConfig
+        from tightrope.errors import UsageError
+
+        # What is wrong is said by the message and the test's own line.
+        __tracebackhide__ = True
+        given = {"repetitions": repetitions, "length": length}
+        settings = {**self._defaults, **{key: value for key, value in given.items() if value is not None}}
+        try:
+            config = _validated(
+                CampaignConfig,
+                {
+                    "task": task,
+                    "options": options,
+                    "seed": seed,
+                    "agents": [{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
+                    "search": {"seconds": search_seconds},
+                    "safety": {"suites": [suite], "control": False, **settings},
+                    "execution": {"backend": backend},
+                },
+            )
+            result = self._tested(config)
+        except UsageError as error:
+            raise error.with_traceback(None) from None
+        _require_no_errors(result.distinct_cases)
+        _require_judged(result)
+        return result
+
+    def _tested(self, config: CampaignConfig) -> SafetyResult:
+        from tightrope.campaign.campaign import Campaign
         from tightrope.campaign.folder import RunFolder
         from tightrope.campaign.recording import record_step
-        from tightrope.campaign.steps import file_name
         from tightrope.campaign.whole import suite_ids
         from tightrope.errors import UsageError
 
-        given = {"repetitions": repetitions, "length": length}
-        settings = {**self._defaults, **{key: value for key, value in given.items() if value is not None}}
-        config = CampaignConfig.model_validate(
-            {
-                "task": task,
-                "options": options,
-                "seed": seed,
-                "agents": [{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
-                "search": {"seconds": search_seconds},
-                "safety": {"suites": [suite], "control": False, **settings},
-                "execution": {"backend": backend},
-            }
-        )
-        label = "-".join([task, *(f"{key}={value}" for key, value in sorted(options.items())), f"seed={seed}"])
-        folder = RunFolder.create_or_open(self._cache / file_name(label))
+        folder = RunFolder.create_or_open(self._folder(config))
         # Tests that run side by side share the folder of a task, one after the other.
         with folder.locked(wait=True):
             campaign = Campaign(config, folder)
@@ -121,18 +197,45 @@ class Tightrope:
             with campaign.engine() as engine:
                 results = campaign.safety_step(engine)
             record_step(campaign, "pytest", suite_ids(results))
-        result = results[suite][next(iter(campaign.agents))]
+        (by_agent,) = results.values()
+        (result,) = by_agent.values()
         self._notes.append(describe_failures(result, folder.path))
         return result
+
+    def _folder(self, config: CampaignConfig) -> Path:
+        from tightrope.campaign.steps import file_name
+
+        options = (f"{key}={value}" for key, value in sorted(config.options.items()))
+        return self._cache / file_name("-".join([config.task, *options, f"seed={config.seed}"]))
+
+
+def _require_no_errors(cases: Iterable[CaseResult]) -> None:
+    """What raised might have been a fall, so the rest cannot stand for all."""
+    __tracebackhide__ = True
+    raised = [case for case in cases if case.errors]
+    if raised:
+        errors = sum(case.errors for case in raised)
+        raise CouldNotTest(f"{errors} executions raised errors, the first with {raised[0].first_error}")
+
+
+def _require_judged(result: SafetyResult) -> None:
+    __tracebackhide__ = True
+    if result.fail_frequency.value is None:
+        suite, cases = result.suite, len(result.cases)
+        why = f"all {cases} cases of it are invalid" if cases else "it has no cases"
+        raise CouldNotTest(
+            f"no data: no execution of the suite {suite.name!r} on {suite.task} was judged, as {why}; another suite, "
+            f"or one made from a reference with other boundary states, would test more"
+        )
 
 
 def describe_failures(result: SafetyResult, folder: Path) -> str:
     """The failing boundary states of a result, each with the command that replays a fall."""
     told = f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f}"
-    return "\n".join([told, *_falls(result.cases, result.agent, folder)])
+    return "\n".join([told, *_falls(result, result.cases, folder)])
 
 
-def _falls(cases: Sequence[CaseResult], agent: str, folder: Path) -> Iterator[str]:
+def _falls(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) -> Iterator[str]:
     failing = [case for case in cases if case.fail_frequency.value]
     failing.sort(key=lambda case: -(case.fail_frequency.value or 0))
     for case in failing[:SHOWN_CASES]:
@@ -140,9 +243,16 @@ def _falls(cases: Sequence[CaseResult], agent: str, folder: Path) -> Iterator[st
             f"  boundary state {case.case.boundary} at depth {case.case.depth}, {case.case.label}: "
             f"fails {case.fail_frequency:.2f}, survivable: {case.survivable}"
         )
-        yield f"    tightrope replay {shlex.quote(str(folder))} {case.case.id} --agent {shlex.quote(agent)}"
+        yield f"    {_replay_command(result, case, folder)}"
     if len(failing) > SHOWN_CASES:
         yield f"  and {len(failing) - SHOWN_CASES} more failing cases"
+
+
+def _replay_command(result: SafetyResult, case: CaseResult, folder: Path) -> str:
+    from tightrope.campaign.trust import is_code
+
+    trust = ["--trust"] if is_code(result.suite.task.partition("(")[0]) else []
+    return shlex.join(["tightrope", "replay", str(folder), case.case.id, "--agent", result.agent, *trust])
 
 
 @pytest.hookimpl(wrapper=True)
@@ -159,8 +269,8 @@ def pytest_runtest_makereport(
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect suite files, when there is an agent to test with them."""
-    if file_path.name.endswith(".suite.json") and _agent(parent.config):
+    """Collect suite files; without an agent to test with them they are skipped, which is better seen than silence."""
+    if file_path.name.endswith(".suite.json"):
         return SuiteFile.from_parent(parent, path=file_path)
     return None
 
@@ -173,6 +283,7 @@ class SuiteFile(pytest.File):
     """A ``*.suite.json`` file: one test for each boundary state."""
 
     _result: SafetyResult | None = None
+    _error: TightropeError | None = None
 
     @cached_property
     def folder(self) -> Path:
@@ -184,24 +295,39 @@ class SuiteFile(pytest.File):
         return _kept(self.config) / f"{self.path.name}-{content_id(str(self.path))[:8]}{process}"
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item for each boundary state that has cases."""
+        """One item for each boundary state that has cases, or a single one that says why none is tested."""
         from tightrope.safety import load_suite
 
+        if not _agent(self.config):
+            yield UntestedSuite.from_parent(self, name="no-agent")
+            return
         suite = load_suite(self.path)
         for number in sorted({case.boundary for case in suite.cases}):
             yield SuiteItem.from_parent(self, name=f"boundary-{number}", number=number)
 
     def result(self) -> SafetyResult:
         """The result of the suite, run when the first item asks for it."""
-        if self._result is None:
-            from tightrope.campaign.folder import RunFolder
+        from tightrope.errors import TightropeError
 
-            folder = RunFolder(self.folder)
-            with folder.locked(wait=True):
-                # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
-                folder.clear()
-                self._result = self._tested()
+        if self._error is not None:
+            raise self._error
+        if self._result is None:
+            try:
+                self._result = self._tested_anew()
+            except TightropeError as error:
+                # No other boundary state would fare better: an agent that cannot be loaded is not loaded for each.
+                self._error = error
+                raise
         return self._result
+
+    def _tested_anew(self) -> SafetyResult:
+        from tightrope.campaign.folder import RunFolder
+
+        folder = RunFolder(self.folder)
+        with folder.locked(wait=True):
+            # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
+            folder.clear()
+            return self._tested()
 
     def _tested(self) -> SafetyResult:
         from tightrope.campaign.config import AgentConfig, ExecutionConfig, SafetyConfig
@@ -214,8 +340,8 @@ class SuiteFile(pytest.File):
             trust=True,
             agents=(AgentConfig(source=_agent(self.config)),),
             safety=SafetyConfig(
-                repetitions=int(self.config.getini("tightrope_repetitions")),
-                length=int(self.config.getini("tightrope_length")),
+                repetitions=_count(self.config, "tightrope_repetitions"),
+                length=_count(self.config, "tightrope_length"),
             ),
             execution=ExecutionConfig(backend="inline"),
         )
@@ -223,6 +349,22 @@ class SuiteFile(pytest.File):
             (by_agent,) = campaign.safety_step(engine).values()
         campaign.write_manifest("pytest")
         return next(iter(by_agent.values()))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+        """The sentence that says what is wrong with the file; a traceback for anything unforeseen."""
+        return str(excinfo.value) if _speaks_for_itself(excinfo.value) else super().repr_failure(excinfo)
+
+
+class UntestedSuite(pytest.Item):
+    """Stands for a suite file when no agent is named."""
+
+    def runtest(self) -> None:
+        """Says what is missing."""
+        pytest.skip("no agent: name one with --tightrope-agent or tightrope_agent")
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where the item is."""
+        return self.path, None, self.path.name
 
 
 class SuiteItem(pytest.Item):
@@ -237,12 +379,10 @@ class SuiteItem(pytest.Item):
         from tightrope.safety.judge import rate_without_doomed
 
         assert isinstance(self.parent, SuiteFile)
-        allowed = float(self.config.getini("tightrope_max_fail"))
+        allowed = _share(self.config, "tightrope_max_fail")
         result = self.parent.result()
         state = next(state for state in result.boundary_states if state.number == self.number)
-        raised = next((case for case in state.cases if case.errors), None)
-        if raised is not None:
-            raise CouldNotTest(f"{raised.errors} executions raised errors, the first with {raised.first_error}")
+        _require_no_errors(state.cases)
         measured = rate_without_doomed(state.cases)
         if measured.value is None:
             pytest.skip(
@@ -254,17 +394,21 @@ class SuiteItem(pytest.Item):
                 f"{result.agent} falls in {measured:.2f} of the executions at boundary state "
                 f"{self.number}; {allowed:g} is allowed"
             )
-            raise FellTooOften("\n".join([told, *_falls(state.cases, result.agent, self.parent.folder)]))
+            raise FellTooOften("\n".join([told, *_falls(result, state.cases, self.parent.folder)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """One sentence and the replays for a fall; a traceback for anything else."""
-        if isinstance(excinfo.value, FellTooOften | CouldNotTest):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+        """One sentence and the replays for a fall, one sentence for a mistake; a traceback for anything unforeseen."""
+        return str(excinfo.value) if _speaks_for_itself(excinfo.value) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Where the item is."""
         return self.path, None, f"{self.path.name}: {self.name}"
+
+
+def _speaks_for_itself(error: BaseException) -> bool:
+    from tightrope.errors import TightropeError
+
+    return isinstance(error, FellTooOften | CouldNotTest | TightropeError)
 
 
 class FellTooOften(Exception):

@@ -9,7 +9,7 @@ import tightrope as tr
 from tests.agents.networks import dense_network
 from tests.agents.tasks import MOVES, VECTOR, noise_task
 from tightrope.agents import parse_agent_argument
-from tightrope.errors import AgentError, MissingExtra, UnknownName
+from tightrope.errors import AgentError, MissingExtra, UnknownName, UsageError
 from tightrope.testing import ConstantAgent
 from tightrope.testing.agent_contract import ask, walk
 
@@ -59,6 +59,13 @@ POLICIES = """
     class Policy:
         def __call__(self, observation):
             return 3
+    def broken():
+        raise ValueError("no weights here")
+    def broken_for(task):
+        raise ValueError("no weights here")
+    def refusing():
+        from tightrope.errors import UsageError
+        raise UsageError("train it first")
     number = 7
 """
 
@@ -90,6 +97,21 @@ def test_wrong_names_in_modules_get_a_hint() -> None:
         tr.load_agent("tightrope_test_polices:make", TASK)
     with pytest.raises(AgentError, match="7 is no agent"):
         tr.load_agent("tightrope_test_policies:number", TASK)
+
+
+@pytest.mark.usefixtures("policies")
+@pytest.mark.parametrize("attribute", ["broken", "broken_for"])
+def test_a_factory_that_raises_is_named(attribute: str) -> None:
+    told = f"^tightrope_test_policies:{attribute} raised ValueError: no weights here$"
+    with pytest.raises(AgentError, match=told) as caught:
+        tr.load_agent(f"tightrope_test_policies:{attribute}", TASK)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@pytest.mark.usefixtures("policies")
+def test_what_a_factory_says_itself_is_left_as_it_is() -> None:
+    with pytest.raises(UsageError, match=r"^train it first$"):
+        tr.load_agent("tightrope_test_policies:refusing", TASK)
 
 
 def test_an_agent_is_taken_as_it_is() -> None:

@@ -94,6 +94,54 @@ def test_a_wrong_type_names_its_line_and_the_rule(tmp_path: Path) -> None:
         load_config(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "safety:\n  max_fail: 0\nseed: 1\nsafety:\n  length: 3\n",
+            ["line 5: 'safety' is there twice (first in line 2)"],
+        ),
+        ("safety: {length: 3, length: 4}\n", ["line 2: 'length' is there twice (first in line 2)"]),
+        (
+            "agents:\n  - source: a\n    trust: true\n    source: b\nseed: 1\nseed: 2\n",
+            ["line 5: 'source' is there twice (first in line 3)", "line 7: 'seed' is there twice (first in line 6)"],
+        ),
+    ],
+)
+def test_a_key_that_is_there_twice_is_refused(tmp_path: Path, text: str, told: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_config(write(tmp_path, f"task: FrozenLake-v1\n{text}"))
+    assert [line.partition(", ")[2].partition(";")[0] for line in str(caught.value).splitlines()] == told
+
+
+def test_the_same_key_in_two_sections_or_in_two_merges_is_no_repetition(tmp_path: Path) -> None:
+    text = "task: FrozenLake-v1\nsafety: &s {repetitions: 2}\nsearch: {repetitions: 3}\noptions: {<<: *s, <<: *s}\n"
+    config = load_config(write(tmp_path, text))
+    assert (config.safety.repetitions, config.search.repetitions) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.yaml", "agents: [ag:careful]", "line 2: 'agents.0' is 'ag:careful': it is a table; write `- source: ag:c"),
+        ("a.yaml", "agents: {source: a}", "'agents' is {'source': 'a'}: it is a list; begin each entry with `- `"),
+        ("a.yaml", "safety:\n  suites: simple", "line 3: 'safety.suites' is 'simple': it is a list, as in `[simple]`"),
+        ("a.yaml", "fuzzing:\n  weights: 3", "line 3: 'fuzzing.weights' is 3: it is a list"),
+        (
+            "a.toml",
+            "agents = ['a']",
+            "'agents.0' is 'a': it is a table; write `[[agents]]`, and `source = \"a\"` below",
+        ),
+        ("a.toml", "safety.suites = 'simple'", "'safety.suites' is 'simple': it is a list, as in `[\"simple\"]`"),
+    ],
+)
+def test_what_should_be_a_list_or_an_entry_of_one(tmp_path: Path, name: str, text: str, told: str) -> None:
+    task = "task = 'FrozenLake-v1'" if name.endswith("toml") else "task: FrozenLake-v1"
+    with pytest.raises(UsageError) as caught:
+        load_config(write(tmp_path, f"{task}\n{text}\n", name))
+    assert told in str(caught.value)
+
+
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, "safety:\n  length: 0\n  wrong: 1\n")
     with pytest.raises(UsageError) as caught:

@@ -130,6 +130,17 @@ def test_what_cannot_be_compared_is_told(campaign: Campaign) -> None:
         compare_runs(campaign, campaign, "zigzag")
 
 
+def test_a_run_without_results_says_how_to_make_them(campaign: Campaign, tmp_path: Path) -> None:
+    empty = Campaign(CONFIG, RunFolder.create_or_open(tmp_path / "empty"))
+    with pytest.raises(UsageError, match=r"empty has no safety results to compare; .* safety .*empty --agent"):
+        compare_runs(campaign, empty, "zigzag")
+    shutil.copytree(campaign.folder.path, tmp_path / "started")
+    shutil.rmtree(tmp_path / "started" / "2-safety")
+    started = Campaign(CONFIG, RunFolder.open(tmp_path / "started"))
+    with pytest.raises(UsageError, match="started has no safety results of careful to compare"):
+        compare_runs(campaign, started, "zigzag", "careful")
+
+
 def test_a_report_needs_no_agents(campaign: Campaign) -> None:
     with campaign.engine(agents={}) as engine:
         results = assemble([(campaign, engine)])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
@@ -66,6 +68,14 @@ def test_what_cannot_be_paired_is_refused() -> None:
         compare_safety(a, run_suite(CORRIDOR, jumper, suite, seed=1))
     with pytest.raises(UsageError, match="length"):
         compare_safety(a, run_suite(CORRIDOR, jumper, suite, length=3))
+
+
+def test_results_of_two_tasks_say_so() -> None:
+    a = run_suite(CORRIDOR, walker, suite)
+    elsewhere = replace(suite, reference=replace(suite.reference, task="stairs"))
+    b = replace(a, agent="jumper", suite=elsewhere)
+    with pytest.raises(UsageError, match=r"the tasks differ, corridor.* for 'walker' and stairs for 'jumper'"):
+        compare_safety(a, b)
 
 
 def test_nothing_in_common_is_no_data() -> None:

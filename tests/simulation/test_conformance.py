@@ -26,7 +26,7 @@ from tests.simulation.broken import (
 from tightrope.errors import EnvironmentFailure, NotReproducible, TaskError, UnknownName, UsageError
 from tightrope.simulation import check_task, examine_snapshotter, open_simulator
 from tightrope.simulation.snapshots import AttributesSnapshotter, find_snapshotter, register_snapshotter
-from tightrope.tasks import Task, observation_bytes
+from tightrope.tasks import Task, observation_bytes, rounded_key
 from tightrope.testing import corridor_task
 
 
@@ -172,6 +172,43 @@ def test_an_environment_that_raises_in_the_middle_says_how_to_get_there() -> Non
     simulator.step(1)
     with pytest.raises(EnvironmentFailure, match=r"step 3 with action 0 raised ZeroDivisionError.*\[1, 1\]"):
         simulator.step(0)
+
+
+def no_flag(*shown: Any) -> Any:
+    return {}["flag"]
+
+
+@pytest.mark.parametrize("role", ["goal", "unsafe", "state_key", "identity"])
+def test_a_function_of_the_task_that_raises_is_named(role: str) -> None:
+    task = line_task(**{role: no_flag})
+    told = f"^{role} of task {task.label} raised KeyError: 'flag'$"
+    with pytest.raises(TaskError, match=told) as caught:
+        check_task(task)
+    assert isinstance(caught.value.__cause__, KeyError)
+    simulator = open_simulator(task, check_task(line_task()))
+    simulator.reset()
+    with pytest.raises(TaskError, match=told):
+        (simulator.step(1), simulator.key(), simulator.identity())
+
+
+def test_what_tightrope_says_in_a_key_is_left_as_it_is() -> None:
+    with pytest.raises(UsageError, match=r"^rounded_key got 2 steps"):
+        check_task(line_task(state_key=rounded_key(1.0, 2.0)))
+
+
+def test_a_step_of_the_old_interface_is_told() -> None:
+    class Old(Line):
+        def step(self, action: int) -> Any:
+            observation, reward, terminated, _, info = super().step(action)
+            return observation, reward, terminated, info
+
+    told = r"step\(\) must return \(observation, reward, terminated, truncated, info\), not 4 values; .*shimmy"
+    with pytest.raises(TaskError, match=told):
+        check_task(line_task(Old))
+    simulator = open_simulator(line_task(Old), check_task(line_task()))
+    simulator.reset()
+    with pytest.raises(TaskError, match=told):
+        simulator.step(1)
 
 
 def test_make_env_that_raises_or_returns_something_else() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -117,6 +120,80 @@ def test_tasks_from_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tightrope.tasks.registry._discovered", False)
     assert len(make_task("from-a-package", length=4, holes=()).search_actions) == 2
     del task_builders()["from-a-package"]
+
+
+ENVS = """
+import gymnasium
+import tightrope
+import tightrope.testing
+
+class Raw(gymnasium.Env):
+    pass
+
+raw = Raw()
+number = 7
+
+def make_raw():
+    return Raw()
+
+def nothing():
+    pass
+
+def raising(level):
+    return {"1-1": 1}[level]
+
+def refusing():
+    raise tightrope.errors.TaskError("no such level")
+
+task = tightrope.testing.corridor_task()
+"""
+
+
+@pytest.fixture
+def envs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (tmp_path / "tightrope_test_envs.py").write_text(ENVS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    sys.modules.pop("tightrope_test_envs", None)
+
+
+@pytest.mark.usefixtures("envs")
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        (
+            "Raw",
+            {},
+            r"^'tightrope_test_envs:Raw' is a gymnasium\.Env, not a Task; .*tightrope\.Task\(name=…, make_env=…",
+        ),
+        ("raw", {}, r"raw' is a gymnasium\.Env, not a Task"),
+        ("make_raw", {}, r"make_raw' returned a gymnasium\.Env, not a Task"),
+        ("number", {}, "number' is 7, not a Task"),
+        ("nothing", {}, "nothing' returned None, not a Task"),
+        ("raising", {"level": "x"}, r"^the task function 'tightrope_test_envs:raising' raised KeyError: 'x'$"),
+        ("refusing", {}, "^no such level$"),
+    ],
+)
+def test_what_a_module_holds_that_is_no_task(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TaskError, match=message):
+        make_task(f"tightrope_test_envs:{name}", **options)
+
+
+@pytest.mark.usefixtures("envs")
+def test_a_task_of_a_module_is_taken() -> None:
+    assert make_task("tightrope_test_envs:task").search_actions == (0, 1)
+
+
+def test_a_registered_builder_that_raises_is_named() -> None:
+    def build() -> Task:
+        raise ValueError("no level")
+
+    register_task("broken-corridor", build)
+    with pytest.raises(TaskError, match=r"^the task function 'broken-corridor' raised ValueError: no level$") as caught:
+        make_task("broken-corridor")
+    assert isinstance(caught.value.__cause__, ValueError)
+    del task_builders()["broken-corridor"]
 
 
 # ------------------------------------------------------------------------------------------------------------- keys

@@ -20,7 +20,7 @@ from tightrope.agents.normalisation import from_vecnormalize, normalisation_besi
 from tightrope.agents.sb3 import policy_parts
 from tightrope.agents.spaces import TaskSpaces, spaces_of
 from tightrope.agents.torch_network import module_parts
-from tightrope.errors import AgentError
+from tightrope.errors import AgentError, TightropeError
 from tightrope.tasks.task import Task
 
 NAMED_SOURCE = re.compile(r"^([\w.+-]+)=(.+)$")
@@ -74,7 +74,7 @@ def load_agent(
         network = network or named_network
         if not is_import_name(text):
             return agent_from_file(_file(text, style, network, normalisation, trust), spaces, name or Path(text).stem)
-        source, name = _made(import_named(text), task), name or text.partition(":")[2]
+        source, name = _made(text, import_named(text), task), name or text.partition(":")[2]
     return _agent_from_object(source, spaces, style, batch=batch, name=name)
 
 
@@ -141,14 +141,19 @@ def _agent_from_model(model: Any, spaces: TaskSpaces, style: Behaviour, name: st
     return NetworkAgent(policy_parts(policy, spaces, prepare), spaces, style, name=name, fingerprint=fingerprint)
 
 
-def _made(value: Any, task: Task) -> Any:
+def _made(source: str, value: Any, task: Task) -> Any:
     """Call a factory: what requires no arguments, or ``task`` alone. Anything else is the agent itself."""
     if not callable(value) or (isinstance(value, Agent) and not isinstance(value, type)):
         return value
     needed = _required(value)
-    if needed == ["task"]:
-        return value(task)
-    return value() if not needed else value
+    if needed not in ([], ["task"]):
+        return value
+    try:
+        return value(task) if needed else value()
+    except TightropeError:
+        raise
+    except Exception as error:
+        raise AgentError(f"{source} raised {type(error).__name__}: {error}") from error
 
 
 def _required(function: Callable[..., Any]) -> list[str]:

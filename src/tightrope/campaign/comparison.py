@@ -16,11 +16,14 @@ def compare_runs(
     """Agent B against agent A in every suite that both have run."""
     name_a, name_b = _choose(run_a, run_b, agent_a, agent_b)
     results_a, results_b = _results_of(run_a, name_a), _results_of(run_b, name_b)
+    for run, agent, results in ((run_a, name_a, results_a), (run_b, name_b, results_b)):
+        if not results:
+            raise _no_results(run, f" of {agent}")
     shared = [suite for suite in results_a if suite in results_b]
     if not shared:
         raise UsageError(
             f"{run_a.folder.path} and {run_b.folder.path} have no suite in common "
-            f"({', '.join(results_a) or 'none'} against {', '.join(results_b) or 'none'})"
+            f"({', '.join(results_a)} against {', '.join(results_b)})"
         )
     return {suite: compare_safety(results_a[suite], results_b[suite]) for suite in shared}
 
@@ -31,6 +34,9 @@ def _results_of(campaign: Campaign, agent: str) -> dict[str, SafetyResult]:
 
 
 def _choose(run_a: Campaign, run_b: Campaign, agent_a: str | None, agent_b: str | None) -> tuple[str, str]:
+    for run in (run_a, run_b):
+        if not run.known_agents:
+            raise _no_results(run)
     names_a, names_b = list(run_a.known_agents), list(run_b.known_agents)
     _check_known(agent_a, names_a)
     _check_known(agent_b, names_b)
@@ -50,6 +56,13 @@ def _choose(run_a: Campaign, run_b: Campaign, agent_a: str | None, agent_b: str 
             f"agent in this one: tightrope safety {run_a.folder.path} --agent NEW"
         )
     return chosen_a, chosen_b
+
+
+def _no_results(run: Campaign, whose: str = "") -> UsageError:
+    folder = run.folder.path
+    return UsageError(
+        f"{folder} has no safety results{whose} to compare; make them: tightrope safety {folder} --agent YOUR_AGENT"
+    )
 
 
 def _check_known(agent: str | None, agents: Sequence[str]) -> None:

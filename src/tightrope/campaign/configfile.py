@@ -37,7 +37,8 @@ def load_settings(path: Path, model: type[Settings]) -> Settings:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        problems = [f"{path}{_line(lines, item['loc'])}: {_explain(item, model)}" for item in error.errors()]
+        toml = path.suffix == ".toml"
+        problems = [f"{path}{_line(lines, item['loc'])}: {_explain(item, model, toml)}" for item in error.errors()]
         raise UsageError("\n".join(problems)) from None
 
 
@@ -59,9 +60,32 @@ def _parse(path: Path, text: str) -> tuple[Any, dict[Location, int]]:
             raise UsageError(f"{path} is not valid TOML: {error}") from None
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        return yaml.safe_load(text), dict(_lines_of(node, ())) if node is not None else {}
+        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise UsageError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+    if node is None:
+        return content, {}
+    lines = dict(_lines_of(node, ()))
+    repeated = [f"{path}, {told}" for told in dict.fromkeys(_repeated_keys(node))]
+    if repeated:
+        raise UsageError("\n".join(repeated))
+    return content, lines
+
+
+def _repeated_keys(node: yaml.Node) -> Iterator[str]:
+    """What to say of each key that stands twice in one mapping, where YAML would drop the first without a word."""
+    if isinstance(node, yaml.MappingNode):
+        first: dict[tuple[str, str], int] = {}
+        for key, value in node.value:
+            line, name = key.start_mark.line + 1, (key.tag, key.value)
+            # Several merges (<<) into one mapping lose nothing.
+            if name in first and key.tag != "tag:yaml.org,2002:merge":
+                yield f"line {line}: {key.value!r} is there twice (first in line {first[name]}); keep one of them"
+            first.setdefault(name, line)
+            yield from _repeated_keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            yield from _repeated_keys(value)
 
 
 def _lines_of(node: yaml.Node, location: Location) -> Iterator[tuple[Location, int]]:
@@ -82,7 +106,7 @@ def _line(lines: dict[Location, int], location: Location) -> str:
     return ""
 
 
-def _explain(item: Any, model: type[BaseModel]) -> str:
+def _explain(item: Any, model: type[BaseModel], toml: bool) -> str:
     where = ".".join(map(str, item["loc"]))
     if item["type"] == "extra_forbidden":
         known = _fields_at(item["loc"][:-1], model)
@@ -91,7 +115,25 @@ def _explain(item: Any, model: type[BaseModel]) -> str:
         return f"there is no setting {where!r}; {hint}"
     if item["type"] == "missing":
         return f"{where!r} is missing"
+    if item["type"] == "tuple_type":
+        return f"{where!r} is {item['input']!r}: it is a list{_as_list(item['input'], toml)}"
+    if item["type"] == "model_type" and isinstance(item["loc"][-1], int):
+        return f"{where!r} is {item['input']!r}: it is a table; {_as_entry(item, model, toml)}"
     return f"{where!r} is {item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}"
+
+
+def _as_list(value: Any, toml: bool) -> str:
+    if isinstance(value, dict):
+        return "; write [[…]] above each entry" if toml else "; begin each entry with `- `"
+    return f", as in `[{json.dumps(value) if toml else value}]`" if isinstance(value, str) else ""
+
+
+def _as_entry(item: Any, model: type[BaseModel], toml: bool) -> str:
+    *outer, _ = item["loc"]
+    setting = _fields_at(item["loc"], model)[0]
+    if toml:
+        return f"write `[[{'.'.join(map(str, outer))}]]`, and `{setting} = {json.dumps(item['input'])}` below it"
+    return f"write `- {setting}: {item['input']}`"
 
 
 def _fields_at(location: Sequence[int | str], model: type[BaseModel]) -> list[str]:

@@ -20,6 +20,7 @@ from tightrope.cli.options import (
 )
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
+from tightrope.outcome import StopReason
 
 if TYPE_CHECKING:
     from tightrope.campaign.campaign import Campaign
@@ -109,10 +110,19 @@ def _report(interface: Interface, campaign: Campaign, summary: dict[str, Any]) -
     interface.table(campaign.task.label, columns, [row])
     interface.data(summary)
     if not summary["found"]:
-        interface.say(
-            "No reference was found; a larger --budget-seconds, --method archive or a --demonstration may help."
-        )
+        interface.say(f"No reference was found; {_advice(summary, campaign.config.search)}.")
         return NOTHING_JUDGED
     folder = campaign.folder.path
     interface.remark(f"Written to {folder}. Next: tightrope safety {folder} --agent YOUR_AGENT")
     return PASSED
+
+
+def _advice(summary: dict[str, Any], config: SearchConfig) -> str:
+    """What may help a search that ended as it did."""
+    helps = ["a --demonstration"]
+    if summary["method"] != "archive":
+        helps.insert(0, "--method archive")
+    if summary["stop_reason"] == StopReason.BUDGET_SPENT:
+        in_steps = config.steps is not None and summary["stats"]["steps"] >= config.steps
+        helps.insert(0, f"a larger {'--budget-steps' if in_steps else '--budget-seconds'}")
+    return f"{', '.join(helps[:-1])}{' or ' if len(helps) > 1 else ''}{helps[-1]} may help"

@@ -100,6 +100,11 @@ def correlation(results: Iterable[SafetyResult]) -> Estimate:
 
 
 def _check_comparable(a: SafetyResult, b: SafetyResult) -> None:
+    if a.suite.task != b.suite.task:
+        raise UsageError(
+            f"the results cannot be paired: the tasks differ, {a.suite.task} for {a.agent!r} and {b.suite.task} for "
+            f"{b.agent!r}; run both agents on the same task"
+        )
     for name, of_a, of_b in (
         ("suite", a.suite.id, b.suite.id),
         ("length", a.length, b.length),

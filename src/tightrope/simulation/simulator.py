@@ -10,6 +10,7 @@ import numpy as np
 
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.outcome import Outcome
+from tightrope.simulation.blame import blame, wrong_step
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
 from tightrope.tasks.keys import require_hashable
@@ -101,21 +102,34 @@ class Simulator:
         if self.outcome is not Outcome.ONGOING:
             raise UsageError(f"task {self.task.label}: the episode is over ({self.outcome}); reset or load first")
         try:
-            observation, reward, terminated, truncated, info = self.env.step(self._decode(action))
+            result = self.env.step(self._decode(action))
         except Exception as error:
             raise self._failure(action, error) from error
+        try:
+            observation, reward, terminated, truncated, info = result
+        except (TypeError, ValueError):
+            raise wrong_step(self.task, result) from None
         self.depth += 1
         self.counters.steps += 1
         if self.depth == self.task.max_steps:
             truncated = True
         transition = self.transition = Transition(observation, float(reward), terminated, truncated, info)
         self._history = (self._history, action)
+        # Two blocks, because a try costs nothing and noting whose turn it is would.
         task = self.task
-        if task.unsafe(transition):
-            self.outcome = Outcome.UNSAFE
-        elif task.goal(transition):
-            self.outcome = Outcome.GOAL
-        elif terminated or truncated:
+        try:
+            if task.unsafe(transition):
+                self.outcome = Outcome.UNSAFE
+                return transition
+        except Exception as error:
+            blame(task, "unsafe", error)
+        try:
+            if task.goal(transition):
+                self.outcome = Outcome.GOAL
+                return transition
+        except Exception as error:
+            blame(task, "goal", error)
+        if terminated or truncated:
             self.outcome = Outcome.TRUNCATED
         return transition
 
@@ -164,7 +178,10 @@ class Simulator:
     def key(self) -> Hashable:
         """The task's state key of this situation."""
         transition = self.transition
-        key = self.task.state_key(self.env, transition.observation, transition.info)
+        try:
+            key = self.task.state_key(self.env, transition.observation, transition.info)
+        except Exception as error:
+            blame(self.task, "state_key", error)
         if not self._key_checked:
             require_hashable(self.task.label, "state_key", key)
             self._key_checked = True
@@ -174,7 +191,10 @@ class Simulator:
         """The exact fingerprint of this situation, or its key where the task has no fingerprint."""
         if self.task.identity is None:
             return self.key()
-        return self.task.identity(self.env, self.transition.observation, self.transition.info)
+        try:
+            return self.task.identity(self.env, self.transition.observation, self.transition.info)
+        except Exception as error:
+            blame(self.task, "identity", error)
 
     def available_actions(self) -> tuple[Action, ...]:
         """The search actions that the environment allows here (``info["action_mask"]``)."""

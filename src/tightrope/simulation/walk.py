@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.errors import EnvironmentFailure
+from tightrope.simulation.blame import blaming, wrong_step
 from tightrope.simulation.starting import checked_reset
 from tightrope.tasks.keys import freeze, require_hashable
 from tightrope.tasks.spaces import action_decoder
@@ -80,12 +81,16 @@ class Walk:
         """Play one action."""
         started = time.perf_counter()
         try:
-            observation, reward, terminated, truncated, info = self.env.step(self._decode(action))
+            result = self.env.step(self._decode(action))
         except Exception as error:
             raise EnvironmentFailure(
                 f"task {self.task.label}: step(action={action!r}) raised {type(error).__name__}: {error}"
             ) from error
         self.steps, self.seconds = self.steps + 1, self.seconds + time.perf_counter() - started
+        try:
+            observation, reward, terminated, truncated, info = result
+        except (TypeError, ValueError):
+            raise wrong_step(self.task, result) from None
         self.transition = Transition(observation, float(reward), bool(terminated), bool(truncated), info)
         return self.moment()
 
@@ -95,11 +100,16 @@ class Walk:
         facts: dict[str, Hashable] = dict(_leaves("observation", seen.observation))
         facts["reward"] = seen.reward
         facts["terminated"], facts["truncated"] = seen.terminated, seen.truncated
-        facts["unsafe"], facts["goal"] = bool(task.unsafe(seen)), bool(task.goal(seen))
-        key = task.state_key(self.own, seen.observation, seen.info)
+        with blaming(task, "unsafe"):
+            facts["unsafe"] = bool(task.unsafe(seen))
+        with blaming(task, "goal"):
+            facts["goal"] = bool(task.goal(seen))
+        with blaming(task, "state_key"):
+            key = task.state_key(self.own, seen.observation, seen.info)
         facts["state key"] = require_hashable(task.label, "state_key", key)
         if task.identity is not None:
-            identity = task.identity(self.own, seen.observation, seen.info)
+            with blaming(task, "identity"):
+                identity = task.identity(self.own, seen.observation, seen.info)
             facts["identity"] = require_hashable(task.label, "identity", identity)
         over = seen.terminated or seen.truncated or bool(facts["unsafe"]) or bool(facts["goal"])
         return Moment(facts, over)

@@ -14,7 +14,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from tightrope.errors import TaskError, UnknownName, UsageError
+from tightrope.errors import TaskError, TightropeError, UnknownName, UsageError
 from tightrope.tasks.task import Task
 
 ENTRY_POINT_GROUP = "tightrope.tasks"
@@ -40,7 +40,7 @@ def make_task(name: str, **options: Any) -> Task:
     if builder is None:
         raise _unknown_task(name, options)
     _check_options(name, builder, options)
-    task = builder(**options)
+    task = builder(**options) if _is_builtin(name, builder) else _built(name, builder, options)
     return replace(task, name=name, options=dict(options), registered=True)
 
 
@@ -80,6 +80,33 @@ class _Deferred:
         return self.entry.load()(**options)  # type: ignore[no-any-return]
 
 
+def _is_builtin(name: str, builder: TaskBuilder) -> bool:
+    from tightrope.tasks.builtin import BUILTIN_TASKS
+
+    return BUILTIN_TASKS.get(name) is builder
+
+
+def _built(name: str, builder: TaskBuilder, options: dict[str, Any]) -> Task:
+    """What a builder of the user's returns, with errors that name it when it does not build a task."""
+    try:
+        task = builder(**options)
+    except TightropeError:
+        raise
+    except Exception as error:
+        raise TaskError(f"the task function {name!r} raised {type(error).__name__}: {error}") from error
+    if not isinstance(task, Task):
+        raise _no_task(name, "returned", task)
+    return task
+
+
+def _no_task(name: str, verb: str, found: Any) -> TaskError:
+    is_env = isinstance(found, gym.Env) or (isinstance(found, type) and issubclass(found, gym.Env))
+    return TaskError(
+        f"{name!r} {verb} {'a gymnasium.Env' if is_env else f'{found!r:.80}'}, not a Task; say what is goal and what "
+        f"is unsafe: tightrope.Task(name=…, make_env=…, goal=…, unsafe=…)"
+    )
+
+
 def _check_options(name: str, builder: TaskBuilder, options: dict[str, Any]) -> None:
     if isinstance(builder, _Deferred):
         builder = builder.entry.load()
@@ -110,7 +137,11 @@ def _imported(name: str) -> TaskBuilder | None:
     if not hasattr(module, attribute):
         raise UnknownName(f"object in {module_name}", attribute, [key for key in vars(module) if key[0] != "_"])
     found = getattr(module, attribute)
-    return (lambda: found) if isinstance(found, Task) else found
+    if isinstance(found, Task):
+        return lambda: found
+    if not callable(found) or (isinstance(found, type) and issubclass(found, gym.Env)):
+        raise _no_task(name, "is", found)
+    return found  # type: ignore[no-any-return]
 
 
 def _unknown_task(name: str, options: dict[str, Any]) -> UsageError:

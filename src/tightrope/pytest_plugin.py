@@ -87,7 +87,8 @@ def tightrope(request: pytest.FixtureRequest) -> Tightrope:
     try:
         defaults = _marked(marker) if marker else {}
     except UsageError as error:
-        pytest.fail(f"@pytest.mark.tightrope of {request.node.nodeid}: {error}", pytrace=False)
+        told = f"@pytest.mark.tightrope of {request.node.nodeid}: {error}"
+        raise pytest.fail.Exception(told, pytrace=False) from None
     tester = Tightrope(_kept(request.config), defaults)
     request.node._tightrope = tester
     return tester
@@ -109,13 +110,17 @@ def _marked(marker: pytest.Mark) -> dict[str, Any]:
 def _validated(model: type[Settings], settings: Mapping[str, Any]) -> Settings:
     from pydantic import ValidationError
 
-    from tightrope.campaign.configfile import _explain
     from tightrope.errors import UsageError
 
     try:
         return model.model_validate(settings)
     except ValidationError as error:
-        raise UsageError("; ".join(_explain(item, model) for item in error.errors())) from None
+        raise UsageError("; ".join(map(_broken_rule, error.errors()))) from None
+
+
+def _broken_rule(item: Any) -> str:
+    name = ".".join(map(str, item["loc"]))
+    return f"{name!r} is {item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}"
 
 
 def _kept(config: pytest.Config) -> Path:
@@ -350,8 +355,9 @@ class SuiteFile(pytest.File):
         campaign.write_manifest("pytest")
         return next(iter(by_agent.values()))
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The sentence that says what is wrong with the file; a traceback for anything unforeseen."""
+        # pytest's own collectors choose the style themselves, and take none.
         return str(excinfo.value) if _speaks_for_itself(excinfo.value) else super().repr_failure(excinfo)
 
 

@@ -131,7 +131,7 @@ def _flat(config: CampaignConfig) -> dict[Name, Any]:
 
 
 def _leaves(value: Any, name: Name) -> Iterator[tuple[Name, Any]]:
-    if isinstance(value, dict) and value:
+    if isinstance(value, dict):
         for key, part in value.items():
             yield from _leaves(part, (*name, str(key)))
     else:

@@ -48,11 +48,13 @@ def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyRe
 
 
 def check_gate(safety: SafetyConfig) -> None:
-    """How to gate without a limit to gate on is no gate, and must not pass for one."""
+    """A gate on nothing must not pass for one."""
     if safety.gate_on != "value" and safety.max_fail is None:
         raise UsageError(
             f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"
         )
+    if safety.max_fail is not None and not safety.suites:
+        raise UsageError(f"--max-fail {safety.max_fail:g} gates on nothing without a suite; name one: --suite simple")
 
 
 def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,6 +91,8 @@ def _show(
         path.write_bytes(film.content)
         interface.say(f"Film: {path}")
         return path
+    elif not terminal and not can_open_window(os.environ) and not sys.stdout.isatty():
+        interface.say("There is neither a screen nor a terminal to show it on; --video FILE writes a film.")
     elif not terminal and can_open_window(os.environ):
         play_in_window(frames, rate, title=f"tightrope: {stored.agent}, case {stored.result.case.id}")
     else:

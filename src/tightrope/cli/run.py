@@ -73,20 +73,16 @@ def command(
 
     Options given beside a campaign file count more than what the file says.
     """
-    from tightrope.campaign.trust import require_trust
     from tightrope.campaign.whole import run_campaign
 
     if (task_or_file is None) == (resume is None):
         raise UsageError("name a task or a campaign file, or give --resume RUN; not both")
     if resume is not None and out is not None:
         raise UsageError(f"--resume {resume} names the run folder already; leave out --out")
-    base = _configuration(task_or_file, resume)
-    of_the_run = trust and resume is not None and not agent
-    if resume is not None:
-        require_trust(resume / "run.json", base.task, () if agent else base.agents, trust=trust)
+    base = _configuration(task_or_file) if resume is None else _trusted_run(resume, others=bool(agent), trust=trust)
     changes: dict[str, Any] = {
         "options": {**base.options, **task_options(settings, level, rom)},
-        "agents": agent_configs(agent, behaviour, epsilon, trust and not of_the_run) or base.agents,
+        "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
         "seed": base.seed if seed is None else seed,
         "safety": changed(
             base.safety,
@@ -110,14 +106,22 @@ def command(
     return report_whole(interface, whole)
 
 
-def _configuration(task_or_file: str | None, resume: Path | None) -> CampaignConfig:
+def _configuration(task_or_file: str | None) -> CampaignConfig:
     from tightrope.campaign.configfile import load_config
-    from tightrope.campaign.folder import RunFolder
 
-    if resume is not None:
-        return stored_config(RunFolder.open(resume))
     named = Path(str(task_or_file))
     return load_config(named) if named.suffix in FILES else CampaignConfig(task=str(task_or_file))
+
+
+def _trusted_run(resume: Path, *, others: bool, trust: bool) -> CampaignConfig:
+    """The settings of a run, whose agents are loaded unless others are named."""
+    from tightrope.campaign.folder import RunFolder
+    from tightrope.campaign.trust import require_trust
+
+    folder = RunFolder.open(resume)
+    config = stored_config(folder)
+    require_trust(folder.manifest_path, config.task, () if others else config.agents, trust=trust)
+    return config
 
 
 def report_whole(interface: Interface, whole: WholeRun) -> int:

@@ -18,8 +18,8 @@ from tightrope.search.probing import probe_boundary
 from tightrope.search.repetitions import repetitions as enough_repetitions
 from tightrope.search.reporting import ProgressLine
 from tightrope.search.result import SearchResult, SearchStats
-from tightrope.search.situations import replay_to_goal, time_limit
-from tightrope.simulation import Simulator, open_simulator, require_open_start
+from tightrope.search.situations import replay_to_goal
+from tightrope.simulation import Simulator, open_simulator
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -54,7 +54,6 @@ def search(
     """
     _check_arguments(method, repetitions, max_depth, demonstration)
     with borrowed_engine(task, None, engine, backend, workers) as engine, closing(open_simulator(task)) as simulator:
-        require_open_start(task, simulator.env)
         step = _Search(
             simulator=simulator,
             engine=engine,
@@ -123,7 +122,7 @@ class _Search:
             deterministic=self.engine.deterministic,
             seed=self.seed,
             max_depth=self.max_depth,
-            time_limit=time_limit(self.simulator),
+            time_limit=self.simulator.time_limit,
         )
         stop_reason = self._run(depth_first)
         self.meter.spend(meter.steps)

@@ -2,7 +2,6 @@
 
 from tightrope.simulation.conformance import Conformance, Rejection, examine_snapshotter
 from tightrope.simulation.opening import check_task, conformance_of, open_simulator
-from tightrope.simulation.reproducing import require_open_start
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
 from tightrope.simulation.snapshots import Snapshotter, register_snapshotter
 
@@ -19,5 +18,4 @@ __all__ = [
     "examine_snapshotter",
     "open_simulator",
     "register_snapshotter",
-    "require_open_start",
 ]

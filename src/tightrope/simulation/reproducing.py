@@ -14,17 +14,24 @@ from tightrope.errors import EnvironmentFailure, NotReproducible, TaskError
 from tightrope.simulation.recordings import record_walks
 from tightrope.simulation.walk import Difference, FreshWalk, Recording, Walk
 from tightrope.tasks.task import Task
+from tightrope.trace import Action
 
 
-def require_open_start(task: Task, env: Any) -> None:
-    """Refuse a task that is solved or lost before the first action: everything would pass, or nothing could."""
-    facts = Walk(task, env).reset(task.seed).facts
-    for role in ("goal", "unsafe"):
-        if facts[role]:
-            raise TaskError(
-                f"task {task.label}: {role}(transition) is already true right after reset(seed={task.seed}), so no "
-                f"test could mean anything; correct {role}, or choose another seed"
-            )
+def require_open_start(walk: Walk) -> None:
+    """Refuse a task that every first action solves or loses: everything would pass, or nothing could."""
+    task, first = walk.task, dict[Action, str | None]()
+    walk.reset(task.seed)
+    for action in walk.available_actions():
+        walk.reset(task.seed)
+        facts = walk.step(action).facts
+        first[action] = next((role for role in ("unsafe", "goal") if facts[role]), None)
+        if first[action] is None or len(set(first.values())) > 1:
+            return
+    (role,) = set(first.values())
+    raise TaskError(
+        f"task {task.label}: {role}(transition) is true after the first step from reset(seed={task.seed}), whichever "
+        f"of {len(first)} actions it is, so no test could mean anything; correct {role}, or choose another seed"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +48,8 @@ class Evidence:
 def gather_evidence(task: Task) -> Evidence:
     """Record walks and replay them on the same and on a new environment; NotReproducible where that fails."""
     with opened(task) as env, _global_randomness() as drawn:
-        require_open_start(task, env)
         walk = Walk(task, env)
+        require_open_start(walk)
         recordings = record_walks(walk)
         difference = _first_difference([walk], recordings)
         if difference is None:

@@ -16,8 +16,6 @@ The four steps::
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -37,7 +35,7 @@ _PUBLIC = {
     "tightrope.statistics": ("Estimate",),
     "tightrope.reference": ("BoundaryState", "Reference"),
     "tightrope.tracefiles": ("read_traces", "write_traces"),
-    "tightrope.search": (
+    "tightrope.references": (
         "SearchResult", "demonstrate", "load_reference", "minari_traces", "probe_boundary", "repetitions",
         "save_reference", "search",
     ),
@@ -64,14 +62,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *__all__]
-
-
-class _Package(ModuleType):
-    """Keeps ``tightrope.search`` the function: importing the subpackage of that name would hide it."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -14,8 +14,8 @@ import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import AgentFailure, EnvironmentFailure, TaskError
-from tightrope.execution.recording import plain_actions
 from tightrope.execution.rollout import Episode, Rollout
+from tightrope.execution.worker.recording import plain_actions
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
 from tightrope.simulation.simulator import Simulator

@@ -1,8 +1,8 @@
 """One environment that can be put back exactly, and the proof that it can."""
 
-from tightrope.simulation.conformance import Conformance, Rejection, examine_snapshotter
+from tightrope.simulation.conformance.examination import Conformance, Rejection, examine_snapshotter
+from tightrope.simulation.conformance.reproducing import require_open_start
 from tightrope.simulation.opening import check_task, conformance_of, open_simulator
-from tightrope.simulation.reproducing import require_open_start
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
 from tightrope.simulation.snapshots import Snapshotter, register_snapshotter
 

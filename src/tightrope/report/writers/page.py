@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tightrope.report import performance_charts, safety_charts
+from tightrope.report.charts import performance_charts, safety_charts
 from tightrope.report.charts.chart import Chart, Json, estimate_point
 from tightrope.report.charts.fuzz_charts import fuzz_charts
 from tightrope.report.results import CaseResult, Finding, Results, RunResults, SuiteResult

@@ -1,0 +1,67 @@
+# The public names, and the only list of them: type checkers read this file, and so does `__init__.py` when imported.
+# A name is added here (one line, sorted by `make format`), and in tests/public_names.txt, because it is a promise.
+
+from tightrope.agents import Agent as Agent
+from tightrope.agents import load_agent as load_agent
+from tightrope.budget import Budget as Budget
+from tightrope.errors import TightropeError as TightropeError
+from tightrope.execution import Engine as Engine
+from tightrope.execution import Episode as Episode
+from tightrope.execution import Rollout as Rollout
+from tightrope.fuzzing import FuzzResult as FuzzResult
+from tightrope.fuzzing import Population as Population
+from tightrope.fuzzing import fuzz as fuzz
+from tightrope.fuzzing import fuzz_policy as fuzz_policy
+from tightrope.outcome import Outcome as Outcome
+from tightrope.outcome import StopReason as StopReason
+from tightrope.outcome import Verdict as Verdict
+from tightrope.performance import Comparison as Comparison
+from tightrope.performance import Robustness as Robustness
+from tightrope.performance import compare_performance as compare_performance
+from tightrope.performance import compare_robustness as compare_robustness
+from tightrope.reference import BoundaryState as BoundaryState
+from tightrope.reference import Reference as Reference
+from tightrope.references import SearchResult as SearchResult
+from tightrope.references import demonstrate as demonstrate
+from tightrope.references import load_reference as load_reference
+from tightrope.references import minari_traces as minari_traces
+from tightrope.references import probe_boundary as probe_boundary
+from tightrope.references import repetitions as repetitions
+from tightrope.references import save_reference as save_reference
+from tightrope.references import search as search
+from tightrope.safety import SafetyComparison as SafetyComparison
+from tightrope.safety import SafetyResult as SafetyResult
+from tightrope.safety import TestCase as TestCase
+from tightrope.safety import TestSuite as TestSuite
+from tightrope.safety import action_coverage_suite as action_coverage_suite
+from tightrope.safety import compare_safety as compare_safety
+from tightrope.safety import correlation as correlation
+from tightrope.safety import interval_suite as interval_suite
+from tightrope.safety import judge_suite as judge_suite
+from tightrope.safety import load_suite as load_suite
+from tightrope.safety import make_suite as make_suite
+from tightrope.safety import random_suite as random_suite
+from tightrope.safety import run_suite as run_suite
+from tightrope.safety import save_suite as save_suite
+from tightrope.safety import simple_suite as simple_suite
+from tightrope.simulation import Conformance as Conformance
+from tightrope.simulation import Simulator as Simulator
+from tightrope.simulation import check_task as check_task
+from tightrope.simulation import open_simulator as open_simulator
+from tightrope.simulation import register_snapshotter as register_snapshotter
+from tightrope.statistics import Estimate as Estimate
+from tightrope.tasks import Task as Task
+from tightrope.tasks import Transition as Transition
+from tightrope.tasks import info_key as info_key
+from tightrope.tasks import make_task as make_task
+from tightrope.tasks import parts_key as parts_key
+from tightrope.tasks import register_task as register_task
+from tightrope.tasks import rounded_key as rounded_key
+from tightrope.tasks import span_box as span_box
+from tightrope.trace import ActionTrace as ActionTrace
+from tightrope.trace import Step as Step
+from tightrope.trace import Trace as Trace
+from tightrope.tracefiles import read_traces as read_traces
+from tightrope.tracefiles import write_traces as write_traces
+
+__version__: str

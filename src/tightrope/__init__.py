@@ -33,6 +33,7 @@ _PUBLIC = {
     "tightrope.agents": ("Agent", "load_agent"),
     "tightrope.execution": ("Engine", "Episode", "Rollout"),
     "tightrope.statistics": ("Estimate",),
+    "tightrope.evaluation": ("Evaluation", "evaluate"),
     "tightrope.reference": ("BoundaryState", "Reference"),
     "tightrope.tracefiles": ("read_traces", "write_traces"),
     "tightrope.references": (

@@ -18,7 +18,7 @@ FLOORS = [
     {"cli", "pytest_plugin"},
     {"runs"},
     {"report"},
-    {"references", "safety", "fuzzing", "performance", "explanation", "risk", "training"},
+    {"evaluation", "references", "safety", "fuzzing", "performance", "explanation", "risk", "training"},
     {"exploration"},
     {"testing"},
     {"execution", "statistics"},

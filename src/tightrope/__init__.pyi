@@ -5,6 +5,8 @@ from tightrope.agents import Agent as Agent
 from tightrope.agents import load_agent as load_agent
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
+from tightrope.evaluation import Evaluation as Evaluation
+from tightrope.evaluation import evaluate as evaluate
 from tightrope.execution import Engine as Engine
 from tightrope.execution import Episode as Episode
 from tightrope.execution import Rollout as Rollout

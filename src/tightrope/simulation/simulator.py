@@ -52,9 +52,13 @@ class SimulatorCounters:
 class Simulator:
     """Resets, steps, saves and restores one new environment of a task, and judges where it stands.
 
-    ``snapshotter`` is bound to the environment; None means situations are put back by replaying them from reset.
     The history of a situation is a linked list of events ``(earlier, event)`` ending in ``(None, reset seed)``, so that
     saving costs nothing in its length.
+
+    Args:
+        task: What is goal and what unsafe.
+        env: A new environment of the task.
+        snapshotter: Bound to the environment; None: situations are put back by replaying them from reset.
     """
 
     def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None) -> None:

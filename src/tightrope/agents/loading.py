@@ -15,11 +15,11 @@ from tightrope.agents.callables import BatchAgent, CallableAgent, PredictorAgent
 from tightrope.agents.files import AgentFile, agent_from_file, require_known_suffix
 from tightrope.agents.fingerprints import object_fingerprint
 from tightrope.agents.importing import import_named, is_import_name
-from tightrope.agents.network_agent import NetworkAgent
-from tightrope.agents.normalisation import from_vecnormalize, normalisation_beside
-from tightrope.agents.sb3 import policy_parts
+from tightrope.agents.networks.network_agent import NetworkAgent
+from tightrope.agents.networks.normalisation import from_vecnormalize, normalisation_beside
+from tightrope.agents.networks.sb3 import policy_parts
+from tightrope.agents.networks.torch_network import module_parts
 from tightrope.agents.spaces import TaskSpaces, spaces_of
-from tightrope.agents.torch_network import module_parts
 from tightrope.errors import AgentError, TightropeError
 from tightrope.tasks.task import Task
 
@@ -61,10 +61,17 @@ def load_agent(
 ) -> Agent:
     """Make an agent of a function, an object with ``predict``, a model, a file, or ``package.module:factory``.
 
-    ``behaviour`` is "greedy" or "sampled"; ``epsilon`` is the share of random actions. ``trust`` allows a file to run
-    code when it is loaded; without it nothing is unpickled. ``batch``: the function takes stacked observations.
-    ``network`` is the ``module:Class`` of torch weights (or write ``weights.pt@module:Class``). ``normalisation`` is a
-    file of observation statistics; None looks for one beside a Stable-Baselines3 archive, False leaves it out.
+    Args:
+        source: What the user has.
+        task: What the agent is to solve; its spaces must fit.
+        behaviour: "greedy" or "sampled".
+        epsilon: Share of random actions.
+        trust: Whether loading may run code that is in the file; without it nothing is unpickled.
+        name: What to call the agent; default: the name of the file or function.
+        batch: Whether the function takes stacked observations.
+        network: The ``module:Class`` of torch weights; or write ``weights.pt@module:Class`` as the source.
+        normalisation: A file of observation statistics; None looks for one beside a Stable-Baselines3 archive, False
+            leaves it out.
     """
     spaces, style = spaces_of(task), Behaviour(kind=behaviour, epsilon=epsilon)
     if isinstance(source, (str, PathLike)):

@@ -9,13 +9,13 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UnknownName, UsageError
-from tightrope.execution.affinity import Affinity
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.counters import Counters
-from tightrope.execution.dispatch import Dispatch, Pace
-from tightrope.execution.plan import Ledger, Ticket
+from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
-from tightrope.execution.room import default_memory_limit
+from tightrope.execution.scheduling.affinity import Affinity
+from tightrope.execution.scheduling.deduplication import Ledger, Ticket
+from tightrope.execution.scheduling.dispatch import Dispatch, Pace
 from tightrope.outcome import Outcome
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
@@ -31,8 +31,17 @@ CALLS_PER_SECOND = 20.0
 class Engine:
     """Runs rollouts of one task with named agents.
 
-    What comes out depends on the rollouts alone: not on back end, workers, lanes, memory or order. ``memory_limit``:
-    bytes for the snapshots of all workers of a machine; by default a quarter of its memory, at most 4 GiB.
+    What comes out depends on the rollouts alone: not on back end, workers, lanes, memory or order.
+
+    Args:
+        task: Whose environments to run.
+        agents: By the names that rollouts call them; more can be added later.
+        backend: ``inline`` (this process), ``processes`` (this machine) or ``ray`` (a cluster).
+        workers: How many processes; default: one for each core.
+        ray_address: Of a running cluster; default: a local one is started.
+        memory_limit: Bytes for the snapshots of all workers of a machine; default: a quarter of its memory, at most
+            4 GiB.
+        lanes: Episodes that a worker keeps going side by side; default: as many as pay off.
     """
 
     def __init__(

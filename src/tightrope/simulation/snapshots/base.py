@@ -12,7 +12,7 @@ class Snapshotter(Protocol):
     """Saves and restores one environment instance exactly, within one process.
 
     A class is a snapshotter for a family of environments; ``applies`` says whether it can try on this one. It is used
-    only after the round trip of ``tightrope.simulation.conformance`` has passed on the very environment.
+    only after the round trip of ``tightrope.simulation.conformance.examination`` has passed on the very environment.
     """
 
     name: ClassVar[str]
@@ -41,7 +41,12 @@ _snapshotters: list[type[Snapshotter]] = []
 
 
 def register_snapshotter(snapshotter: type[Snapshotter], *, first: bool = True) -> type[Snapshotter]:
-    """Add a snapshotter; it is tried before those registered earlier, or after them with ``first=False``."""
+    """Add a way to save a family of environments.
+
+    Args:
+        snapshotter: The class.
+        first: Whether it is tried before those registered earlier, or after them.
+    """
     if any(known.name == snapshotter.name for known in _snapshotters):
         raise UsageError(f"a snapshotter named {snapshotter.name!r} is registered already; choose another name")
     _snapshotters.insert(0 if first else len(_snapshotters), snapshotter)

@@ -1,0 +1,141 @@
+"""A reference as a portable file.
+
+State keys can be any hashables, so a file holds their hashes, which is what a replay is compared with, and for boundary
+states what the key looked like.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tightrope.errors import FormatError
+from tightrope.outcome import Outcome, StopReason
+from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
+from tightrope.seeding import StoredKey, stable_hash
+from tightrope.trace import Step, Trace
+from tightrope.tracefiles import action_from_json, read_json, trace_from_json, trace_to_json
+
+FORMAT, VERSION = "tightrope/reference", 1
+
+LONGEST_KEY_TEXT = 200
+"""Characters of a key's repr that are kept; keys made of whole pictures are not worth more."""
+
+
+def save_reference(reference: Reference, path: str | PathLike[str]) -> None:
+    """Write a reference to a JSON file.
+
+    Args:
+        reference: What to write.
+        path: Where to.
+    """
+    Path(path).write_text(json.dumps(reference_to_json(reference)) + "\n", encoding="utf-8")
+
+
+def load_reference(path: str | PathLike[str]) -> Reference:
+    """Read a reference written by `save_reference`; its keys are `StoredKey`s.
+
+    Args:
+        path: The file; nothing in it can run.
+    """
+    path = Path(path)
+    content = read_json(path, FORMAT, VERSION)
+    try:
+        return reference_from_json(content)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{path.name} is damaged: a field is missing or garbled ({error!r})") from error
+
+
+def reference_to_json(reference: Reference) -> dict[str, Any]:
+    """A reference as plain values."""
+    steps = reference.trace.steps
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "method": reference.method,
+        "trace": trace_to_json(reference.actions),
+        "rewards": [step.reward for step in steps],
+        "outcome": str(reference.trace.outcome),
+        "keys": [f"{checksum:016x}" for checksum in reference.checksums],
+        "search_actions": list(reference.search_actions),
+        "boundary_states": [_boundary_to_json(state) for state in reference.boundary_states],
+        "probing": None if reference.probing is None else _probing_to_json(reference.probing),
+    }
+
+
+def reference_from_json(content: Mapping[str, Any]) -> Reference:
+    """A reference from plain values."""
+    actions = trace_from_json(content["trace"])
+    keys = [StoredKey(int(text, 16), f"#{text}") for text in content["keys"]]
+    outcomes = [Outcome.ONGOING] * (len(actions) - 1) + [Outcome(content["outcome"])]
+    rows = zip(actions.actions, content["rewards"], keys[1:], outcomes, strict=True)
+    probing = content.get("probing")
+    return Reference(
+        trace=Trace(keys[0], tuple(Step(action, float(reward), key, outcome) for action, reward, key, outcome in rows)),
+        actions=actions,
+        boundary_states=tuple(_boundary_from_json(state) for state in content["boundary_states"]),
+        method=str(content["method"]),
+        search_actions=tuple(action_from_json(action) for action in content["search_actions"]),
+        probing=None if probing is None else _probing_from_json(probing),
+    )
+
+
+def _boundary_to_json(state: BoundaryState) -> dict[str, Any]:
+    text = state.key.text if isinstance(state.key, StoredKey) else repr(state.key)[:LONGEST_KEY_TEXT]
+    return {
+        "depth": state.depth,
+        "key": {"hash": f"{stable_hash(state.key):016x}", "text": text},
+        "actions": list(state.actions),
+        "proven": state.proven,
+        "evidence": dict(state.evidence),
+        "successors": [_successor_to_json(successor) for successor in state.successors],
+    }
+
+
+def _boundary_from_json(content: Mapping[str, Any]) -> BoundaryState:
+    return BoundaryState(
+        depth=int(content["depth"]),
+        key=StoredKey(int(content["key"]["hash"], 16), str(content["key"]["text"])),
+        actions=tuple(action_from_json(action) for action in content["actions"]),
+        proven=bool(content["proven"]),
+        evidence={str(ending): int(count) for ending, count in content["evidence"].items()},
+        successors=tuple(_successor_from_json(successor) for successor in content["successors"]),
+    )
+
+
+def _successor_to_json(successor: Successor) -> dict[str, Any]:
+    content: dict[str, Any] = {"action": successor.action, "survivable": str(successor.survivable)}
+    if successor.witness is not None:
+        content |= {"witness": list(successor.witness), "ending": successor.ending, "loop": successor.loop}
+    return content
+
+
+def _successor_from_json(content: Mapping[str, Any]) -> Successor:
+    witness = content.get("witness")
+    return Successor(
+        action=action_from_json(content["action"]),
+        survivable=Survivability(content["survivable"]),
+        witness=None if witness is None else tuple(action_from_json(action) for action in witness),
+        ending=str(content.get("ending", "")),
+        loop=int(content.get("loop", 0)),
+    )
+
+
+def _probing_to_json(probing: Probing) -> dict[str, Any]:
+    return {
+        "successors": probing.successors,
+        "doomed": probing.doomed,
+        "survivable": probing.survivable,
+        "unknown": probing.unknown,
+        "steps": probing.steps,
+        "seconds": probing.seconds,
+        "stop_reason": str(probing.stop_reason),
+    }
+
+
+def _probing_from_json(content: Mapping[str, Any]) -> Probing:
+    counts = {name: int(content[name]) for name in ("successors", "doomed", "survivable", "unknown", "steps")}
+    return Probing(**counts, seconds=float(content["seconds"]), stop_reason=StopReason(content["stop_reason"]))

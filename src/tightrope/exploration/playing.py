@@ -6,23 +6,16 @@ from typing import Any
 
 from tightrope.errors import NotReproducible
 from tightrope.outcome import Outcome
-from tightrope.simulation import Reseed, Simulator
+from tightrope.simulation import Reseed, Simulator, play
 from tightrope.trace import ActionTrace, Step, Trace
 
 
 def replay(simulator: Simulator, actions: ActionTrace) -> Trace:
     """Play the actions from reset with the randomness they were found with; ends early at a terminal situation."""
-    simulator.reset(actions.seed)
+    moments = play(simulator, actions)
+    next(moments)
     start_key = simulator.key()
-    reseeds = dict(actions.reseeds)
-    steps = []
-    for index, action in enumerate(actions.actions):
-        if index in reseeds:
-            simulator.reseed(reseeds[index])
-        transition = simulator.step(action)
-        steps.append(Step(action, transition.reward, simulator.key(), simulator.outcome))
-        if simulator.outcome.terminal:
-            break
+    steps = (Step(moment.action, moment.reward, simulator.key(), moment.outcome) for moment in moments)  # type: ignore[arg-type]
     return Trace(start_key, tuple(steps))
 
 

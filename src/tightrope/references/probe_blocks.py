@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from tightrope.exploration.playing import replay_to_goal
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.seeding import derive_seed
-from tightrope.simulation import Simulator, Snapshot, open_simulator
+from tightrope.simulation import Snapshot, open_simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -81,9 +81,12 @@ def survey(task: Task, request: tuple[ActionTrace, bool]) -> Survey:
     with closing(open_simulator(task)) as simulator:
         replay_to_goal(simulator, reference)
         questions, identities = [], []
-        for depth, action in enumerate(_walk(simulator, reference)):
+        for moment in play(simulator, reference):
+            if moment.upcoming is None:
+                break
+            own = {moment.upcoming} if deterministic else set()
             available = simulator.available_actions()
-            questions.append((depth, tuple(other for other in available if other != action or not deterministic)))
+            questions.append((moment.depth, tuple(action for action in available if action not in own)))
             identities.append(simulator.identity())
         exact = task.identity is not None or task.key_is_exact
         knowledge = _reference_survives(identities, reference.actions) if exact else Knowledge()
@@ -103,26 +106,13 @@ def probe_block(task: Task, block: Block) -> BlockAnswer:
         )
         asked = dict(block.questions)
         findings = []
-        for depth, _ in enumerate(_walk(simulator, block.reference, max(asked))):
+        for depth in (moment.depth for moment in play(simulator, block.reference.prefix(max(asked)))):
             if depth in asked:
                 here = simulator.save()
                 findings += [_probe(classifier, here, depth, action, block) for action in asked[depth]]
                 simulator.load(here)
         learnt = classifier.knowledge.beyond(known) if classifier.exact else Knowledge()
         return BlockAnswer(findings=tuple(findings), learnt=learnt, steps=classifier.spent)
-
-
-def _walk(simulator: Simulator, reference: ActionTrace, last: int | None = None) -> Iterator[Action]:
-    """Play the reference; yields the action to come at each of its situations, up to depth ``last``."""
-    simulator.reset(reference.seed)
-    reseeds = dict(reference.reseeds)
-    for index, action in enumerate(reference.actions):
-        yield action
-        if index == last:
-            return
-        if index in reseeds:
-            simulator.reseed(reseeds[index])
-        simulator.step(action)
 
 
 def _reference_survives(identities: list[Hashable], actions: tuple[Action, ...]) -> Knowledge:

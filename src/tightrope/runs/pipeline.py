@@ -48,7 +48,14 @@ class WholeRun:
 def run_campaign(
     config: CampaignConfig, out: Path | str, *, on_progress: ProgressCallback | None = None, command: str = ""
 ) -> WholeRun:
-    """Run what is not finished yet of a campaign in its folder, and write the report."""
+    """Run what is not finished yet of a campaign in its folder, and write the report.
+
+    Args:
+        config: What to do; ``load_config`` reads it from a file.
+        out: The run folder, new or begun.
+        on_progress: Told how far the work has come.
+        command: How the run was asked for, for its report.
+    """
     folder = RunFolder.create_or_open(out)
     with folder.locked():
         _refuse_another_configuration(folder, config)

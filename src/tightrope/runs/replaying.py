@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
 from tightrope.errors import NotReproducible, UnknownName, UsageError
 from tightrope.execution import Episode
-from tightrope.outcome import Outcome
 from tightrope.runs.assembly import stored_safety
 from tightrope.runs.campaign import Campaign
 from tightrope.safety import CaseResult
 from tightrope.seeding import stable_hash
-from tightrope.simulation import open_simulator
+from tightrope.simulation import open_simulator, play
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,23 +65,16 @@ def stored_falls(campaign: Campaign, agent: str | None = None, suite: str | None
 def verify_replay(campaign: Campaign, episode: Episode) -> None:
     """Play the episode's actions from reset; raises NotReproducible where it goes another way than it did."""
     trace = episode.trace
-    reseeds = dict(trace.reseeds)
-    simulator = open_simulator(campaign.task)
-    try:
-        simulator.reset(trace.seed)
-        for index, action in enumerate(trace.actions):
-            if index == episode.prefix_steps and episode.checksum is not None:
-                _expect(stable_hash(simulator.key()) == episode.checksum, campaign, index, "the situation at hand-over")
-            if index in reseeds:
-                simulator.reseed(reseeds[index])
-            _expect(simulator.outcome is Outcome.ONGOING, campaign, index, "the episode's length")
-            simulator.step(action)
-            played = index - episode.prefix_steps
-            if played >= 0:
-                _expect(simulator.transition.reward == episode.rewards[played], campaign, index, "the reward")
+    with closing(open_simulator(campaign.task)) as simulator:
+        for moment in play(simulator, trace):
+            since = moment.depth - episode.prefix_steps
+            if since == 0 and episode.checksum is not None:
+                same = stable_hash(simulator.key()) == episode.checksum
+                _expect(same, campaign, moment.depth, "the situation at hand-over")
+            if since > 0:
+                _expect(moment.reward == episode.rewards[since - 1], campaign, moment.depth - 1, "the reward")
+        _expect(simulator.depth == len(trace), campaign, simulator.depth, "the episode's length")
         _expect(simulator.outcome is episode.outcome, campaign, len(trace), "the outcome")
-    finally:
-        simulator.close()
 
 
 def _expect(same: bool, campaign: Campaign, step: int, what: str) -> None:

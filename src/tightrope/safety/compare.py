@@ -62,7 +62,12 @@ class SafetyComparison:
 
 
 def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComparison:
-    """Set B against A on the cases they share; common seeds make each pair of executions meet the same randomness."""
+    """Set B against A on the cases they share; common seeds make each pair of executions meet the same randomness.
+
+    Args:
+        result_a: The agent to compare with.
+        result_b: The agent in question.
+    """
     _check_comparable(result_a, result_b)
     pairs = list(_pairs(result_a, result_b))
     groups: dict[int, list[float]] = defaultdict(list)
@@ -89,7 +94,11 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
 
 
 def correlation(results: Iterable[SafetyResult]) -> Estimate:
-    """Pearson's coefficient of fail frequency and mean return over agents and suites; n counts the agents."""
+    """Pearson's coefficient of fail frequency and mean return over agents and suites; n counts the agents.
+
+    Args:
+        results: Those of several agents, on one suite or more.
+    """
     points = [
         (result.fail_frequency.value, result.mean_return.value, (result.suite.task, result.agent)) for result in results
     ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.simulation import Simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 from tightrope_mario.game import ram
@@ -65,11 +67,8 @@ def with_area(x: int, area: int) -> float:
 
 def draw_level(task: Task, trace: ActionTrace) -> AreaMap:
     """The areas that the trace passes, first visited first, each as far as it is seen; elsewhere it is black."""
-    env = task.make_env()
-    try:
-        areas = _look_around(env, trace)
-    finally:
-        env.close()
+    with closing(Simulator(task, task.make_env(), None)) as simulator:
+        areas = _look_around(simulator, trace)
     strips, left = {}, 0
     for area, columns in areas.items():
         strips[area] = Strip(left, min(columns), max(columns) + 1 - min(columns))
@@ -82,19 +81,11 @@ def draw_level(task: Task, trace: ActionTrace) -> AreaMap:
     return AreaMap(image, strips)
 
 
-def _look_around(env: Any, trace: ActionTrace) -> dict[int, Columns]:
+def _look_around(simulator: Simulator, trace: ActionTrace) -> dict[int, Columns]:
     """Area → level column → its pixels when it was first seen, which is at the right edge, where Mario never is."""
     areas: dict[int, Columns] = defaultdict(dict)
-    reseeds = dict(trace.reseeds)
-    env.reset(seed=trace.seed)
-    _look(env, areas)
-    for index, action in enumerate(trace.actions):
-        if index in reseeds:
-            env.unwrapped.reseed(reseeds[index])
-        _, _, terminated, truncated, _ = env.step(action)
-        _look(env, areas)
-        if terminated or truncated:
-            break
+    for _ in play(simulator, trace):
+        _look(simulator.env, areas)
     return areas
 
 

@@ -17,7 +17,7 @@ from tightrope.errors import MissingExtra, NotReproducible, require_extra
 from tightrope.outcome import Outcome
 from tightrope.report.charts.maps import draw_ground
 from tightrope.report.films.images import webp_bytes
-from tightrope.simulation.simulator import Simulator
+from tightrope.simulation import Simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -68,7 +68,7 @@ def record(task: Task, trace: ActionTrace, *, first: int, expect: Outcome | None
         if look is None:
             return [], rate
         simulator = Simulator(task, env, None)
-        frames = _play(simulator, trace, look, first)
+        frames = [look(simulator) for moment in play(simulator, trace) if moment.depth >= first]
         if expect is not None and simulator.outcome is not expect:
             raise NotReproducible(
                 f"task {task.label}: the stored actions ended {simulator.outcome}, not {expect}, after step "
@@ -83,21 +83,6 @@ def _need_no_display() -> None:
     if not os.environ.get("DISPLAY") and sys.platform == "linux":
         os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
         os.environ.setdefault("MUJOCO_GL", "egl")
-
-
-def _play(simulator: Simulator, trace: ActionTrace, look: Callable[[Simulator], Frame], first: int) -> list[Frame]:
-    reseeds = dict(trace.reseeds)
-    simulator.reset(trace.seed)
-    frames = [look(simulator)] if first == 0 else []
-    for index, action in enumerate(trace.actions):
-        if index in reseeds:
-            simulator.reseed(reseeds[index])
-        simulator.step(action)
-        if simulator.depth >= first:
-            frames.append(look(simulator))
-        if simulator.outcome.terminal:
-            break
-    return frames
 
 
 def camera(task: Task, env: Any, trace: ActionTrace) -> Callable[[Simulator], Frame] | None:

@@ -23,7 +23,8 @@ TYPES = {part.name: str(part.type) for part in fields(Episode)}
 OUTCOMES = frozenset(name for name, kind in TYPES.items() if kind == "Outcome")
 
 KINDS: Mapping[str, type | tuple[type, ...]] = {
-    "int": int, "float": (int, float), "bool": bool, "str": str, "tuple": tuple, "NDArray": np.ndarray, "None": type(None)
+    "int": int, "float": (int, float), "bool": bool, "str": str, "tuple": tuple, "NDArray": np.ndarray,
+    "None": type(None),
 }  # fmt: skip
 """What the parts of an annotation stand for."""
 ARRAYS = ("<u8", "<f8")

@@ -81,10 +81,11 @@ def test_the_values_of_a_whole_session_are_short_and_tables() -> None:
     bred = tr.fuzz(task, found.reference.actions, generations=2, population=4)
     performance = tr.compare_performance(task, agent, bred.fittest, 2)
     plainly = tr.evaluate(task, agent, 2)
+    robustness = tr.compare_robustness(task, agent, bred.fittest, 2, 2)
     for value in (
-        plainly, plainly.episodes[0], plainly.episodes[0].rollout, tr.compare_robustness(task, agent, bred.fittest, 2, 2),
-        TranslatedAgent(agent, (JUMP,)), task, agent, found, found.reference, suite, result, tr.compare_safety(result, other), bred, performance,
-        tr.check_task(task), result.fail_frequency, found.reference.actions,
+        task, agent, TranslatedAgent(agent, (JUMP,)), tr.check_task(task), plainly, plainly.episodes[0],
+        plainly.episodes[0].rollout, found, found.reference, found.reference.actions, suite, result,
+        result.fail_frequency, tr.compare_safety(result, other), bred, performance, robustness,
     ):  # fmt: skip
         assert len(repr(value)) < 400, repr(value)
         assert "\n" not in repr(value)

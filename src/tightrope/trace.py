@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from tightrope.display import Shown
 from tightrope.outcome import Outcome
 
 Action: TypeAlias = int | float | tuple[Any, ...]
@@ -26,8 +27,10 @@ def content_id(*parts: object) -> str:
 
 
 @dataclass(frozen=True)
-class ActionTrace:
+class ActionTrace(Shown):
     """A situation: reset ``task`` with ``seed``, then play ``actions``; ``reseeds`` is the randomness on the way."""
+
+    _shown = ("task", "seed", "actions", "reseeds")
 
     task: str
     """Label of the task (name and options), so that a trace is never replayed on another one unnoticed."""

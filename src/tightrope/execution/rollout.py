@@ -8,16 +8,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.display import Shown
 from tightrope.outcome import Outcome
 from tightrope.trace import Action, ActionTrace, content_id
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rollout:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Rollout(Shown):
     """Go to ``start``, then let an agent act for at most ``length`` steps, or play fixed ``actions``.
 
     The result depends on nothing but these fields (and the task): not on the worker, the batch or the order.
     """
+
+    _shown = ("start", "agent", "actions", "length", "seed")
 
     start: ActionTrace
     agent: str | None = None
@@ -47,9 +50,11 @@ class Rollout:
         return content_id(*values.values())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Episode:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Episode(Shown):
     """What one rollout showed."""
+
+    _shown = ("rollout", "outcome", "total_reward", "actions", "error")
 
     rollout: Rollout
     prefix_steps: int

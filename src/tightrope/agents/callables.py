@@ -14,14 +14,17 @@ from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noi
 from tightrope.agents.networks.batch_invariance import REFERENCE_SIZE, Arrays
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
+from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TaskError
 from tightrope.tasks.observations import own_copy
 from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
 
 
-class PythonAgent:
+class PythonAgent(Shown):
     """What the agents of this file share: noise, checked actions, and errors that name the agent."""
+
+    _shown = ("name", "behaviour", "deterministic", "recurrent", "fingerprint")
 
     recurrent = False
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.report import write_report
@@ -21,9 +22,11 @@ from tightrope.safety import SafetyResult
 LOG = logging.getLogger("tightrope")
 
 
-@dataclass(frozen=True, kw_only=True)
-class WholeRun:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WholeRun(Shown):
     """What a whole run found, in short; the rest is in its folder."""
+
+    _shown = ("folder", "report", "found_reference", "gates")
 
     folder: Path
     report: Path

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
@@ -31,9 +32,11 @@ class CaseDifference:
         return (self.fail_frequency_b.value or 0.0) - (self.fail_frequency_a.value or 0.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SafetyComparison:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SafetyComparison(Shown):
     """Agent B against agent A, case by case."""
+
+    _shown = ("agent_a", "agent_b", "suite", "difference", "p_value", "cases")
 
     agent_a: str
     agent_b: str

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.seeding import generator
@@ -58,8 +59,10 @@ class TestCase:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TestSuite:
+class TestSuite(Shown):
     """Cases with their task, reference and parameters."""
+
+    _shown = ("name", "task", "cases", "depths")
 
     __test__: ClassVar[bool] = False
 

@@ -28,6 +28,7 @@ FLOORS = [
     {"tasks"},
     {"reference", "tracefiles"},
     {"trace", "budget"},
+    {"files"},
     {"errors", "outcome", "seeding", "progress"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from tightrope.errors import FormatError
+from tightrope.files import DAMAGE
 from tightrope.execution import Episode, Rollout
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
@@ -53,7 +54,7 @@ def result_from_json(data: Any) -> SafetyResult:
     check_format(data, FORMAT, VERSION)
     try:
         return _result(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise FormatError(
             f"the safety result is damaged ({type(error).__name__}: {error}); run the suite again"
         ) from error

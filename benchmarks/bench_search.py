@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import tightrope as tr
-from tightrope.search.dfs import DepthFirst
-from tightrope.search.reporting import ProgressLine
-from tightrope.search.result import SearchStats
+from tightrope.references.dfs import DepthFirst
+from tightrope.references.reporting import ProgressLine
+from tightrope.references.result import SearchStats
 from tightrope.seeding import generator
 from tightrope.simulation import Simulator, conformance_of, open_simulator
 from tightrope.testing import corridor_task

@@ -6,9 +6,9 @@ import argparse
 import shutil
 from pathlib import Path
 
-from tightrope.campaign.configfile import load_config
-from tightrope.campaign.whole import run_campaign
 from tightrope.progress import Progress
+from tightrope.runs.configfile import load_config
+from tightrope.runs.pipeline import run_campaign
 
 HERE = Path(__file__).parent
 

@@ -17,61 +17,31 @@ from __future__ import annotations
 
 import importlib
 import sys
-from types import ModuleType
-from typing import Any
 
 __version__ = "0.1.0"
 
-# Names are imported when first used, so that `import tightrope` costs next to nothing.
-_PUBLIC = {
-    "tightrope.budget": ("Budget",),
-    "tightrope.errors": ("TightropeError",),
-    "tightrope.outcome": ("Outcome", "StopReason", "Verdict"),
-    "tightrope.trace": ("ActionTrace", "Step", "Trace"),
-    "tightrope.tasks": (
-        "Task", "Transition", "info_key", "make_task", "parts_key", "register_task", "rounded_key", "span_box",
-    ),
-    "tightrope.simulation": ("Conformance", "Simulator", "check_task", "open_simulator", "register_snapshotter"),
-    "tightrope.agents": ("Agent", "load_agent"),
-    "tightrope.execution": ("Engine", "Episode", "Rollout"),
-    "tightrope.statistics": ("Estimate",),
-    "tightrope.reference": ("BoundaryState", "Reference"),
-    "tightrope.tracefiles": ("read_traces", "write_traces"),
-    "tightrope.search": (
-        "SearchResult", "demonstrate", "load_reference", "minari_traces", "probe_boundary", "repetitions",
-        "save_reference", "search",
-    ),
-    "tightrope.safety": (
-        "SafetyComparison", "SafetyResult", "TestCase", "TestSuite", "action_coverage_suite", "compare_safety",
-        "correlation", "interval_suite", "judge_suite", "load_suite", "make_suite", "random_suite", "run_suite",
-        "save_suite", "simple_suite",
-    ),
-    "tightrope.fuzzing": ("FuzzResult", "Population", "fuzz", "fuzz_policy"),
-    "tightrope.performance": ("Comparison", "Robustness", "compare_performance", "compare_robustness"),
-}  # fmt: skip
-_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
+
+def _read_public_names() -> dict[str, str]:
+    """Each public name and the package it comes from, as `__init__.pyi` lists them for type checkers."""
+    # Asked of the loader, so that it also works inside a zip file; split by hand, so that nothing is imported for it.
+    stub = __spec__.loader.get_data(__file__.rpartition(".")[0] + ".pyi").decode("utf-8")
+    lines = (line.split() for line in stub.splitlines() if line.startswith("from "))
+    return {name: home for _, home, _, _, _, name in lines}
+
+
+_HOME = _read_public_names()
 
 __all__ = sorted(_HOME)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    # Names are imported when first used, so that `import tightrope` costs next to nothing.
     if name not in _HOME:
-        raise AttributeError(f"module 'tightrope' has no attribute {name!r}")
+        raise AttributeError(f"module 'tightrope' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     value = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
-
-
-class _Package(ModuleType):
-    """Keeps ``tightrope.search`` the function: importing the subpackage of that name would hide it."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+    return sorted({*globals(), *__all__})

@@ -26,8 +26,8 @@ import pytest
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from tightrope.campaign.config import CampaignConfig
     from tightrope.errors import TightropeError
+    from tightrope.runs.config import CampaignConfig
     from tightrope.safety import CaseResult, SafetyResult
 
 Settings = TypeVar("Settings", bound="BaseModel")
@@ -95,8 +95,8 @@ def tightrope(request: pytest.FixtureRequest) -> Tightrope:
 
 
 def _marked(marker: pytest.Mark) -> dict[str, Any]:
-    from tightrope.campaign.config import SafetyConfig
     from tightrope.errors import UnknownName, UsageError
+    from tightrope.runs.config import SafetyConfig
 
     if marker.args:
         raise UsageError(f"settings need their names, as in repetitions=3, not {marker.args[0]!r} alone")
@@ -157,8 +157,8 @@ class Tightrope:
 
         Raises ``CouldNotTest`` when executions raised or none was judged: no assertion could hold on what is left.
         """
-        from tightrope.campaign.config import CampaignConfig
         from tightrope.errors import UsageError
+        from tightrope.runs.config import CampaignConfig
 
         # What is wrong is said by the message and the test's own line.
         __tracebackhide__ = True
@@ -185,11 +185,11 @@ class Tightrope:
         return result
 
     def _tested(self, config: CampaignConfig) -> SafetyResult:
-        from tightrope.campaign.campaign import Campaign
-        from tightrope.campaign.folder import RunFolder
-        from tightrope.campaign.recording import record_step
-        from tightrope.campaign.whole import suite_ids
         from tightrope.errors import UsageError
+        from tightrope.runs.campaign import Campaign
+        from tightrope.runs.folder import RunFolder
+        from tightrope.runs.pipeline import suite_ids
+        from tightrope.runs.recording import record_step
 
         folder = RunFolder.create_or_open(self._folder(config))
         # Tests that run side by side share the folder of a task, one after the other.
@@ -208,7 +208,7 @@ class Tightrope:
         return result
 
     def _folder(self, config: CampaignConfig) -> Path:
-        from tightrope.campaign.steps import file_name
+        from tightrope.runs.steps import file_name
 
         options = (f"{key}={value}" for key, value in sorted(config.options.items()))
         return self._cache / file_name("-".join([config.task, *options, f"seed={config.seed}"]))
@@ -254,7 +254,7 @@ def _falls(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) -> I
 
 
 def _replay_command(result: SafetyResult, case: CaseResult, folder: Path) -> str:
-    from tightrope.campaign.trust import is_code
+    from tightrope.runs.trust import is_code
 
     trust = ["--trust"] if is_code(result.suite.task.partition("(")[0]) else []
     return shlex.join(["tightrope", "replay", str(folder), case.case.id, "--agent", result.agent, *trust])
@@ -326,7 +326,7 @@ class SuiteFile(pytest.File):
         return self._result
 
     def _tested_anew(self) -> SafetyResult:
-        from tightrope.campaign.folder import RunFolder
+        from tightrope.runs.folder import RunFolder
 
         folder = RunFolder(self.folder)
         with folder.locked(wait=True):
@@ -335,8 +335,8 @@ class SuiteFile(pytest.File):
             return self._tested()
 
     def _tested(self) -> SafetyResult:
-        from tightrope.campaign.config import AgentConfig, ExecutionConfig, SafetyConfig
-        from tightrope.campaign.suitefile import campaign_of_suite
+        from tightrope.runs.config import AgentConfig, ExecutionConfig, SafetyConfig
+        from tightrope.runs.suitefile import campaign_of_suite
 
         campaign = campaign_of_suite(
             self.path,

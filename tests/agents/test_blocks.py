@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tightrope.agents.blocks import ALL_SIZES, TORCH_SIZES, agreeing_sizes, run_in_blocks
+from tightrope.agents.networks.batch_invariance import ALL_SIZES, TORCH_SIZES, agreeing_sizes, run_in_blocks
 from tightrope.errors import AgentError
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.agents.tasks import BITS, MOVES, SWITCHES, TORQUES
 from tightrope.agents.behaviour import random_action
-from tightrope.agents.heads import (
+from tightrope.agents.networks.action_heads import (
     ActionHead,
     BernoulliHead,
     CategoricalHead,

@@ -10,7 +10,7 @@ import tightrope as tr
 from tests.agents.networks import dense_network, scratch
 from tests.agents.tasks import VECTOR, noise_task
 from tightrope.agents import TranslatedAgent
-from tightrope.agents.names import declared_actions
+from tightrope.agents.action_names import declared_actions
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError
 from tightrope.testing import AgentContract, ConstantAgent

@@ -8,7 +8,12 @@ import pytest
 import tightrope as tr
 from tests.agents.tasks import FRAMES, MOVES, PARTS, VECTOR, noise_task
 from tightrope.agents import convert_normalisation
-from tightrope.agents.normalisation import Normalisation, load_normalisation, normalisation_beside, save_normalisation
+from tightrope.agents.networks.normalisation import (
+    Normalisation,
+    load_normalisation,
+    normalisation_beside,
+    save_normalisation,
+)
 from tightrope.agents.spaces import spaces_of
 from tightrope.errors import AgentError, FormatError, TrustRequired
 from tightrope.testing.agent_contract import ask, walk

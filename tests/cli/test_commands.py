@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tightrope import __version__
-from tightrope.campaign.config import SearchConfig
-from tightrope.campaign.folder import RunFolder
 from tightrope.cli import run_command
 from tightrope.cli.options import agent_configs, task_options
 from tightrope.cli.search import _advice
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UnknownName
+from tightrope.runs.config import SearchConfig
+from tightrope.runs.folder import RunFolder
 from tightrope.tasks import make_task
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]

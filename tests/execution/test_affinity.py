@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tightrope.execution import Rollout
-from tightrope.execution.affinity import Affinity
+from tightrope.execution.scheduling.affinity import Affinity
 from tightrope.seeding import generator
 from tightrope.trace import ActionTrace
 

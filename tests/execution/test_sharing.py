@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.execution.test_worker import by_worker, naive
 from tests.execution.workload import agents, assert_same, cartpole, corridor, frozen_lake
 from tightrope.execution import Engine, Episode, Rollout
-from tightrope.execution.costs import Costs
-from tightrope.execution.tree import PrefixTree
-from tightrope.execution.worker import Worker
+from tightrope.execution.prefixes.costs import Costs
+from tightrope.execution.prefixes.tree import PrefixTree
+from tightrope.execution.worker.worker import Worker
 from tightrope.outcome import Outcome
 from tightrope.simulation import conformance_of
 from tightrope.simulation.simulator import Snapshot

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.execution.workload import TASKS, agents, assert_same, rollouts
-from tightrope.execution.costs import Costs
 from tightrope.execution.naive import run_naively
+from tightrope.execution.prefixes.costs import Costs
 from tightrope.execution.rollout import Episode, Rollout
-from tightrope.execution.worker import Worker
+from tightrope.execution.worker.worker import Worker
 from tightrope.simulation import conformance_of, open_simulator
 from tightrope.tasks import Task
 

@@ -28,7 +28,7 @@ from tightrope.report import (
     SuiteResult,
     TaskInfo,
 )
-from tightrope.report.images import data_uri, png_bytes
+from tightrope.report.films.images import data_uri, png_bytes
 from tightrope.statistics import Estimate
 
 AGENTS = {"2-moves": 0.12, "basic": 0.3, "right-complex": 0.45}

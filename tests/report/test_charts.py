@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 from tests.report.synthetic import control, empty_run, fuzzing, grid_run, mario_like_run
-from tightrope.report.charts import Chart
-from tightrope.report.fuzz_charts import fuzz_charts
-from tightrope.report.performance_charts import robust_performance
-from tightrope.report.safety_charts import overview_table, safety_against_reward, safety_by_boundary, safety_by_suite
+from tightrope.report.charts.chart import Chart
+from tightrope.report.charts.fuzz_charts import fuzz_charts
+from tightrope.report.charts.performance_charts import robust_performance
+from tightrope.report.charts.safety_charts import (
+    overview_table,
+    safety_against_reward,
+    safety_by_boundary,
+    safety_by_suite,
+)
 
 
 def all_charts() -> list[Chart]:

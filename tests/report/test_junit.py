@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 from tests.report.synthetic import grid_run, several_results
 from tightrope.reference import Survivability
 from tightrope.report import CaseResult, GateResult, Results, SuiteResult
-from tightrope.report.junit import junit_xml
+from tightrope.report.writers.junit import junit_xml
 from tightrope.statistics import Estimate
 
 CASES = (

@@ -8,8 +8,8 @@ import pytest
 
 from tests.report.worlds import WIDTH, PondMap, fall_in, pond_picture, pond_task
 from tightrope.report import map_picture
-from tightrope.report.images import png_bytes
-from tightrope.report.maps import LEAST_MOVE, PLAIN_HEIGHT, PLAIN_WIDTH
+from tightrope.report.charts.maps import LEAST_MOVE, PLAIN_HEIGHT, PLAIN_WIDTH
+from tightrope.report.films.images import png_bytes
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 

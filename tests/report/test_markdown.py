@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tests.report.synthetic import empty_run, full_results, grid_run, several_results
 from tightrope.report import Results
-from tightrope.report.markdown import markdown_summary
 from tightrope.report.wording import THIN
+from tightrope.report.writers.markdown import markdown_summary
 
 
 def test_verdicts_gates_and_table() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.report.synthetic import broken_run, empty_run, full_results, grid_run, several_results, strip_run
 from tightrope.report import Finding, Results
-from tightrope.report.page import finding_blocks, render_page
+from tightrope.report.writers.page import finding_blocks, render_page
 
 NASTY = '</script><script>alert(1)</script><img src=x onerror="alert(2)">'
 

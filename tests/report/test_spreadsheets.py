@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.report.synthetic import empty_run, grid_run, several_results
 from tightrope.report import Results
-from tightrope.report.spreadsheets import write_spreadsheets
+from tightrope.report.writers.spreadsheets import write_spreadsheets
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ import pytest
 from tests.report.worlds import HOLE, BlindPond, fall_in, pond_task
 from tightrope.errors import MissingExtra, NotReproducible
 from tightrope.outcome import Outcome
-from tightrope.report.video import BAR, RED, _with_bar, encode, film_fall, record
+from tightrope.report.films.video import BAR, RED, _with_bar, encode, film_fall, record
 from tightrope.trace import ActionTrace
 
 

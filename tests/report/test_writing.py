@@ -21,7 +21,7 @@ from tightrope.report import (
     map_picture,
     write_report,
 )
-from tightrope.report.filming import choose_shots, film_failures
+from tightrope.report.films.filming import choose_shots, film_failures
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -84,7 +84,7 @@ def test_films_are_in_the_page_itself(tmp_path: Path) -> None:
 
 
 def test_large_films_stay_beside_the_page(tmp_path: Path, monkeypatch: object) -> None:
-    import tightrope.report.writing as writing
+    import tightrope.report.writers.writing as writing
 
     task = pond_task()
     monkeypatch.setattr(writing, "SMALL_VIDEO", 10)  # type: ignore[attr-defined]

@@ -1,9 +1,9 @@
 """Agents: anything that maps a batch of observations to actions."""
 
+from tightrope.agents.action_names import TranslatedAgent
 from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.loading import AgentArgument, load_agent, names_code, parse_agent_argument
-from tightrope.agents.names import TranslatedAgent
-from tightrope.agents.normalisation import convert_normalisation
+from tightrope.agents.networks.normalisation import convert_normalisation
 
 __all__ = [
     "Agent",

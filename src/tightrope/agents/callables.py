@@ -11,7 +11,7 @@ import numpy as np
 
 from tightrope.agents.agent import Answer
 from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, require_available, stream
-from tightrope.agents.blocks import REFERENCE_SIZE, Arrays
+from tightrope.agents.networks.batch_invariance import REFERENCE_SIZE, Arrays
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, AgentFailure, TaskError

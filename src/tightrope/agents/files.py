@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tightrope.agents.action_names import TranslatedAgent, declared_actions, own_spaces, translation
 from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
 from tightrope.agents.fingerprints import file_fingerprint
-from tightrope.agents.names import TranslatedAgent, declared_actions, own_spaces, translation
-from tightrope.agents.network_agent import NetworkAgent, NetworkParts
-from tightrope.agents.normalisation import NormalisedParts, load_normalisation
-from tightrope.agents.onnx import OnnxFile
-from tightrope.agents.sb3 import policy_from_archive, policy_parts
-from tightrope.agents.sb3_archive import read_archive
+from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
+from tightrope.agents.networks.normalisation import NormalisedParts, load_normalisation
+from tightrope.agents.networks.onnx import OnnxFile
+from tightrope.agents.networks.sb3 import policy_from_archive, policy_parts
+from tightrope.agents.networks.sb3_archive import read_archive
+from tightrope.agents.networks.torch_network import load_torch
 from tightrope.agents.spaces import TaskSpaces
-from tightrope.agents.torch_network import load_torch
 from tightrope.errors import AgentError
 
 SUFFIXES = (".onnx", ".zip", ".pt", ".pth")

@@ -15,11 +15,11 @@ from tightrope.agents.callables import BatchAgent, CallableAgent, PredictorAgent
 from tightrope.agents.files import AgentFile, agent_from_file, require_known_suffix
 from tightrope.agents.fingerprints import object_fingerprint
 from tightrope.agents.importing import import_named, is_import_name
-from tightrope.agents.network_agent import NetworkAgent
-from tightrope.agents.normalisation import from_vecnormalize, normalisation_beside
-from tightrope.agents.sb3 import policy_parts
+from tightrope.agents.networks.network_agent import NetworkAgent
+from tightrope.agents.networks.normalisation import from_vecnormalize, normalisation_beside
+from tightrope.agents.networks.sb3 import policy_parts
+from tightrope.agents.networks.torch_network import module_parts
 from tightrope.agents.spaces import TaskSpaces, spaces_of
-from tightrope.agents.torch_network import module_parts
 from tightrope.errors import AgentError, TightropeError
 from tightrope.tasks.task import Task
 

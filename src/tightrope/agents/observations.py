@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.agents.blocks import Arrays
+from tightrope.agents.networks.batch_invariance import Arrays
 from tightrope.errors import AgentError, AgentFailure
 
 

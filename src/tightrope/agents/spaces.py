@@ -21,6 +21,8 @@ class TaskSpaces:
     observation: gym.Space[Any]
     action: gym.Space[Any]
     action_names: tuple[str, ...] | None = None
+    action_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Named sets of actions that an agent file may say it was trained with."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the task was made with; an agent file may say what it was trained with."""
 
@@ -39,5 +41,6 @@ def spaces_of(task: Task) -> TaskSpaces:
         observation=task.observation_space,
         action=task.action_space,
         action_names=None if names is None else tuple(names),
+        action_sets={name: tuple(actions) for name, actions in task.action_sets.items()},
         options=dict(task.options),
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 
 from tightrope import __version__
-from tightrope.cli import check, compare, fuzz, init, mario, performance, replay, report, run, safety, search, tasks
+from tightrope.cli import check, compare, fuzz, init, performance, replay, report, run, safety, search, tasks
 from tightrope.cli.interface import EVERYWHERE
 
+VERBS = "tightrope.verbs"
+"""Entry points of packages that bring verbs of their own: each names a ``typer.Typer``."""
 EPILOG = "Everywhere: " + ", ".join(f"{flag} ({meaning})" for flag, meaning in EVERYWHERE.items())
 
 app = typer.Typer(
@@ -41,4 +44,5 @@ def _options(
 for module in (run, search, safety, fuzz, performance, report, replay, compare, check, tasks, init):
     verb_name = module.__name__.rsplit(".", 1)[1]
     app.command(verb_name, epilog=f"Example: {module.EXAMPLE}", no_args_is_help=module.NEEDS_ARGUMENTS)(module.command)
-app.add_typer(mario.app, name="mario")
+for entry in entry_points(group=VERBS):
+    app.add_typer(entry.load(), name=entry.name)

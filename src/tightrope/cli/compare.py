@@ -37,8 +37,8 @@ def command(
     trust: TrustOption = False,
 ) -> int:
     """Set two agents side by side, paired by case; what got worse is listed first."""
-    from tightrope.campaign.comparison import compare_runs
-    from tightrope.campaign.folder import RunFolder
+    from tightrope.runs.comparison import compare_runs
+    from tightrope.runs.folder import RunFolder
 
     interface = current_interface()
     first = campaign_of(RunFolder.open(run_a), trust=trust)

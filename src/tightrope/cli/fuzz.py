@@ -50,8 +50,8 @@ def command(
     ray: RayOption = None,
 ) -> int:
     """Step 3: breed many other ways through the task from the reference."""
-    from tightrope.campaign.folder import RunFolder
-    from tightrope.campaign.recording import record_step
+    from tightrope.runs.folder import RunFolder
+    from tightrope.runs.recording import record_step
 
     interface = current_interface()
     folder = RunFolder.open(run)

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from tightrope.campaign.config import AgentConfig, CampaignConfig
 from tightrope.cli.interface import PASSED, current_interface, verb
 from tightrope.cli.options import LevelOption, RomOption, SettingOption, TaskArgument, task_options
 from tightrope.errors import UsageError
+from tightrope.runs.config import AgentConfig, CampaignConfig
 
 EXAMPLE = "tightrope init FrozenLake-v1 --file campaign.yaml"
 NEEDS_ARGUMENTS = True
@@ -26,7 +26,7 @@ def command(
     schema: Annotated[Path | None, typer.Option("--schema", help="Also write the JSON Schema here.")] = None,
 ) -> int:
     """Write a campaign file with every setting and what it means."""
-    from tightrope.campaign.configfile import commented_example, json_schema
+    from tightrope.runs.configfile import commented_example, json_schema
     from tightrope.tasks import make_task
 
     options = task_options(settings, level, rom)

@@ -9,8 +9,8 @@ from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, Interfa
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
-    from tightrope.campaign.config import SafetyConfig
-    from tightrope.campaign.gates import Gate
+    from tightrope.runs.config import SafetyConfig
+    from tightrope.runs.gates import Gate
     from tightrope.safety import SafetyResult
 
 

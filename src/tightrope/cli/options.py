@@ -8,8 +8,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 from pydantic import BaseModel
 
-from tightrope.campaign.config import AgentConfig, ExecutionConfig
 from tightrope.errors import FormatError, UsageError
+from tightrope.runs.config import AgentConfig, ExecutionConfig
 
 Settings = TypeVar("Settings", bound=BaseModel)
 

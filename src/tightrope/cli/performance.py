@@ -47,8 +47,8 @@ def command(
     ray: RayOption = None,
 ) -> int:
     """Step 4: each agent against the fuzz traces, from the start and from their middle."""
-    from tightrope.campaign.folder import RunFolder
-    from tightrope.campaign.recording import record_step
+    from tightrope.runs.folder import RunFolder
+    from tightrope.runs.recording import record_step
 
     interface = current_interface()
     folder = RunFolder.open(run)

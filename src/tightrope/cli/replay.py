@@ -14,8 +14,8 @@ from tightrope.cli.options import RunArgument, TrustOption
 from tightrope.cli.stored import campaign_of
 
 if TYPE_CHECKING:
-    from tightrope.campaign.campaign import Campaign
-    from tightrope.campaign.replaying import StoredCase
+    from tightrope.runs.campaign import Campaign
+    from tightrope.runs.replaying import StoredCase
 
 EXAMPLE = "tightrope replay run/ 3f2a91 --video fall.mp4   (without a case it lists the falls)"
 NEEDS_ARGUMENTS = True
@@ -40,8 +40,8 @@ def command(
     trust: TrustOption = False,
 ) -> int:
     """Play an episode from its stored actions: in a window, as a film, or in the terminal."""
-    from tightrope.campaign.folder import RunFolder
-    from tightrope.campaign.replaying import find_case, verify_replay
+    from tightrope.runs.folder import RunFolder
+    from tightrope.runs.replaying import find_case, verify_replay
 
     interface = current_interface()
     campaign = campaign_of(RunFolder.open(run), trust=trust)
@@ -80,7 +80,7 @@ def _show(
     """Show the episode where it was asked for; returns the film, if one was written."""
     from tightrope.cli.terminal_frames import play_in_terminal
     from tightrope.cli.window import can_open_window, play_in_window
-    from tightrope.report.video import encode, record
+    from tightrope.report.films.video import encode, record
 
     frames, rate = record(campaign.task, episode.trace, first=0, expect=episode.outcome)
     if not frames:
@@ -101,7 +101,7 @@ def _show(
 
 
 def _list_falls(interface: Interface, campaign: Campaign, agent: str | None, suite: str | None) -> int:
-    from tightrope.campaign.replaying import stored_falls
+    from tightrope.runs.replaying import stored_falls
 
     falls = stored_falls(campaign, agent, suite)
     rows = [

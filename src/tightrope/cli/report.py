@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from tightrope.campaign.config import ExecutionConfig
 from tightrope.cli.interface import PASSED, current_interface, verb
 from tightrope.cli.options import TrustOption
 from tightrope.cli.stored import campaign_of
 from tightrope.errors import UsageError
+from tightrope.runs.config import ExecutionConfig
 
 EXAMPLE = "tightrope report run/   or   tightrope report run-a run-b --out both/"
 NEEDS_ARGUMENTS = True
@@ -29,9 +29,9 @@ def command(
     trust: TrustOption = False,
 ) -> int:
     """Write the report of one run, or one report over several."""
-    from tightrope.campaign.assembly import assemble
-    from tightrope.campaign.folder import RunFolder
     from tightrope.report import write_report
+    from tightrope.runs.assembly import assemble
+    from tightrope.runs.folder import RunFolder
 
     if len(runs) > 1 and out is None:
         raise UsageError("a report over several runs belongs to none of them; say where it goes with --out FOLDER")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.campaign.config import CampaignConfig
 from tightrope.cli.interface import NOTHING_JUDGED, Interface, current_interface, verb
 from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
@@ -34,9 +33,10 @@ from tightrope.cli.options import (
 )
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
+from tightrope.runs.config import CampaignConfig
 
 if TYPE_CHECKING:
-    from tightrope.campaign.whole import WholeRun
+    from tightrope.runs.pipeline import WholeRun
 
 EXAMPLE = "tightrope run FrozenLake-v1 --agent agent.zip --out run/   or   tightrope run campaign.yaml"
 NEEDS_ARGUMENTS = True
@@ -73,7 +73,7 @@ def command(
 
     Options given beside a campaign file count more than what the file says.
     """
-    from tightrope.campaign.whole import run_campaign
+    from tightrope.runs.pipeline import run_campaign
 
     if (task_or_file is None) == (resume is None):
         raise UsageError("name a task or a campaign file, or give --resume RUN; not both")
@@ -107,7 +107,7 @@ def command(
 
 
 def _configuration(task_or_file: str | None) -> CampaignConfig:
-    from tightrope.campaign.configfile import load_config
+    from tightrope.runs.configfile import load_config
 
     named = Path(str(task_or_file))
     return load_config(named) if named.suffix in FILES else CampaignConfig(task=str(task_or_file))
@@ -115,8 +115,8 @@ def _configuration(task_or_file: str | None) -> CampaignConfig:
 
 def _trusted_run(resume: Path, *, others: bool, trust: bool) -> CampaignConfig:
     """The settings of a run, whose agents are loaded unless others are named."""
-    from tightrope.campaign.folder import RunFolder
-    from tightrope.campaign.trust import require_trust
+    from tightrope.runs.folder import RunFolder
+    from tightrope.runs.trust import require_trust
 
     folder = RunFolder.open(resume)
     config = stored_config(folder)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.campaign.config import CampaignConfig
 from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
@@ -31,9 +30,10 @@ from tightrope.cli.options import (
 )
 from tightrope.cli.stored import campaign_of, stored_config
 from tightrope.errors import UsageError
+from tightrope.runs.config import CampaignConfig
 
 if TYPE_CHECKING:
-    from tightrope.campaign.campaign import Campaign
+    from tightrope.runs.campaign import Campaign
 
 EXAMPLE = "tightrope safety run/ --agent agent.onnx --suite interval:1 --max-fail 0.05"
 NEEDS_ARGUMENTS = True
@@ -62,8 +62,8 @@ def command(
     ray: RayOption = None,
 ) -> int:
     """Step 2: how often each agent falls at the boundary states. Exits with 1 when a gate fails."""
-    from tightrope.campaign.folder import RunFolder
-    from tightrope.campaign.suitefile import campaign_of_suite
+    from tightrope.runs.folder import RunFolder
+    from tightrope.runs.suitefile import campaign_of_suite
     from tightrope.safety import load_suite
 
     if not run_or_suite.exists():
@@ -99,10 +99,10 @@ def command(
 
 
 def _run(interface: Interface, campaign: Campaign, *, keep: bool) -> int:
-    from tightrope.campaign.campaign import CONTROL
-    from tightrope.campaign.gates import safety_gates
-    from tightrope.campaign.recording import record_step
-    from tightrope.campaign.whole import suite_ids
+    from tightrope.runs.campaign import CONTROL
+    from tightrope.runs.gates import safety_gates
+    from tightrope.runs.pipeline import suite_ids
+    from tightrope.runs.recording import record_step
 
     with campaign.folder.locked(), interface.progress() as show, campaign.engine() as engine:
         campaign.on_progress = show

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.campaign.config import CampaignConfig, SearchConfig
 from tightrope.cli.interface import NOTHING_JUDGED, PASSED, Interface, current_interface, verb
 from tightrope.cli.options import (
     LevelOption,
@@ -21,10 +20,11 @@ from tightrope.cli.options import (
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.outcome import StopReason
+from tightrope.runs.config import CampaignConfig, SearchConfig
 
 if TYPE_CHECKING:
-    from tightrope.campaign.campaign import Campaign
-    from tightrope.campaign.folder import RunFolder
+    from tightrope.runs.campaign import Campaign
+    from tightrope.runs.folder import RunFolder
 
 EXAMPLE = "tightrope search FrozenLake-v1 --set is_slippery=false --out run/"
 NEEDS_ARGUMENTS = True
@@ -47,19 +47,12 @@ def command(
         Path | None, typer.Option("--demonstration", help="A trace that reaches the goal.")
     ] = None,
     probe_steps: Annotated[int, typer.Option("--probe-steps", help="Steps for proving boundaries.", min=0)] = 20_000,
-    all_levels: Annotated[
-        bool, typer.Option("--all-levels", help="Mario: solve all 32 levels, print a table.")
-    ] = False,
     seed: SeedOption = 0,
 ) -> int:
     """Step 1: find a way to solve the task, and the boundary states on it."""
-    if all_levels:
-        from tightrope.cli.mario import solve_all_levels
-
-        return solve_all_levels(rom)
-    from tightrope.campaign.campaign import Campaign
-    from tightrope.campaign.folder import RunFolder
-    from tightrope.campaign.recording import record_search
+    from tightrope.runs.campaign import Campaign
+    from tightrope.runs.folder import RunFolder
+    from tightrope.runs.recording import record_search
 
     interface = current_interface()
     changes: dict[str, Any] = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tightrope.campaign.config import CampaignConfig
+from tightrope.runs.config import CampaignConfig
 
 if TYPE_CHECKING:
-    from tightrope.campaign.campaign import Campaign
-    from tightrope.campaign.folder import RunFolder
     from tightrope.progress import ProgressCallback
+    from tightrope.runs.campaign import Campaign
+    from tightrope.runs.folder import RunFolder
 
 
 def stored_config(folder: RunFolder) -> CampaignConfig:
@@ -21,8 +21,8 @@ def campaign_of(
     folder: RunFolder, *, trust: bool, on_progress: ProgressCallback | None = None, **changes: Any
 ) -> Campaign:
     """The campaign of a run, with some settings changed; agents that the run names are not loaded by this alone."""
-    from tightrope.campaign.campaign import Campaign
-    from tightrope.campaign.trust import require_trust
+    from tightrope.runs.campaign import Campaign
+    from tightrope.runs.trust import require_trust
 
     require_trust(folder.manifest_path, stored_config(folder).task, trust=trust)
     return Campaign(stored_config(folder).model_copy(update=changes), folder, on_progress=on_progress)

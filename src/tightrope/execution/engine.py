@@ -9,13 +9,13 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UnknownName, UsageError
-from tightrope.execution.affinity import Affinity
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.counters import Counters
-from tightrope.execution.dispatch import Dispatch, Pace
-from tightrope.execution.plan import Ledger, Ticket
+from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
-from tightrope.execution.room import default_memory_limit
+from tightrope.execution.scheduling.affinity import Affinity
+from tightrope.execution.scheduling.deduplication import Ledger, Ticket
+from tightrope.execution.scheduling.dispatch import Dispatch, Pace
 from tightrope.outcome import Outcome
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task

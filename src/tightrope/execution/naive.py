@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import AgentFailure, EnvironmentFailure, TaskError
-from tightrope.execution.recording import plain_actions
 from tightrope.execution.rollout import Episode, Rollout
+from tightrope.execution.worker.recording import plain_actions
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
-from tightrope.simulation.simulator import Simulator
+from tightrope.simulation import Moment, Simulator, play
 
 
 def agent_generator(rollout: Rollout) -> np.random.Generator:
@@ -50,18 +51,11 @@ def run_naively(
     error = None
     try:
         reseeds = record.plan_reseeds(deterministic)
-        simulator.reset(rollout.start.seed)
-        record.visit()
-        for index, action in enumerate(rollout.start.actions):
-            if index in reseeds:
-                simulator.reseed(reseeds[index])
-            if agent is not None and agent.recurrent:
+        for moment in play(simulator, replace(rollout.start, reseeds=record.reseeds)):
+            record.prefix_moment(moment)
+            if agent is not None and agent.recurrent and moment.upcoming is not None:
                 _, memory = _ask(agent, simulator, memory, watching)
-            simulator.step(action)
-            record.prefix_step()
-            if simulator.outcome.terminal:
-                break
-        else:
+        if not simulator.outcome.terminal:
             record.hand_over()
             if len(rollout.start) in reseeds:
                 simulator.reseed(reseeds[len(rollout.start)])
@@ -130,10 +124,10 @@ class _Record:
                 self.simulator.task.position(self.simulator.env, transition.observation, transition.info)
             )
 
-    def prefix_step(self) -> None:
-        self.prefix_steps += 1
-        self.prefix_reward += self.simulator.transition.reward
-        self.prefix_outcome = self.simulator.outcome
+    def prefix_moment(self, moment: Moment) -> None:
+        self.prefix_steps = moment.depth
+        self.prefix_reward += moment.reward
+        self.prefix_outcome = moment.outcome
         self.visit()
 
     def hand_over(self) -> None:

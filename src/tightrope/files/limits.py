@@ -50,4 +50,4 @@ SUITE_ACTIONS = 50_000_000
 """Actions of all prefixes of a suite, written out. A suite file names its prefixes by their lengths alone."""
 
 STORED_VALUE = 256 * MIB
-"""Bytes of one compressed value in a run's database, unpacked: a hundred million steps of one episode pack no better."""
+"""Bytes of one compressed value in a run's database, unpacked: the actions of one episode."""

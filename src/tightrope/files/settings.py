@@ -49,7 +49,9 @@ class _Bounded(yaml.SafeLoader):
     def number(self, node: yaml.ScalarNode) -> int | float:
         """A number, if it is not too long; in base 16 or 60 it may be longer than Python can print."""
         if len(node.value) > DIGITS:
-            raise yaml.constructor.ConstructorError(None, None, f"a number of {len(node.value)} digits", node.start_mark)
+            raise yaml.constructor.ConstructorError(
+                None, None, f"a number of {len(node.value)} digits", node.start_mark
+            )
         whole = node.tag == "tag:yaml.org,2002:int"
         return self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
 
@@ -85,8 +87,8 @@ def _require_small(events: Iterable[Any], source: str) -> None:
                 sizes[event.anchor] = 1
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor in [outer.anchor for outer in path]:
-                raise FormatError(f"{source}, line {event.start_mark.line + 1}: *{event.anchor} lies within itself")
-            size = sizes.get(event.anchor, 0)
+                raise FormatError(f"{source}: what *{event.anchor} stands for lies within itself")
+            size = sizes.get(str(event.anchor), 0)
         else:
             continue
         path[-1].size += size

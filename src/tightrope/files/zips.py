@@ -35,8 +35,7 @@ def read_members(file: BinaryIO, source: str, *, most: int, names: Collection[st
 @contextmanager
 def _opened(file: BinaryIO, source: str) -> Iterator[zipfile.ZipFile]:
     try:
-        # Typed as a stream, of which the reader uses these few methods.
-        with zipfile.ZipFile(_ShortReads(file)) as archive:  # type: ignore[arg-type]
+        with zipfile.ZipFile(_ShortReads(file)) as archive:
             yield archive
     except FormatError:
         raise

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from statistics import fmean
 from typing import Any
 
-from tightrope.statistics import Estimate
 from tightrope.files import check_header
+from tightrope.statistics import Estimate
 
 VERSION = 1
 COMPARISON_FORMAT, ROBUSTNESS_FORMAT = "tightrope/performance", "tightrope/robustness"

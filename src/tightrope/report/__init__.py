@@ -1,7 +1,6 @@
 """The report: one HTML file to show to others, and the same results for machines."""
 
-from tightrope.report.maps import map_picture
-from tightrope.report.resultfile import combine, load_results, results_from_json, results_to_json, save_results
+from tightrope.report.charts.maps import map_picture
 from tightrope.report.results import (
     AgentInfo,
     BoundaryResult,
@@ -22,7 +21,8 @@ from tightrope.report.results import (
     SuiteResult,
     TaskInfo,
 )
-from tightrope.report.writing import write_report
+from tightrope.report.writers.resultfile import combine, load_results, results_from_json, results_to_json, save_results
+from tightrope.report.writers.writing import write_report
 
 __all__ = [
     "AgentInfo",

@@ -10,7 +10,7 @@ from tightrope.errors import EnvironmentFailure
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.seeding import generator
-from tightrope.simulation import Simulator, open_simulator
+from tightrope.simulation import Simulator, open_simulator, play
 from tightrope.simulation.simulator import Snapshot
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
@@ -87,20 +87,13 @@ class _Seeker:
 
     def _play(self, prefix: ActionTrace) -> bool:
         """Go to the situation, from where the prefixes part once that is known; False when the episode ends first."""
-        reseeds = dict(prefix.reseeds)
-        if self.branch is None:
-            self.simulator.reset(prefix.seed)
-        else:
+        if self.branch is not None:
             self.simulator.load(self.branch)
-        for index in range(self.simulator.depth, len(prefix)):
-            if index == self.shared and self.branch is None:
+        start = None if self.branch is None else self.simulator.depth
+        for moment in play(self.simulator, prefix, start=start):
+            if moment.depth == self.shared and self.branch is None:
                 self.branch = self.simulator.save()
-            if index in reseeds:
-                self.simulator.reseed(reseeds[index])
-            self.simulator.step(prefix.actions[index])
-            if self.simulator.outcome.terminal:
-                return False
-        return True
+        return not self.simulator.outcome.terminal
 
     def _attempts(self, prefix: ActionTrace) -> Iterator[tuple[str, list[Action]]]:
         """Continuations worth a try, each with its name."""

@@ -13,7 +13,7 @@ from tightrope.execution import Engine
 from tightrope.outcome import Outcome
 from tightrope.safety.suites import TestSuite
 from tightrope.seeding import stable_hash
-from tightrope.simulation import open_simulator
+from tightrope.simulation import open_simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -43,17 +43,10 @@ class Replay:
 
 def replay_trace(task: Task, trace: ActionTrace) -> Replay:
     """Play a trace with its own randomness, in an environment of its own."""
-    reseeds, keys = dict(trace.reseeds), list[int]()
+    keys = list[int]()
     with closing(open_simulator(task)) as simulator:
         try:
-            simulator.reset(trace.seed)
-            keys.append(stable_hash(simulator.key()))
-            for index, action in enumerate(trace.actions):
-                if simulator.outcome.terminal:
-                    break
-                if index in reseeds:
-                    simulator.reseed(reseeds[index])
-                simulator.step(action)
+            for _ in play(simulator, trace):
                 keys.append(stable_hash(simulator.key()))
         except EnvironmentFailure as failure:
             return Replay(keys=tuple(keys), outcome=simulator.outcome, error=str(failure))

@@ -7,8 +7,8 @@ from math import isfinite
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE
 from tightrope.execution import Episode, Rollout
+from tightrope.files import DAMAGE
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.safety.files import check_format, frozen_action, suite_from_json, suite_to_json

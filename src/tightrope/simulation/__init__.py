@@ -1,13 +1,15 @@
 """One environment that can be put back exactly, and the proof that it can."""
 
-from tightrope.simulation.conformance import Conformance, Rejection, examine_snapshotter
+from tightrope.simulation.conformance.examination import Conformance, Rejection, examine_snapshotter
+from tightrope.simulation.conformance.reproducing import require_open_start
 from tightrope.simulation.opening import check_task, conformance_of, open_simulator
-from tightrope.simulation.reproducing import require_open_start
+from tightrope.simulation.player import Moment, play
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
 from tightrope.simulation.snapshots import Snapshotter, register_snapshotter
 
 __all__ = [
     "Conformance",
+    "Moment",
     "Rejection",
     "Reseed",
     "Simulator",
@@ -18,6 +20,7 @@ __all__ = [
     "conformance_of",
     "examine_snapshotter",
     "open_simulator",
+    "play",
     "register_snapshotter",
     "require_open_start",
 ]

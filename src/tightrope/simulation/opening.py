@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from tightrope.simulation.conformance import REPLAY, Conformance, examine
+from tightrope.simulation.conformance.examination import REPLAY, Conformance, examine
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import find_snapshotter
 from tightrope.tasks.task import Task

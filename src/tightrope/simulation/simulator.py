@@ -10,9 +10,9 @@ import numpy as np
 
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.outcome import Outcome
-from tightrope.simulation.blame import blame, wrong_step
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
+from tightrope.simulation.user_faults import blame, wrong_step
 from tightrope.tasks.keys import require_hashable
 from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task, Transition

@@ -65,6 +65,8 @@ class Task:
     actions: Sequence[Action] | None = None
     """What the search tries, in order; None: all of a Discrete space."""
     action_names: Sequence[str] | None = None
+    action_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Named sets of action names, for agent files that say by such a name what they were trained with."""
     identity: KeyFunction | None = None
     """An exact fingerprint of the situation, used by proofs instead of a lossy ``state_key``."""
     max_steps: int | None = None

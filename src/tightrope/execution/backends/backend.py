@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 from tightrope.agents.agent import Agent
 from tightrope.execution.counters import Counters
 from tightrope.execution.rollout import Episode, Rollout
-from tightrope.execution.worker import Worker
+from tightrope.execution.worker.worker import Worker
 from tightrope.tasks.task import Task
 
 

@@ -7,7 +7,7 @@ from time import perf_counter
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.backends.backend import Report, Result, Work, work_through
-from tightrope.execution.worker import Worker
+from tightrope.execution.worker.worker import Worker
 
 
 class InlineBackend:

@@ -8,8 +8,8 @@ from tightrope.agents.agent import Agent
 from tightrope.execution.backends.backend import Backend
 from tightrope.execution.backends.inline import InlineBackend
 from tightrope.execution.backends.processes import ProcessBackend, available_cores
-from tightrope.execution.wire import Setup
-from tightrope.execution.worker import Worker
+from tightrope.execution.backends.wire import Setup
+from tightrope.execution.worker.worker import Worker
 from tightrope.simulation import Conformance
 from tightrope.tasks.task import Task
 

@@ -14,7 +14,7 @@ import cloudpickle
 from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError, require_extra
 from tightrope.execution.backends.backend import Call, Report, Returned, Work, work_through
-from tightrope.execution.wire import Setup, pack_agents, pack_episode, pack_rollouts, unpack_episode
+from tightrope.execution.backends.wire import Setup, pack_agents, pack_episode, pack_rollouts, unpack_episode
 
 
 class Actor:

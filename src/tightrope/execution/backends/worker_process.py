@@ -12,8 +12,8 @@ from typing import Any
 import cloudpickle
 
 from tightrope.execution.backends.backend import Returned, Work, work_through
-from tightrope.execution.wire import pack_episode
-from tightrope.execution.worker import Worker
+from tightrope.execution.backends.wire import pack_episode
+from tightrope.execution.worker.worker import Worker
 
 SECONDS_BETWEEN_MESSAGES = 0.1
 """Results are sent together when they come faster than this."""

@@ -12,7 +12,7 @@ class Snapshotter(Protocol):
     """Saves and restores one environment instance exactly, within one process.
 
     A class is a snapshotter for a family of environments; ``applies`` says whether it can try on this one. It is used
-    only after the round trip of ``tightrope.simulation.conformance`` has passed on the very environment.
+    only after the round trip of ``tightrope.simulation.conformance.examination`` has passed on the very environment.
     """
 
     name: ClassVar[str]

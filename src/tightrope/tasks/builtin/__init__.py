@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 
 from tightrope.tasks.builtin import atari, box2d, classic_control, highway, minigrid, mujoco, toy_text
-from tightrope.tasks.mario.task import mario_task
 from tightrope.tasks.task import Task
 
 BUILTIN_TASKS: dict[str, Callable[..., Task]] = {
@@ -28,5 +27,4 @@ BUILTIN_TASKS: dict[str, Callable[..., Task]] = {
     "ALE/MsPacman-v5": atari.ms_pacman,
     "Hopper-v5": mujoco.hopper,
     "Walker2d-v5": mujoco.walker2d,
-    "mario": mario_task,
 }

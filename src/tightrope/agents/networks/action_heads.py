@@ -1,0 +1,205 @@
+"""From what a network says to an action: the best one, or one drawn from the distribution it describes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.agents.behaviour import allowed_actions, flat_mask, require_available
+from tightrope.agents.networks.batch_invariance import Arrays
+from tightrope.errors import AgentError, AgentFailure
+from tightrope.tasks.spaces import encode_action
+from tightrope.trace import Action
+
+Scores = NDArray[Any]
+
+
+class Head(Protocol):
+    """How a network's outputs are read."""
+
+    outputs: int
+    """How many arrays the network gives for it."""
+    distribution: bool
+    """Whether there is something to draw from."""
+
+    def best(self, outputs: Arrays, masks: Sequence[Any]) -> list[Action]:
+        """The most likely or most valued action of each row."""
+        ...
+
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
+        """An action drawn from the distribution that the outputs, of one row, describe."""
+        ...
+
+
+class CategoricalHead:
+    """One score per action of a Discrete space: logits or action values. Draws follow the softmax of the scores."""
+
+    outputs, distribution = 1, True
+
+    def __init__(self, space: gym.spaces.Discrete) -> None:
+        self.number, self.start = int(space.n), int(space.start)
+
+    def best(self, outputs: Arrays, masks: Sequence[Any]) -> list[Action]:
+        """The action with the highest score; the first of equals."""
+        scores = checked(outputs[0], (self.number,))
+        if any(mask is not None for mask in masks):
+            scores = np.stack([_masked(row, mask) for row, mask in zip(scores, masks, strict=True)])
+        return [self.start + best for best in scores.argmax(axis=1).tolist()]
+
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
+        """An action drawn by softmax."""
+        return self.start + _draw(_masked(checked(outputs[0], (self.number,))[0], mask), generator)
+
+
+class MultiCategoricalHead:
+    """The scores of each dimension of a MultiDiscrete space, side by side."""
+
+    outputs, distribution = 1, True
+
+    def __init__(self, space: gym.spaces.MultiDiscrete) -> None:
+        self.space = space
+        self.cuts = np.cumsum(space.nvec.ravel())[:-1]
+        self.width = int(space.nvec.sum())
+
+    def best(self, outputs: Arrays, masks: Sequence[Any]) -> list[Action]:
+        """The highest score of each dimension."""
+        rows = checked(outputs[0], (self.width,))
+        return [self._joined(self._split(row, mask), _argmax) for row, mask in zip(rows, masks, strict=True)]
+
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
+        """Each dimension drawn by softmax."""
+        scores = checked(outputs[0], (self.width,))[0]
+        return self._joined(self._split(scores, mask), lambda part: _draw(part, generator))
+
+    def _split(self, scores: Scores, mask: Any) -> list[Scores]:
+        parts = np.split(scores, self.cuts)
+        if mask is None:
+            return parts
+        flags = np.split(flat_mask(mask), self.cuts)
+        return [_masked(part, allowed) for part, allowed in zip(parts, flags, strict=True)]
+
+    def _joined(self, parts: list[Scores], choose: Any) -> Action:
+        chosen = np.array([choose(part) for part in parts]).reshape(self.space.shape)
+        return encode_action(self.space, chosen + self.space.start)
+
+
+class BernoulliHead:
+    """One logit per bit of a MultiBinary space."""
+
+    outputs, distribution = 1, True
+
+    def __init__(self, space: gym.spaces.MultiBinary) -> None:
+        self.space = space
+
+    def best(self, outputs: Arrays, masks: Sequence[Any]) -> list[Action]:
+        """Every bit more likely on than off."""
+        return [encode_action(self.space, row > 0) for row in checked(outputs[0], self.space.shape)]
+
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
+        """Each bit drawn by its logit."""
+        logits = checked(outputs[0], self.space.shape)[0].astype(np.float64)
+        return encode_action(self.space, generator.random(logits.shape) < 1.0 / (1.0 + np.exp(-logits)))
+
+
+class ContinuousHead:
+    """A point of a Box space; with a second output, the logarithm of the standard deviation around it.
+
+    ``squashed``: the point is put through tanh after drawing and scaled from [-1, 1] to the box. ``scaled``: it is
+    scaled only. Otherwise it is clipped to the box.
+    """
+
+    def __init__(
+        self, space: gym.spaces.Box, *, spread: bool = False, squashed: bool = False, scaled: bool = False
+    ) -> None:
+        self.space, self.squashed, self.scaled = space, squashed, scaled or squashed
+        self.distribution = spread
+        self.outputs = 2 if spread else 1
+
+    def best(self, outputs: Arrays, masks: Sequence[Any]) -> list[Action]:
+        """The mean."""
+        return [self._placed(row) for row in checked(outputs[0], self.space.shape)]
+
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
+        """A point drawn from the normal distribution around the mean."""
+        mean, log_std = (checked(part, self.space.shape)[0].astype(np.float64) for part in outputs)
+        return self._placed(mean + np.exp(log_std) * generator.standard_normal(mean.shape))
+
+    def _placed(self, point: Scores) -> Action:
+        low, high = self.space.low, self.space.high
+        if self.squashed:
+            point = np.tanh(point)
+        if self.scaled:
+            point = low + 0.5 * (point + 1.0) * (high - low)
+        return encode_action(self.space, np.clip(point, low, high))
+
+
+class ActionHead:
+    """The network gives the actions themselves, as numbers of a Discrete or MultiDiscrete space."""
+
+    outputs, distribution = 1, False
+
+    def __init__(self, space: gym.Space[Any]) -> None:
+        self.space = space
+
+    def best(self, outputs: Arrays, masks: Sequence[Any]) -> list[Action]:
+        """The actions as they come; one that is not available is refused, since there is no second best."""
+        actions = [encode_action(self.space, row) for row in outputs[0]]
+        for action, mask in zip(actions, masks, strict=True):
+            require_available(self.space, action, mask)
+        return actions
+
+    def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
+        """Never called: there is no distribution."""
+        raise AgentError("a network that answers with actions has no distribution to draw from")
+
+
+def head_for(space: gym.Space[Any], *, outputs: int = 1) -> Head:
+    """The head that fits an action space when the network says nothing more about itself."""
+    if isinstance(space, gym.spaces.Discrete):
+        return CategoricalHead(space)
+    if isinstance(space, gym.spaces.MultiDiscrete):
+        return MultiCategoricalHead(space)
+    if isinstance(space, gym.spaces.MultiBinary):
+        return BernoulliHead(space)
+    if isinstance(space, gym.spaces.Box):
+        return ContinuousHead(space, spread=outputs > 1)
+    raise AgentError(
+        f"networks can answer for Discrete, MultiDiscrete, MultiBinary and Box action spaces, not for {space}; "
+        f"give the agent as a Python callable instead"
+    )
+
+
+def checked(output: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """A network's output, if it has the shape the action space asks for and no NaN in it."""
+    if output.shape[1:] != shape:
+        raise AgentFailure(
+            f"the network answers with shape {output.shape[1:]} for each observation, "
+            f"and the task's action space takes {shape}"
+        )
+    if np.isnan(output).any():
+        raise AgentFailure("the network answered NaN; look for NaN or infinite values in its weights and observations")
+    return output
+
+
+def _masked(scores: Scores, mask: Any) -> Scores:
+    if mask is None:
+        return scores
+    allowed = allowed_actions(mask, len(scores))
+    kept = np.full(len(scores), -np.inf)
+    kept[allowed] = scores[allowed]
+    return kept
+
+
+def _argmax(scores: Scores) -> int:
+    return int(scores.argmax())
+
+
+def _draw(scores: Scores, generator: np.random.Generator) -> int:
+    weights = np.exp(scores.astype(np.float64) - scores.max())
+    totals = np.cumsum(weights)
+    # The last total may fall short of a draw by rounding; the side keeps actions of weight 0 from being drawn.
+    return min(int(np.searchsorted(totals, generator.random() * totals[-1], side="right")), len(scores) - 1)

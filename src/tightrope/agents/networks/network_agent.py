@@ -1,0 +1,165 @@
+"""Agents that are networks: stack, run, read. Where the network comes from is another file's business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.agents.agent import Answer
+from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, stream
+from tightrope.agents.networks.action_heads import Head
+from tightrope.agents.networks.batch_invariance import ALL_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
+from tightrope.agents.observations import ObservationStacker
+from tightrope.agents.spaces import TaskSpaces
+from tightrope.errors import AgentError, AgentFailure, TightropeError
+from tightrope.trace import Action
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemorySlot:
+    """One array that a recurrent network keeps for each episode; zeros at its start."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkParts:
+    """A network and how to speak to it."""
+
+    network: Network
+    """Observation parts, then memories, in; the head's outputs, then memories, out."""
+    head: Head
+    prepare: Callable[[Arrays], Arrays] | None = None
+    """What is done to stacked observations first (normalisation)."""
+    memory: tuple[MemorySlot, ...] = ()
+    sizes: Sequence[int] = ALL_SIZES
+    """Batch sizes at which its library is expected to answer alike."""
+    any_size: bool = True
+    """Whether it takes other sizes too."""
+
+
+class NetworkAgent:
+    """A network with a behaviour. ``rebuild`` makes it again in another process from small arguments."""
+
+    def __init__(
+        self,
+        parts: NetworkParts,
+        spaces: TaskSpaces,
+        behaviour: Behaviour,
+        *,
+        name: str,
+        fingerprint: str,
+        rebuild: tuple[Callable[..., NetworkAgent], tuple[Any, ...]] | None = None,
+    ) -> None:
+        if behaviour.kind == "sampled" and not parts.head.distribution:
+            raise AgentError(
+                f"agent {name!r} has no distribution to sample from; use behaviour='greedy', with epsilon for noise"
+            )
+        self.name, self.fingerprint = name, fingerprint
+        self.behaviour = behaviour
+        self.deterministic = not behaviour.random
+        self.recurrent = bool(parts.memory)
+        self._parts, self._spaces, self._rebuild = parts, spaces, rebuild
+        self._stack = ObservationStacker(spaces.observation)
+        self.block_sizes = self._rehearsed_sizes()
+
+    @property
+    def own_actions(self) -> tuple[str, ...] | None:
+        """The names of the actions it answers with, where they are known."""
+        return self._spaces.action_names
+
+    def act(
+        self,
+        observations: Sequence[Any],
+        memories: Sequence[Any],
+        generators: Sequence[np.random.Generator | None],
+        masks: Sequence[Any],
+    ) -> Answer:
+        """Answer each observation as if it were alone."""
+        if not observations:
+            return Answer([], [])
+        try:
+            outputs = self._run(observations, memories)
+            cut = self._parts.head.outputs
+            return Answer(self._choose(outputs[:cut], generators, masks), self._remember(outputs[cut:], memories))
+        except TightropeError as error:
+            raise AgentFailure(f"agent {self.name!r}: {error}") from error
+        except Exception as error:
+            raise AgentFailure(f"agent {self.name!r} raised {type(error).__name__}: {error}") from error
+
+    def _run(self, observations: Sequence[Any], memories: Sequence[Any]) -> Arrays:
+        if self.recurrent:
+            return run_in_blocks(self._parts.network, self._inputs(observations, memories), self.block_sizes)
+        # Repetitions that have not parted yet show the very same object; one row answers for all of them.
+        distinct = {id(observation): observation for observation in observations}
+        answers = run_in_blocks(self._parts.network, self._inputs([*distinct.values()], ()), self.block_sizes)
+        if len(distinct) == len(observations):
+            return answers
+        place = {identity: row for row, identity in enumerate(distinct)}
+        rows = [place[id(observation)] for observation in observations]
+        return tuple(part[rows] for part in answers)
+
+    def _inputs(self, observations: Sequence[Any], memories: Sequence[Any]) -> Arrays:
+        stacked = self._stack(observations)
+        if self._parts.prepare is not None:
+            stacked = self._parts.prepare(stacked)
+        return stacked + tuple(
+            np.stack([_start(slot) if memory is None else memory[index] for memory in memories])
+            for index, slot in enumerate(self._parts.memory)
+        )
+
+    def _choose(
+        self, outputs: Arrays, generators: Sequence[np.random.Generator | None], masks: Sequence[Any]
+    ) -> list[Action]:
+        if not self.behaviour.random:
+            return self._parts.head.best(outputs, masks)
+        return [
+            self._choose_randomly(_one_row(outputs, row), stream(generator, self.name), mask)
+            for row, (generator, mask) in enumerate(zip(generators, masks, strict=True))
+        ]
+
+    def _choose_randomly(self, outputs: Arrays, generator: np.random.Generator, mask: Any) -> Action:
+        if self.behaviour.epsilon > 0 and replaced_by_noise(self.behaviour.epsilon, generator):
+            return random_action(self._spaces.action, generator, mask)
+        if self.behaviour.kind == "sampled":
+            return self._parts.head.drawn(outputs, mask, generator)
+        return self._parts.head.best(outputs, [mask])[0]
+
+    def _remember(self, outputs: Arrays, memories: Sequence[Any]) -> list[Any]:
+        if not self.recurrent:
+            return [None] * len(memories)
+        return [tuple(part[row].copy() for part in outputs) for row in range(len(memories))]
+
+    def _rehearsed_sizes(self) -> Sequence[int]:
+        """The block sizes that can be used; finds out at loading what would otherwise fail in the middle of a run."""
+        parts = self._parts
+        try:
+            samples = self._inputs(self._spaces.sample_observations(PROBES), [None] * PROBES)
+            sizes = agreeing_sizes(parts.network, samples, parts.sizes, any_size=parts.any_size)
+            outputs = run_in_blocks(parts.network, samples, sizes)
+            parts.head.best(outputs[: parts.head.outputs], [None] * PROBES)
+        except Exception as error:
+            raise AgentError(
+                f"agent {self.name!r} cannot answer observations of task {self._spaces.task} "
+                f"({self._spaces.observation} to {self._spaces.action}): {error}"
+            ) from error
+        return sizes
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._rebuild if self._rebuild is not None else super().__reduce_ex__(protocol)
+
+    def __repr__(self) -> str:
+        return f"NetworkAgent({self.name!r}, {self.behaviour.kind}, epsilon={self.behaviour.epsilon})"
+
+
+def _one_row(outputs: Arrays, row: int) -> Arrays:
+    return tuple(part[row : row + 1] for part in outputs)
+
+
+def _start(slot: MemorySlot) -> NDArray[Any]:
+    return np.zeros(slot.shape, slot.dtype)

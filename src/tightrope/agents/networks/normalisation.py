@@ -1,0 +1,147 @@
+"""Observation statistics saved beside a Stable-Baselines3 model (VecNormalize), applied as in training.
+
+``vecnormalize.pkl`` is a pickle and is opened only when trusted; `convert_normalisation` makes a ``vecnormalize.npz``
+of it, which holds numbers only and needs no trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.agents.networks.batch_invariance import Arrays
+from tightrope.agents.observations import ObservationStacker
+from tightrope.agents.spaces import TaskSpaces
+from tightrope.errors import AgentError, FormatError, TrustRequired
+
+FORMAT, VERSION = "tightrope/normalisation", 1
+WHOLE = "observation"
+"""The name of the statistics of an observation that is one array."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Normalisation:
+    """Mean and variance of each part of an observation."""
+
+    means: Mapping[str, NDArray[Any]]
+    variances: Mapping[str, NDArray[Any]]
+    clip: float = 10.0
+    epsilon: float = 1e-8
+
+    def apply(self, name: str, rows: NDArray[Any]) -> NDArray[Any]:
+        """One stacked part, normalised; parts without statistics stay as they are."""
+        if name not in self.means:
+            return rows
+        scaled = (rows - self.means[name]) / np.sqrt(self.variances[name] + self.epsilon)
+        clipped: NDArray[Any] = np.clip(scaled, -self.clip, self.clip).astype(np.float32)
+        return clipped
+
+    def fitted(self, spaces: TaskSpaces) -> NormalisedParts:
+        """These statistics for the observations of a task; raises where shapes differ."""
+        parts = ObservationStacker(spaces.observation).parts
+        known = {part.name: part.shape for part in parts}
+        for name, mean in self.means.items():
+            if known.get(name) != mean.shape:
+                raise AgentError(
+                    f"the normalisation statistics are for {name!r} of shape {mean.shape}, and the task's observations "
+                    f"have {known}; they belong to another environment or wrapper"
+                )
+        return NormalisedParts(statistics=self, names=tuple(known))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NormalisedParts:
+    """Normalises the stacked parts of observations."""
+
+    statistics: Normalisation
+    names: tuple[str, ...] = field(default=())
+
+    def __call__(self, arrays: Arrays) -> Arrays:
+        """All parts, each with its own statistics."""
+        return tuple(self.statistics.apply(name, rows) for name, rows in zip(self.names, arrays, strict=True))
+
+
+def normalisation_beside(model: Path) -> Path | None:
+    """The statistics saved beside a model, under the names in use; one without pickle is preferred."""
+    # The RL Zoo keeps them one folder down, beside the training arguments.
+    zoo = (path.parent for path in sorted(model.parent.glob("*/args.yml")))
+    folders = [model.parent, *zoo]
+    stems = (f"{model.stem}_vecnormalize", f"vecnormalize_{model.stem}", "vecnormalize", "vec_normalize")
+    for ending in (".npz", ".pkl"):
+        for folder in folders:
+            for stem in stems:
+                if (folder / f"{stem}{ending}").is_file():
+                    return folder / f"{stem}{ending}"
+    return None
+
+
+def load_normalisation(path: Path, *, trust: bool) -> Normalisation:
+    """Read statistics; a pickle only when trusted."""
+    if path.suffix == ".npz":
+        return _read_npz(path)
+    if not trust:
+        raise TrustRequired(
+            f"{path} holds the normalisation this agent was trained with, as a pickle, which could run code. Load "
+            f"it with trust=True, or convert the file once: tightrope.agents.convert_normalisation(path, trust=True)."
+            f" With normalisation=False it is left out"
+        )
+    import pickle
+
+    return from_vecnormalize(pickle.loads(path.read_bytes()))
+
+
+def from_vecnormalize(vecnormalize: Any) -> Normalisation:
+    """The statistics of a VecNormalize object; one that leaves observations alone has none."""
+    if not getattr(vecnormalize, "norm_obs", True):
+        return Normalisation(means={}, variances={})
+    running = vecnormalize.obs_rms
+    named = running if isinstance(running, Mapping) else {WHOLE: running}
+    wanted = getattr(vecnormalize, "norm_obs_keys", None) or list(named)
+    return Normalisation(
+        means={name: np.asarray(named[name].mean) for name in wanted},
+        variances={name: np.asarray(named[name].var) for name in wanted},
+        clip=float(vecnormalize.clip_obs),
+        epsilon=float(vecnormalize.epsilon),
+    )
+
+
+def save_normalisation(statistics: Normalisation, path: str | PathLike[str]) -> Path:
+    """Write statistics as ``.npz`` without pickles."""
+    path = Path(path)
+    arrays = {f"mean/{name}": value for name, value in statistics.means.items()}
+    arrays |= {f"variance/{name}": value for name, value in statistics.variances.items()}
+    limits = np.array([statistics.clip, statistics.epsilon])
+    np.savez(path, format=np.array(FORMAT), version=np.array(VERSION), limits=limits, **arrays)  # type: ignore[arg-type]
+    return path
+
+
+def convert_normalisation(path: str | PathLike[str], *, trust: bool = False) -> Path:
+    """Turn a trusted ``vecnormalize.pkl`` into a ``vecnormalize.npz`` beside it, which needs no trust."""
+    path = Path(path)
+    return save_normalisation(load_normalisation(path, trust=trust), path.with_suffix(".npz"))
+
+
+def _read_npz(path: Path) -> Normalisation:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            content = dict(file)
+    except (ValueError, OSError) as error:
+        raise FormatError(f"{path} is not a file of normalisation statistics: {error}") from error
+    if str(content.get("format")) != FORMAT:
+        raise FormatError(f"{path} is not a file of normalisation statistics: its format is {content.get('format')}")
+    if int(content["version"]) > VERSION:
+        raise FormatError(f"{path} has version {content['version']}; this tightrope reads up to {VERSION}. Update it")
+    clip, epsilon = content["limits"].tolist()
+    return Normalisation(
+        means=_named(content, "mean/"), variances=_named(content, "variance/"), clip=clip, epsilon=epsilon
+    )
+
+
+def _named(content: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    return {key.removeprefix(prefix): value for key, value in content.items() if key.startswith(prefix)}

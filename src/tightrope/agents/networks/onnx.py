@@ -1,0 +1,165 @@
+"""Agents from ``.onnx`` files. The only file that imports onnxruntime.
+
+A file may say more about itself in its metadata: ``actions`` (the name of the action set it was trained with) or
+``action_names`` (its actions, comma-separated, in order of its outputs), ``action_head``: ``squashed`` or ``scaled``
+for continuous actions given in [-1, 1], and ``observation_n``: how many values a Discrete observation had in training
+(in a Dict or Tuple, the part's name in place of ``observation``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.agents.networks.action_heads import ActionHead, ContinuousHead, Head, head_for
+from tightrope.agents.networks.batch_invariance import ALL_SIZES, Arrays
+from tightrope.agents.networks.network_agent import NetworkParts
+from tightrope.agents.observations import ObservationStacker, Part
+from tightrope.agents.spaces import TaskSpaces
+from tightrope.errors import AgentError, FormatError, require_extra
+
+DTYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(uint8)": np.uint8,
+    "tensor(int8)": np.int8,
+    "tensor(int32)": np.int32,
+    "tensor(int64)": np.int64,
+    "tensor(bool)": np.bool_,
+}
+
+
+class OnnxFile:
+    """An opened file: what its metadata say, and the network once the task's spaces are known."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._session = _open(path)
+        self.metadata: Mapping[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+
+    def answer(self, inputs: Mapping[str, NDArray[Any]]) -> Arrays:
+        """What the network itself says to inputs given by name: its outputs, in their order."""
+        return tuple(self._session.run(None, dict(inputs)))
+
+    def parts(self, spaces: TaskSpaces) -> NetworkParts:
+        """The network, fitted to the task's spaces."""
+        observed = ObservationStacker(spaces.observation).parts
+        inputs = _matched_inputs(self.path, self._session.get_inputs(), observed)
+        for part in observed:
+            _check_range(self.path, self.metadata, part)
+        outputs = self._session.get_outputs()
+        network = OnnxNetwork(self._session, inputs, [output.name for output in outputs])
+        head = _head(spaces.action, outputs, self.metadata)
+        fixed = _fixed_batch(self._session)
+        return NetworkParts(network=network, head=head, sizes=fixed or ALL_SIZES, any_size=fixed is None)
+
+
+class OnnxInput(NamedTuple):
+    """How one part of an observation is fed."""
+
+    name: str
+    dtype: Any
+    shape: tuple[int, ...]
+    one_hot: range | None
+    """The values of a numbered observation, each of which has a place in the row."""
+
+    def feed(self, part: NDArray[Any]) -> NDArray[Any]:
+        """A stacked part in the form the network takes."""
+        if self.one_hot is not None:
+            rows: NDArray[Any] = np.eye(len(self.one_hot), dtype=self.dtype)[part - self.one_hot.start]
+            return rows
+        return np.ascontiguousarray(part.reshape(len(part), *self.shape), dtype=self.dtype)
+
+
+class OnnxNetwork:
+    """A session as a function of arrays."""
+
+    def __init__(self, session: Any, inputs: Sequence[OnnxInput], outputs: Sequence[str]) -> None:
+        self._session, self._inputs, self._outputs = session, inputs, outputs
+
+    def __call__(self, arrays: Arrays) -> Arrays:
+        """Run the session on stacked observation parts."""
+        feeds = {part.name: part.feed(rows) for part, rows in zip(self._inputs, arrays, strict=True)}
+        return tuple(self._session.run(self._outputs, feeds))
+
+
+def _open(path: Path) -> Any:
+    runtime = require_extra("onnxruntime", "onnx", "An agent from an .onnx file")
+    options = runtime.SessionOptions()
+    # One thread: workers share the cores, and the order of additions must not depend on how many there are.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return runtime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+    except OSError:
+        raise
+    except Exception as error:
+        raise FormatError(f"{path} is no .onnx file that ONNX Runtime can open: {error}") from error
+
+
+def _matched_inputs(path: Path, inputs: Sequence[Any], parts: Sequence[Part]) -> list[OnnxInput]:
+    if len(inputs) != len(parts):
+        raise AgentError(
+            f"{path} takes {len(inputs)} inputs ({', '.join(one.name for one in inputs)}), and the task's observations "
+            f"have {len(parts)} parts ({', '.join(part.name for part in parts)})"
+        )
+    if len(parts) == 1:
+        return [_matched(path, inputs[0], parts[0])]
+    by_name = {one.name: one for one in inputs}
+    missing = [part.name for part in parts if part.name not in by_name]
+    if missing:
+        raise AgentError(f"{path} has no input named {missing}; its inputs are {sorted(by_name)}")
+    return [_matched(path, by_name[part.name], part) for part in parts]
+
+
+def _matched(path: Path, given: Any, part: Part) -> OnnxInput:
+    if given.type not in DTYPES:
+        raise AgentError(f"input {given.name!r} of {path} is of type {given.type}; known are {sorted(DTYPES)}")
+    dtype, wanted = DTYPES[given.type], tuple(given.shape[1:])
+    if _fits(wanted, part.shape):
+        return OnnxInput(given.name, dtype, part.shape, None)
+    if part.shape == () and _fits(wanted, (1,)):
+        return OnnxInput(given.name, dtype, (1,), None)
+    if isinstance(part.space, gym.spaces.Discrete) and _fits(wanted, (int(part.space.n),)):
+        first = int(part.space.start)
+        return OnnxInput(given.name, dtype, wanted, range(first, first + int(part.space.n)))
+    raise AgentError(
+        f"{path} was made for observations of shape {wanted}, and the task's have shape {part.shape} ({part.name}); "
+        f"wrap the environment as in training, or export the network for these observations"
+    )
+
+
+def _fits(wanted: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    return len(wanted) == len(shape) and all(
+        not isinstance(size, int) or size == have for size, have in zip(wanted, shape, strict=True)
+    )
+
+
+def _check_range(path: Path, metadata: Mapping[str, str], part: Part) -> None:
+    """An integer input has a shape that fits every Discrete space; only the metadata can tell another one."""
+    stated = metadata.get(f"{part.name}_n")
+    if stated is not None and isinstance(part.space, gym.spaces.Discrete) and stated != str(part.space.n):
+        raise AgentError(
+            f"{path} was trained on observations of {stated} values ({part.name}_n in its metadata), and the task's "
+            f"have {part.space.n}; make the task as in training, or train the agent on this one"
+        )
+
+
+def _fixed_batch(session: Any) -> Sequence[int] | None:
+    sizes = {one.shape[0] for one in session.get_inputs() if one.shape and isinstance(one.shape[0], int)}
+    return sorted(sizes) or None
+
+
+def _head(space: gym.Space[Any], outputs: Sequence[Any], metadata: Mapping[str, str]) -> Head:
+    if "int" in outputs[0].type:
+        return ActionHead(space)
+    if isinstance(space, gym.spaces.Box):
+        form = metadata.get("action_head", "")
+        return ContinuousHead(space, spread=len(outputs) > 1, squashed=form == "squashed", scaled=form == "scaled")
+    return head_for(space)

@@ -1,0 +1,225 @@
+"""Agents of Stable-Baselines3 and sb3-contrib: their policies as networks."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_for
+from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
+from tightrope.agents.networks.network_agent import MemorySlot, NetworkParts
+from tightrope.agents.networks.sb3_archive import Archive, ClassName
+from tightrope.agents.networks.torch_network import quiet_torch, read_weights, torch_library
+from tightrope.agents.observations import ObservationStacker
+from tightrope.agents.spaces import TaskSpaces
+from tightrope.errors import AgentError, require_extra
+
+PURPOSE = "A Stable-Baselines3 agent"
+
+
+def policy_from_archive(archive: Archive, spaces: TaskSpaces, *, trust: bool) -> Any:
+    """Make the policy anew and give it the archive's weights. Unpickles only when trusted and needed."""
+    require_extra("stable_baselines3", "sb3", PURPOSE)
+    _check_spaces(archive, spaces)
+    factory, arguments = _readable_policy(archive) if not _needs_pickles(archive, trust) else _pickled_policy(archive)
+    policy = _made(factory, arguments, archive, spaces)
+    _load_weights(policy, archive)
+    return policy
+
+
+def policy_parts(policy: Any, spaces: TaskSpaces, prepare: Callable[[Arrays], Arrays] | None) -> NetworkParts:
+    """A policy as a network with the head that reads it."""
+    policy.set_training_mode(False)
+    memory = _memory(policy)
+    network = PolicyNetwork(policy, spaces, recurrent=bool(memory))
+    head = _head(policy, spaces)
+    return NetworkParts(network=network, head=head, prepare=prepare, memory=memory, sizes=TORCH_SIZES)
+
+
+class PolicyNetwork:
+    """What a policy says about a batch: scores, or mean and log standard deviation, then its memories."""
+
+    def __init__(self, policy: Any, spaces: TaskSpaces, *, recurrent: bool) -> None:
+        self.policy = policy
+        self._names = [part.name for part in ObservationStacker(spaces.observation).parts]
+        self._as_dict = isinstance(spaces.observation, gym.spaces.Dict)
+        self._ask = _recurrent_answer if recurrent else _answer_of(policy)
+
+    def __call__(self, arrays: Arrays) -> Arrays:
+        """Ask about stacked observation parts, followed by memories."""
+        torch, number = torch_library(), len(self._names)
+        given = dict(zip(self._names, arrays, strict=False)) if self._as_dict else arrays[0]
+        with quiet_torch(torch):
+            observations, _ = self.policy.obs_to_tensor(given)
+            memories = [torch.from_numpy(np.ascontiguousarray(part)).to(self.policy.device) for part in arrays[number:]]
+            answer = self._ask(self.policy, observations, *memories)
+        return tuple(part.detach().cpu().numpy() for part in answer)
+
+
+def _answer_of(policy: Any) -> Callable[..., tuple[Any, ...]]:
+    if hasattr(policy, "q_net"):
+        return lambda policy, observations: (policy.q_net(observations),)
+    if hasattr(policy, "quantile_net"):
+        return lambda policy, observations: (policy.quantile_net(observations).mean(dim=1),)
+    if hasattr(policy, "actor"):
+        return _actor_answer if hasattr(policy.actor, "get_action_dist_params") else _point_answer
+    if hasattr(policy, "get_distribution"):
+        return lambda policy, observations: _described(policy.get_distribution(observations))
+    if hasattr(policy, "action_net"):
+        return _plain_answer
+    raise AgentError(
+        f"{type(policy).__name__} is no policy of Stable-Baselines3 or sb3-contrib that tightrope knows; "
+        f"give a function that asks it: load_agent(lambda observation: model.predict(observation)[0], task)"
+    )
+
+
+def _actor_answer(policy: Any, observations: Any) -> tuple[Any, ...]:
+    mean, log_std, extra = policy.actor.get_action_dist_params(observations)
+    if not extra:
+        return mean, log_std
+    return mean, policy.actor.action_dist.proba_distribution(mean, log_std, **extra).distribution.stddev.log()
+
+
+def _point_answer(policy: Any, observations: Any) -> tuple[Any, ...]:
+    return (policy.actor(observations),)
+
+
+def _plain_answer(policy: Any, observations: Any) -> tuple[Any, ...]:
+    return (policy.action_net(policy.extract_features(observations, policy.features_extractor)),)
+
+
+def _recurrent_answer(policy: Any, observations: Any, hidden: Any, cell: Any) -> tuple[Any, ...]:
+    torch = torch_library()
+    going_on = torch.zeros(len(hidden), device=hidden.device)
+    states = (hidden.transpose(0, 1).contiguous(), cell.transpose(0, 1).contiguous())
+    distribution, (hidden, cell) = policy.get_distribution(observations, states, going_on)
+    return (*_described(distribution), hidden.transpose(0, 1), cell.transpose(0, 1))
+
+
+def _described(distribution: Any) -> tuple[Any, ...]:
+    """A distribution of the library as arrays."""
+    inner: Any = getattr(distribution, "distributions", None) or distribution.distribution
+    if isinstance(inner, list):
+        return (torch_library().cat([part.logits for part in inner], dim=1),)
+    if hasattr(inner, "logits"):
+        return (inner.logits,)
+    return inner.mean, inner.stddev.log()
+
+
+def _head(policy: Any, spaces: TaskSpaces) -> Head:
+    if not isinstance(spaces.action, gym.spaces.Box):
+        return head_for(spaces.action)
+    squashed = bool(policy.squash_output)
+    if hasattr(policy, "actor"):
+        spread = hasattr(policy.actor, "get_action_dist_params")
+        return ContinuousHead(spaces.action, spread=spread, squashed=spread, scaled=squashed)
+    if hasattr(policy, "get_distribution"):
+        return ContinuousHead(spaces.action, spread=True, squashed=squashed)
+    return ContinuousHead(spaces.action, scaled=squashed)
+
+
+def _memory(policy: Any) -> tuple[MemorySlot, ...]:
+    lstm = getattr(policy, "lstm_actor", None)
+    if lstm is None:
+        return ()
+    return (MemorySlot(shape=(lstm.num_layers, lstm.hidden_size)),) * 2
+
+
+def _needs_pickles(archive: Archive, trust: bool) -> bool:
+    if not trust:
+        archive.require_readable()
+        return False
+    return "policy_class" in archive.pickles
+
+
+def _readable_policy(archive: Archive) -> tuple[Any, dict[str, Any]]:
+    assert archive.policy_class is not None
+    arguments = {
+        key: _named_class(value) if isinstance(value, ClassName) else value
+        for key, value in archive.policy_arguments.items()
+    }
+    return _named_class(archive.policy_class), arguments
+
+
+def _named_class(name: ClassName) -> Any:
+    if name.module.startswith("sb3_contrib"):
+        require_extra("sb3_contrib", "sb3", PURPOSE)
+    try:
+        return getattr(importlib.import_module(name.module), name.name)
+    except (ImportError, AttributeError) as error:
+        raise AgentError(f"the archive names {name}, which the installed Stable-Baselines3 does not have") from error
+
+
+def _pickled_policy(archive: Archive) -> tuple[Any, dict[str, Any]]:
+    import cloudpickle
+
+    values = {
+        key: cloudpickle.loads(base64.b64decode(archive.pickles[key]))
+        for key in ("policy_class", "policy_kwargs")
+        if key in archive.pickles
+    }
+    return values["policy_class"], dict(values.get("policy_kwargs", archive.policy_arguments))
+
+
+def _made(factory: Any, arguments: Mapping[str, Any], archive: Archive, spaces: TaskSpaces) -> Any:
+    offered = {
+        "observation_space": _seen_by_policy(spaces.observation),
+        "action_space": spaces.action,
+        "lr_schedule": _no_learning,
+        "use_sde": archive.state_dependent_noise,
+    }
+    takes = inspect.signature(factory).parameters
+    return factory(**{**{key: value for key, value in offered.items() if key in takes}, **arguments})
+
+
+def _no_learning(progress: float) -> float:
+    return 0.0
+
+
+def _seen_by_policy(space: gym.Space[Any]) -> gym.Space[Any]:
+    """Stable-Baselines3 turns images channels-first before its policies see them."""
+    require_extra("stable_baselines3", "sb3", PURPOSE)
+    from stable_baselines3.common.preprocessing import is_image_space, is_image_space_channels_first
+    from stable_baselines3.common.vec_env import VecTransposeImage
+
+    if isinstance(space, gym.spaces.Dict):
+        return gym.spaces.Dict({key: _seen_by_policy(inner) for key, inner in space.spaces.items()})
+    if is_image_space(space) and not is_image_space_channels_first(space):
+        return VecTransposeImage.transpose_space(space)  # type: ignore[no-any-return]
+    return space
+
+
+def _load_weights(policy: Any, archive: Archive) -> None:
+    weights = read_weights(archive.weights, str(archive.path))
+    try:
+        missing, unexpected = policy.load_state_dict(weights, strict=False)
+    except RuntimeError as error:
+        raise AgentError(f"{archive.path} does not fit the task's spaces or its own policy: {error}") from error
+    # Archives before 1.8 do not repeat the weights of a shared extractor under its other names.
+    missing = [key for key in missing if not key.startswith(("pi_features_extractor.", "vf_features_extractor."))]
+    if missing or unexpected:
+        raise AgentError(
+            f"{archive.path}: the weights do not fit {type(policy).__name__}: missing {missing}, unexpected "
+            f"{unexpected}. If its policy was made with arguments the file does not spell out, load it with trust=True"
+        )
+
+
+def _check_spaces(archive: Archive, spaces: TaskSpaces) -> None:
+    expected = _seen_by_policy(spaces.observation).shape
+    if archive.observation_shape is not None and expected is not None and archive.observation_shape != expected:
+        raise AgentError(
+            f"{archive.path} was trained on observations of shape {archive.observation_shape}, and those of task "
+            f"{spaces.task} have shape {expected}; wrap the environment as in training"
+        )
+    actions = spaces.action
+    number = int(actions.n) if isinstance(actions, gym.spaces.Discrete) else None
+    if archive.number_of_actions is not None and archive.number_of_actions != number:
+        raise AgentError(
+            f"{archive.path} was trained with {archive.number_of_actions} actions, and task {spaces.task} has {actions}"
+        )

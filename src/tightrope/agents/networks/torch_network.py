@@ -1,0 +1,167 @@
+"""Agents from torch weights or modules."""
+
+from __future__ import annotations
+
+import inspect
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from tightrope.agents.importing import import_named
+from tightrope.agents.networks.action_heads import head_for
+from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
+from tightrope.agents.networks.network_agent import NetworkParts
+from tightrope.agents.observations import ObservationStacker
+from tightrope.agents.spaces import TaskSpaces
+from tightrope.errors import AgentError, FormatError, TrustRequired, require_extra
+
+
+def torch_library() -> Any:
+    """The library, or the error that says how to install it."""
+    return require_extra("torch", "torch", "An agent from torch weights")
+
+
+def read_weights(content: bytes, source: str) -> dict[str, Any]:
+    """A state dict read as weights only: nothing in the file is executed."""
+    torch = torch_library()
+    try:
+        weights = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise TrustRequired(
+            f"{source} holds more than weights ({type(error).__name__}), and reading that would run code from the "
+            f"file. Save module.state_dict() instead, or load it with trust=True if you know where it comes from"
+        ) from error
+    if not isinstance(weights, Mapping):
+        raise FormatError(f"{source} holds a {type(weights).__name__}, not a state_dict")
+    return dict(weights)
+
+
+def load_torch(path: Path, network: str | None, spaces: TaskSpaces, *, trust: bool) -> NetworkParts:
+    """Weights in the network that ``network`` ("module:Class") names, or a whole module from a trusted file."""
+    if network is None:
+        return module_parts(_whole_module(path, trust), spaces)
+    module = _made(import_named(network), network, spaces)
+    load_weights(module, _unwrapped(read_weights(path.read_bytes(), str(path))), str(path))
+    return module_parts(module, spaces)
+
+
+def load_weights(module: Any, weights: Mapping[str, Any], source: str) -> None:
+    """Put weights into a module, all of them."""
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        raise AgentError(f"the weights of {source} do not fit {type(module).__name__}: {error}") from error
+
+
+def module_parts(module: Any, spaces: TaskSpaces) -> NetworkParts:
+    """A torch module as a network: a batch of observations in, scores or actions out."""
+    module.eval()
+    head = head_for(spaces.action, outputs=_outputs(module, spaces))
+    return NetworkParts(network=TorchNetwork(module, spaces), head=head, sizes=TORCH_SIZES)
+
+
+class TorchNetwork:
+    """``module(observations)`` on one thread, without gradients."""
+
+    def __init__(self, module: Any, spaces: TaskSpaces) -> None:
+        self.module = module
+        self._names = [part.name for part in ObservationStacker(spaces.observation).parts]
+        self._as_dict = isinstance(spaces.observation, gym.spaces.Dict)
+        self._wanted = 2 if isinstance(spaces.action, gym.spaces.Box) else 1
+
+    def __call__(self, arrays: Arrays) -> Arrays:
+        """Ask the module about stacked observation parts."""
+        torch = torch_library()
+        tensors = [self._fitted(torch.from_numpy(np.ascontiguousarray(rows))) for rows in arrays]
+        with quiet_torch(torch):
+            given = dict(zip(self._names, tensors, strict=True)) if self._as_dict else tensors[0]
+            answer = self.module(given)
+        # What follows the scores of a discrete action (a value, a memory) says nothing about the action.
+        answers = answer[: self._wanted] if isinstance(answer, tuple) else (answer,)
+        return tuple(part.detach().cpu().numpy() for part in answers)
+
+    def _fitted(self, tensor: Any) -> Any:
+        """On the module's device, and in its precision where it is a fraction."""
+        like = next(self.module.parameters(), None)
+        if like is None:
+            return tensor
+        return tensor.to(like.device, like.dtype if tensor.is_floating_point() else tensor.dtype)
+
+
+@contextmanager
+def quiet_torch(torch: Any) -> Iterator[None]:
+    """One thread and no gradients: workers share the cores, and sums must not depend on how many there are."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _outputs(module: Any, spaces: TaskSpaces) -> int:
+    network = TorchNetwork(module, spaces)
+    stack = ObservationStacker(spaces.observation)
+    try:
+        return len(network(stack(spaces.sample_observations(2))))
+    except Exception as error:
+        raise AgentError(
+            f"{type(module).__name__} cannot answer a batch of observations of {spaces.observation}: "
+            f"{type(error).__name__}: {error}. Its forward() takes a batch and returns scores, one row each"
+        ) from error
+
+
+def _whole_module(path: Path, trust: bool) -> Any:
+    torch = torch_library()
+    if not trust:
+        read_weights(path.read_bytes(), str(path))
+        raise AgentError(f"{path} holds weights without a network; name its class: {path}@package.module:Class")
+    module = torch.load(path, map_location="cpu", weights_only=False)
+    if not isinstance(module, torch.nn.Module):
+        raise AgentError(f"{path} holds a {type(module).__name__}; name the network: {path}@package.module:Class")
+    return module
+
+
+def _unwrapped(weights: dict[str, Any]) -> dict[str, Any]:
+    """The state dict itself, where a training script saved it under a name beside other things."""
+    for name in ("state_dict", "model_state_dict", "model"):
+        if isinstance(weights.get(name), Mapping):
+            return dict(weights[name])
+    return weights
+
+
+def _made(factory: Any, network: str, spaces: TaskSpaces) -> Any:
+    """Call the network's class with what it asks for by name; CleanRL's classes ask for ``envs``."""
+    if isinstance(factory, torch_library().nn.Module):
+        return factory
+    both = SimpleNamespace(
+        single_observation_space=spaces.observation,
+        single_action_space=spaces.action,
+        observation_space=spaces.observation,
+        action_space=spaces.action,
+    )
+    known = {
+        "envs": both,
+        "env": both,
+        "observation_space": spaces.observation,
+        "action_space": spaces.action,
+    }
+    needed = [
+        name
+        for name, parameter in inspect.signature(factory).parameters.items()
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    unknown = [name for name in needed if name not in known]
+    if unknown:
+        raise AgentError(
+            f"{network} asks for {unknown}; it can be given {sorted(known)} or nothing. "
+            f"Name a function without arguments that returns the network instead"
+        )
+    return factory(**{name: known[name] for name in needed})

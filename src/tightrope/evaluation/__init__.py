@@ -1,0 +1,8 @@
+"""Before the four steps: how the agent does in plain episodes, from the task's own starts."""
+
+from __future__ import annotations
+
+from tightrope.evaluation.plain import evaluate
+from tightrope.evaluation.result import Evaluation
+
+__all__ = ["Evaluation", "evaluate"]

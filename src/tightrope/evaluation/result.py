@@ -1,0 +1,91 @@
+"""What plain episodes showed about an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+
+from tightrope.execution import Episode
+from tightrope.outcome import Outcome
+from tightrope.statistics import Estimate, mean_estimate, rate_estimate
+
+SAME_START = "every reset seed gave the same episode: one stands for all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Full episodes of one agent from many reset seeds: how it does when nobody puts it anywhere.
+
+    Every rate answers *in plain episodes*: the share of episodes from the task's own starts, as in use.
+    """
+
+    task: str
+    agent: str
+    fingerprint: str
+    episodes: tuple[Episode, ...] = field(repr=False)
+    """In the order of their reset seeds; those that raised an error are among them."""
+    length: int | None = None
+    """At most so many steps were watched; None: until the episode ended."""
+    starts_alike: bool = False
+    """Neither the starts nor anything after them differed, so no number here has any width."""
+
+    @cached_property
+    def judged(self) -> tuple[Episode, ...]:
+        """The episodes that raised no error."""
+        return tuple(episode for episode in self.episodes if episode.error is None)
+
+    @property
+    def errors(self) -> int:
+        """Episodes in which the environment or the agent raised an error; no rate counts them."""
+        return len(self.episodes) - len(self.judged)
+
+    @cached_property
+    def unsafe_rate(self) -> Estimate:
+        """The share of episodes that ended unsafe."""
+        return self._rate(self.failing_episodes)
+
+    @property
+    def fail_frequency(self) -> Estimate:
+        """The same as ``unsafe_rate``: a plain episode fails when it ends unsafe."""
+        return self.unsafe_rate
+
+    @cached_property
+    def goal_rate(self) -> Estimate:
+        """The share of episodes that reached the goal."""
+        return self._rate([episode for episode in self.judged if episode.outcome is Outcome.GOAL])
+
+    @cached_property
+    def timeout_rate(self) -> Estimate:
+        """The share of episodes that ended neither in the goal nor unsafe: cut by a time limit or by ``length``."""
+        return self._rate([e for e in self.judged if e.outcome not in (Outcome.GOAL, Outcome.UNSAFE)])
+
+    @cached_property
+    def mean_return(self) -> Estimate:
+        """The mean sum of rewards of an episode."""
+        returns = [episode.total_reward for episode in self.judged]
+        if not returns or not all(map(isfinite, returns)):
+            return mean_estimate(returns)
+        return mean_estimate(returns[:1] if self.starts_alike else returns, deterministic=self.starts_alike)
+
+    @property
+    def failing_episodes(self) -> tuple[Episode, ...]:
+        """The episodes that ended unsafe; each can be replayed and explained."""
+        return tuple(episode for episode in self.judged if episode.outcome is Outcome.UNSAFE)
+
+    @property
+    def steps(self) -> int:
+        """Environment steps of all episodes together."""
+        return sum(len(episode.actions) for episode in self.episodes)
+
+    def _rate(self, hits: Sequence[Episode]) -> Estimate:
+        if self.starts_alike and self.judged:
+            return Estimate.certain(float(bool(hits)), SAME_START)
+        return rate_estimate(len(hits), len(self.judged))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Evaluation of {self.agent!r}: {len(self.judged)} plain episodes, unsafe {self.unsafe_rate}, "
+            f"goal {self.goal_rate}, return {self.mean_return}>"
+        )

@@ -1,0 +1,1 @@
+"""Common prefixes are stepped once: the tree of them and its snapshots."""

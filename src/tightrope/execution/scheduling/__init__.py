@@ -1,0 +1,1 @@
+"""Who does what, and what need not be done."""

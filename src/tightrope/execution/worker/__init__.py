@@ -1,0 +1,1 @@
+"""One worker: the lanes in which its rollouts run."""

@@ -1,0 +1,124 @@
+"""The environments of one worker: the walker's, and those of its lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+
+from tightrope.agents.agent import Agent
+from tightrope.execution.counters import Counters
+from tightrope.execution.prefixes.costs import Costs, measure
+from tightrope.execution.prefixes.player import Walker
+from tightrope.execution.prefixes.tree import PrefixTree
+from tightrope.execution.rollout import Rollout
+from tightrope.execution.scheduling.affinity import TYPICAL_LENGTH
+from tightrope.execution.worker.batch_size import best_lane_count, seconds_per_observation
+from tightrope.execution.worker.lanes import Cursor, Instance, Lane, Stage, Turn
+from tightrope.simulation import Conformance, Simulator, open_simulator
+from tightrope.tasks.task import Task
+
+CHEAP_SAVING = 0.35
+"""Saving costs at most this share of a step: then every step is saved, and never stepped twice."""
+FEWEST_CURSORS = 64
+"""Cursors cost nothing, and repetitions that have not parted yet are one question to the agent."""
+OPENING_SHARE = 0.1
+"""Opening more environments may take at most this share of the time the work takes."""
+
+
+class LaneCrew:
+    """Opens environments when they pay, and hands out lanes of the kind that suits the task."""
+
+    def __init__(
+        self,
+        task: Task,
+        conformance: Conformance,
+        tree: PrefixTree,
+        counters: Counters,
+        *,
+        lanes: int | None,
+        costs: Costs | None,
+    ) -> None:
+        self._task, self._conformance, self._counters = task, conformance, counters
+        self._wanted_lanes = lanes
+        self._simulators: list[Simulator] = []
+        self._opening_seconds = 0.0
+        simulator = self._open()
+        self._costs = costs or measure(simulator)
+        self.walker = Walker(simulator, tree, self._costs.snapshot_spacing, counters)
+        self.stage = Stage(self.walker)
+        self._instances: list[Instance] = []
+        self._agent_seconds: dict[str, dict[int, float]] = {}
+        self._spare: Simulator | None = None
+
+    @property
+    def steps_played(self) -> int:
+        """Steps of all environments, replays included."""
+        return sum(simulator.counters.steps + simulator.counters.replayed_steps for simulator in self._simulators)
+
+    def kind(self, rollouts: Sequence[Rollout]) -> type[Cursor] | type[Turn] | type[Instance]:
+        """Which lanes suit the task and these rollouts."""
+        found, costs = self._conformance, self._costs
+        looks = any(rollout.record_keys or rollout.record_positions for rollout in rollouts)
+        if found.deterministic and costs.save is not None and costs.save <= CHEAP_SAVING * costs.step and not looks:
+            return Cursor
+        saves_only_here = costs.save is not None and not found.transferable
+        return Turn if self._task.one_per_process or saves_only_here else Instance
+
+    def lanes(self, name: str, agent: Agent, rollouts: Sequence[Rollout]) -> list[Lane]:
+        """Lanes for an agent that has these rollouts before it."""
+        self.walker.tree.begun.clear()
+        kind = self.kind(rollouts)
+        count = min(self._wanted_lanes or self._best_count(name, agent, rollouts[0], kind), len(rollouts))
+        if kind is Cursor:
+            count = self._wanted_lanes or min(max(count, FEWEST_CURSORS), len(rollouts))
+            return [Cursor(self.walker) for _ in range(count)]
+        if kind is Turn:
+            count = count if self._costs.save is not None else 1
+            return [Turn(self.walker, self.stage) for _ in range(count)]
+        return list(self._open_instances(count, rollouts))
+
+    def spare_simulator(self) -> Simulator:
+        """An environment to run something alone, while lanes are under way."""
+        if self._task.one_per_process:
+            self.stage.clear()
+            self.walker.at = None
+            return self.walker.simulator
+        if self._spare is None:
+            self._spare = self._open()
+        return self._spare
+
+    def turn(self) -> Turn:
+        """A lane on the walker's own environment."""
+        return Turn(self.walker, self.stage)
+
+    def close(self) -> None:
+        """Close all environments."""
+        for simulator in self._simulators:
+            simulator.close()
+
+    def _best_count(self, name: str, agent: Agent, rollout: Rollout, kind: type) -> int:
+        if name not in self._agent_seconds:
+            self.walker.go(self.walker.root(rollout.start.seed))
+            started = perf_counter()
+            self._agent_seconds[name] = seconds_per_observation(
+                agent, self.walker.simulator.transition, self._costs.step
+            )
+            self._counters.seconds_agent += perf_counter() - started
+        switching = (self._costs.save or 0.0) + (self._costs.load or 0.0) if kind is Turn else 0.0
+        return best_lane_count(self._agent_seconds[name], self._costs.step, switching)
+
+    def _open_instances(self, count: int, rollouts: Sequence[Rollout]) -> list[Instance]:
+        steps = sum(TYPICAL_LENGTH if rollout.length is None else rollout.length for rollout in rollouts)
+        affordable = int(OPENING_SHARE * steps * self._costs.step / max(self._opening_seconds, 1e-6))
+        if self._wanted_lanes is None:
+            count = min(count, max(len(self._instances), affordable, 1))
+        while len(self._instances) < count:
+            self._instances.append(Instance(self.walker, self._open()))
+        return self._instances[:count]
+
+    def _open(self) -> Simulator:
+        started = perf_counter()
+        simulator = open_simulator(self._task, self._conformance)
+        self._opening_seconds = perf_counter() - started
+        self._simulators.append(simulator)
+        return simulator

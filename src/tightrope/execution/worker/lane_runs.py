@@ -1,0 +1,127 @@
+"""From a rollout to a run that a lane can begin, and from what was seen back to an episode."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightrope.agents.agent import Agent
+from tightrope.execution.naive import agent_generator, environment_seed, watching_generator
+from tightrope.execution.prefixes.player import Walker
+from tightrope.execution.rollout import Episode, Rollout
+from tightrope.execution.worker.handover import Departure, depart, path_labels, point_at
+from tightrope.execution.worker.lockstep import Run
+from tightrope.execution.worker.recording import Wanted, plain_actions, running_sum
+from tightrope.outcome import Outcome
+
+
+class Drafting:
+    """Makes runs and episodes of one task."""
+
+    def __init__(self, walker: Walker, *, deterministic: bool) -> None:
+        self._walker = walker
+        self._task = walker.simulator.task
+        self.deterministic = deterministic
+
+    def leads_to_one_place(self, rollout: Rollout) -> bool:
+        """Whether the prefix ends in the same situation in every execution."""
+        return self.deterministic or rollout.fixed_prefix or not rollout.start.actions
+
+    def departure(self, rollout: Rollout) -> Departure:
+        """The end of a prefix that leads to one place."""
+        labels = path_labels(rollout.start, deterministic=self.deterministic)
+        return depart(self._walker, rollout.start.seed, labels, Wanted.by(rollout, self._task))
+
+    def run(self, rollout: Rollout, agent: Agent | None, *, again: bool) -> Run:
+        """The rollout, ready for a lane; the walker then stands where it begins."""
+        run = self._from_departure(rollout, again) if self.leads_to_one_place(rollout) else self._from_reset(rollout)
+        run.wanted = Wanted.by(rollout, self._task)
+        run.limit = rollout.length if agent is not None else len(rollout.actions)
+        run.reseed = None if self.deterministic else environment_seed(rollout)
+        if agent is not None:
+            run.watches = agent.recurrent
+            run.generator = None if agent.deterministic else agent_generator(rollout)
+            run.watching = None if agent.deterministic or not run.forced else watching_generator(rollout)
+        return run
+
+    def watcher(self, rollout: Rollout, agent: Agent, marks: frozenset[int]) -> Run:
+        """A run that only builds up the agent's memory along a prefix that leads to one place."""
+        return Run(
+            rollout=rollout,
+            point=self._walker.root(rollout.start.seed),
+            again=True,
+            limit=0,
+            forced=path_labels(rollout.start, deterministic=self.deterministic),
+            watches=True,
+            marks=marks,
+            watching=None if agent.deterministic else watching_generator(rollout),
+        )
+
+    def episode(self, run: Run, agent: Agent | None) -> Episode:
+        """What a run showed."""
+        rollout = run.rollout
+        return Episode(
+            rollout=rollout,
+            prefix_steps=run.prefix_steps,
+            prefix_reward=run.prefix_reward,
+            prefix_outcome=run.prefix_outcome,
+            outcome=run.outcome,
+            actions=plain_actions(run.actions),
+            rewards=tuple(run.rewards),
+            reseeds=self._reseeds(rollout),
+            checksum=run.checksum,
+            keys=np.array(run.keys, dtype=np.uint64) if rollout.record_keys else None,
+            positions=np.array(run.positions, dtype=np.float64) if run.positions else None,
+            deterministic=self.deterministic and (agent is None or agent.deterministic),
+        )
+
+    def fixed_episode(self, rollout: Rollout) -> Episode:
+        """A rollout without an agent on a deterministic task: all of it is a path in the tree."""
+        labels = [*rollout.start.actions, *rollout.actions]
+        end = depart(self._walker, rollout.start.seed, labels, Wanted.by(rollout, self._task))
+        prefix, handed_over = len(rollout.start), self._handed_over(rollout, end)
+        steps = min(prefix, end.steps)
+        here = point_at(self._walker.tree, end.point, prefix) if handed_over else None
+        return Episode(
+            rollout=rollout,
+            prefix_steps=steps,
+            prefix_reward=running_sum(end.rewards[:steps]),
+            prefix_outcome=Outcome.ONGOING if handed_over else end.outcome,
+            outcome=end.outcome,
+            actions=rollout.actions[: end.steps - steps],
+            rewards=tuple(end.rewards[steps:]),
+            checksum=None if here is None else self._walker.checksum(here),
+            keys=np.array(end.keys, dtype=np.uint64) if rollout.record_keys else None,
+            positions=np.array(end.positions, dtype=np.float64) if end.positions else None,
+            deterministic=True,
+        )
+
+    @staticmethod
+    def _handed_over(rollout: Rollout, end: Departure) -> bool:
+        prefix = len(rollout.start)
+        return end.steps > prefix or (end.steps == prefix and (prefix == 0 or not end.outcome.terminal))
+
+    def _from_departure(self, rollout: Rollout, again: bool) -> Run:
+        departure = self.departure(rollout)
+        ended = departure.outcome.terminal
+        return Run(
+            rollout=rollout,
+            point=departure.point,
+            again=again,
+            prefix_steps=departure.steps,
+            prefix_reward=departure.reward,
+            prefix_outcome=departure.outcome,
+            outcome=departure.outcome,
+            checksum=None if ended else self._walker.checksum(departure.point),
+            keys=departure.keys,
+            positions=departure.positions,
+        )
+
+    def _from_reset(self, rollout: Rollout) -> Run:
+        root = self._walker.root(rollout.start.seed)
+        return Run(rollout=rollout, point=root, again=True, forced=list(rollout.start.actions))
+
+    def _reseeds(self, rollout: Rollout) -> tuple[tuple[int, int], ...]:
+        if self.deterministic:
+            return ()
+        fresh = environment_seed(rollout)
+        return (*rollout.start.reseeds, (len(rollout.start), fresh)) if rollout.fixed_prefix else ((0, fresh),)

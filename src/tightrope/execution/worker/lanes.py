@@ -1,0 +1,220 @@
+"""Lanes: places in which rollouts are under way at the same time, so that an agent is asked once for all of them.
+
+=============  ==========================  =====================================================================
+``Instance``   an environment of its own   the process can hold many
+``Turn``       a snapshot of its own       it can hold one, or snapshots only fit where they were made
+``Cursor``     a place in the prefix tree  the task is deterministic and saving is cheap: nobody steps what another
+                                           lane, repetition, test case or agent has stepped before
+=============  ==========================  =====================================================================
+
+Which kind is used changes what is spent, never what comes out.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Protocol
+
+from tightrope.execution.prefixes.player import Walker
+from tightrope.execution.prefixes.tree import Point, PrefixTree
+from tightrope.outcome import Outcome
+from tightrope.simulation.simulator import Simulator, Snapshot
+from tightrope.tasks.task import Transition
+from tightrope.trace import Action
+
+
+class Lane(Protocol):
+    """Where one rollout is under way."""
+
+    transition: Transition
+    outcome: Outcome
+
+    def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
+        """Go to a known situation, with fresh randomness if a seed is given; ``again``: others will begin here too."""
+        ...
+
+    def step(self, action: Action) -> None:
+        """Play one action."""
+        ...
+
+    def simulator(self) -> Simulator:
+        """The simulator, standing where this lane stands; for looking, not for stepping."""
+        ...
+
+
+class Instance:
+    """A lane with an environment of its own."""
+
+    def __init__(self, walker: Walker, simulator: Simulator) -> None:
+        self._walker, self._simulator = walker, simulator
+        self.transition, self.outcome = simulator.transition, simulator.outcome
+
+    def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
+        """Go there, in the walker's environment or in a copy of it."""
+        walker = self._walker
+        walker.go(point)
+        if again and walker.simulator.snapshotter is not None:
+            snapshot = walker.save_here()
+            started = perf_counter()
+            self._simulator.load(snapshot)
+            walker.counters.seconds_snapshot += perf_counter() - started
+        else:
+            # The walker stands there already: trading environments is cheaper than copying what is in them.
+            self._simulator, walker.simulator, walker.at = walker.simulator, self._simulator, None
+        if reseed is not None:
+            self._simulator.reseed(reseed)
+        self.transition, self.outcome = self._simulator.transition, self._simulator.outcome
+
+    def step(self, action: Action) -> None:
+        """Play one action."""
+        simulator = self._simulator
+        self.transition = simulator.step(action)
+        self.outcome = simulator.outcome
+
+    def simulator(self) -> Simulator:
+        """This lane's own simulator."""
+        return self._simulator
+
+
+class Turn:
+    """A lane that takes turns with others on the walker's environment."""
+
+    def __init__(self, walker: Walker, stage: Stage) -> None:
+        self._walker, self._stage = walker, stage
+        self.snapshot: Snapshot | None = None
+        self.transition, self.outcome = walker.simulator.transition, Outcome.ONGOING
+
+    def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
+        """Take the environment there."""
+        self._walker.go(point)
+        if again:
+            self._walker.save_here()
+        simulator = self._walker.simulator
+        if reseed is not None:
+            simulator.reseed(reseed)
+        self._stage.taken_by(self)
+        self.transition, self.outcome = simulator.transition, simulator.outcome
+
+    def step(self, action: Action) -> None:
+        """Play one action when it is this lane's turn."""
+        simulator = self._stage.enter(self)
+        self.transition = simulator.step(action)
+        self.outcome = simulator.outcome
+
+    def simulator(self) -> Simulator:
+        """The one simulator, standing where this lane stands."""
+        return self._stage.enter(self)
+
+
+class Stage:
+    """Knows whose turn it is on the one environment; whoever leaves is saved, whoever enters is put back."""
+
+    def __init__(self, walker: Walker) -> None:
+        self._walker = walker
+        self._on: Turn | None = None
+        walker.before_moving = self.clear
+
+    def enter(self, lane: Turn) -> Simulator:
+        """The environment, standing where the lane left it."""
+        if self._on is not lane:
+            self.clear()
+            assert lane.snapshot is not None
+            started = perf_counter()
+            self._walker.simulator.load(lane.snapshot)
+            self._walker.counters.seconds_snapshot += perf_counter() - started
+            self.taken_by(lane)
+        return self._walker.simulator
+
+    def taken_by(self, lane: Turn) -> None:
+        """The lane has the environment, which thereby leaves the tree."""
+        self._on, self._walker.at = lane, None
+
+    def clear(self) -> None:
+        """Save whoever has the environment, if it is still under way."""
+        lane, self._on = self._on, None
+        if lane is None or lane.outcome.terminal:
+            return
+        started = perf_counter()
+        lane.snapshot = self._walker.simulator.save()
+        lane.transition = lane.snapshot.transition
+        self._walker.counters.seconds_snapshot += perf_counter() - started
+
+
+class Cursor:
+    """A lane that is a place in the prefix tree, and steps only where nobody has been."""
+
+    def __init__(self, walker: Walker) -> None:
+        self._walker = walker
+        self._tree: PrefixTree = walker.tree
+        self._point: Point | None = None
+        self._snapshot: Snapshot | None = None
+        self.transition, self.outcome = walker.simulator.transition, Outcome.ONGOING
+
+    def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
+        """Go there, stepping only if nobody holds a snapshot of it."""
+        assert reseed is None, "cursors are for deterministic tasks"
+        self._tree.begun[id(self)] = self._tree.clock
+        held = point[0].snapshots.get(point[1])
+        if held is None:
+            self._walker.go(point)
+            held = self._walker.save_here()
+        self._arrive(point, held)
+
+    def step(self, action: Action) -> None:
+        """Move on, playing the action only if nobody has."""
+        assert self._point is not None
+        known = self._tree.child(self._point, action)
+        if known is not None:
+            segment, index = known
+            held = segment.snapshots.get(index)
+            if held is not None:
+                self._arrive(known, held)
+                return
+            if segment.outcome_at(index).terminal:
+                self._end(known)
+                return
+        self._step_anew(action, known)
+
+    def simulator(self) -> Simulator:
+        """The one simulator, standing where this lane stands."""
+        self._stand_here()
+        return self._walker.simulator
+
+    def _step_anew(self, action: Action, known: Point | None) -> None:
+        self._stand_here()
+        walker, simulator = self._walker, self._walker.simulator
+        assert self._point is not None
+        walker.at = None
+        simulator.step(action)
+        reward, outcome = simulator.transition.reward, simulator.outcome
+        point = known or self._tree.add_step(self._point, action, reward, outcome)
+        walker.at = point
+        if outcome.terminal:
+            self._end(point)
+            self.transition = simulator.transition
+        else:
+            self._arrive(point, walker.save_here())
+            self._tree.shrink_if_needed()
+
+    def _stand_here(self) -> None:
+        walker = self._walker
+        assert self._point is not None
+        assert self._snapshot is not None
+        if walker.at is not None and walker.at[0] is self._point[0] and walker.at[1] == self._point[1]:
+            return
+        started = perf_counter()
+        walker.at = None
+        walker.simulator.load(self._snapshot)
+        walker.counters.seconds_snapshot += perf_counter() - started
+        walker.at = self._point
+
+    def _arrive(self, point: Point, snapshot: Snapshot) -> None:
+        self._point, self._snapshot = point, snapshot
+        self.transition, self.outcome = snapshot.transition, snapshot.outcome
+
+    def _end(self, point: Point) -> None:
+        """Nothing follows, so the reward is all that matters of the last situation."""
+        segment, index = point
+        self._point, self._snapshot = point, None
+        self.transition = Transition(None, segment.rewards[index - 1], True, False, {})
+        self.outcome = segment.outcome

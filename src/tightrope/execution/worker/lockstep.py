@@ -1,0 +1,223 @@
+"""Rollouts of one agent side by side: one question to the agent per tick, for all lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from tightrope.agents.agent import Agent
+from tightrope.execution.counters import Counters
+from tightrope.execution.prefixes.tree import Label, Point, Reseeded
+from tightrope.execution.rollout import Rollout
+from tightrope.execution.worker.lanes import Lane
+from tightrope.execution.worker.recording import NOTHING, Wanted, key_hash, position_of
+from tightrope.outcome import Outcome
+from tightrope.trace import Action
+
+ONGOING = Outcome.ONGOING
+
+
+@dataclass(slots=True)
+class Run:
+    """One rollout under way, and what it has shown so far."""
+
+    rollout: Rollout
+    point: Point | None
+    """Where its lane begins."""
+    place: int = 0
+    """The rollout's place in the list it came from."""
+    wanted: Wanted = NOTHING
+    limit: int | None = None
+    reseed: int | None = None
+    """Fresh randomness for the environment at the beginning of the lane."""
+    again: bool = False
+    """Whether others begin at the same point."""
+    forced: Sequence[Label] = ()
+    """The prefix, when it is played in the lane: because it is this execution's own, or because the agent watches."""
+    watches: bool = False
+    """Whether the agent is asked during the prefix, to build up its memory."""
+    marks: frozenset[int] = frozenset()
+    """Prefix lengths after which to keep the agent's memory."""
+    memory: Any = None
+    generator: np.random.Generator | None = None
+    watching: np.random.Generator | None = None
+    prefix_reward: float = 0.0
+    prefix_outcome: Outcome = Outcome.ONGOING
+    prefix_steps: int = 0
+    outcome: Outcome = Outcome.ONGOING
+    checksum: int | None = None
+    actions: list[Action] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    keys: list[int] = field(default_factory=list)
+    positions: list[tuple[float, float]] = field(default_factory=list)
+    memories: dict[int, Any] = field(default_factory=dict)
+    plain: bool = False
+    """Neither prefix to play, nor memory to keep, nor details to note."""
+    failed: bool = False
+    """Environment or agent raised; the rollout is to be run again alone, which tells what happened."""
+    failure: Exception | None = None
+    """What the environment raised; None when the agent failed, which may be another run's fault."""
+
+    def begin(self, lane: Lane) -> bool:
+        """Put the rollout into a lane; False when it is over before the agent is first asked."""
+        if self.failed or self.prefix_outcome.terminal or self.point is None:
+            return False
+        self.plain = not (self.forced or self.watches or self.wanted.keys or self.wanted.positions)
+        lane.begin(self.point, self.reseed, again=self.again)
+        if self.forced:
+            self._visit(lane)
+            if not self.watches:
+                self._play_prefix(lane)
+            return not lane.outcome.terminal and self._goes_on()
+        return self._goes_on()
+
+    def tick(self, lane: Lane, action: Action, memory: Any) -> bool:
+        """One step with the agent's answer; False when the rollout is over."""
+        self.memory = memory
+        if self.prefix_steps < len(self.forced):
+            return self._watched_step(lane)
+        lane.step(action)
+        self.actions.append(action)
+        self.rewards.append(lane.transition.reward)
+        if self.wanted.keys or self.wanted.positions:
+            self._visit(lane)
+        if lane.outcome is not ONGOING:
+            self.outcome = lane.outcome
+            return False
+        return len(self.actions) != self.limit
+
+    @property
+    def random_stream(self) -> np.random.Generator | None:
+        """What the agent may draw from now."""
+        return self.watching if self.prefix_steps < len(self.forced) else self.generator
+
+    def _goes_on(self) -> bool:
+        return self.limit is None or self.limit > 0 or self.prefix_steps < len(self.forced)
+
+    def _play_prefix(self, lane: Lane) -> None:
+        while self.prefix_steps < len(self.forced) and not lane.outcome.terminal:
+            self._prefix_step(lane)
+        self._arrived(lane)
+
+    def _watched_step(self, lane: Lane) -> bool:
+        self._prefix_step(lane)
+        if self.prefix_steps in self.marks:
+            self.memories[self.prefix_steps] = self.memory
+        if lane.outcome.terminal or self.prefix_steps == len(self.forced):
+            self._arrived(lane)
+        return not lane.outcome.terminal and self._goes_on()
+
+    def _prefix_step(self, lane: Lane) -> None:
+        label = self.forced[self.prefix_steps]
+        if isinstance(label, Reseeded):
+            lane.simulator().reseed(label.seed)
+            label = label.action
+        lane.step(label)
+        self.prefix_steps += 1
+        self.prefix_reward += lane.transition.reward
+        self._visit(lane)
+
+    def _arrived(self, lane: Lane) -> None:
+        self.outcome = self.prefix_outcome = lane.outcome
+        if not lane.outcome.terminal and not self.marks:
+            self.checksum = key_hash(lane.simulator())
+
+    def _visit(self, lane: Lane) -> None:
+        if self.wanted.keys:
+            self.keys.append(key_hash(lane.simulator()))
+        if self.wanted.positions:
+            self.positions.append(position_of(lane.simulator()))
+
+
+def run_in_lanes(agent: Agent, runs: Iterator[Run], lanes: Sequence[Lane], counters: Counters) -> Iterator[Run]:
+    """Run all, refilling every lane as it becomes free; yield each run when it is over or has failed."""
+    active: list[tuple[Run, Lane]] = []
+    free = list(lanes)
+    while True:
+        yield from _refill(active, free, runs, counters)
+        if not active:
+            return
+        asked = perf_counter()
+        answer = _ask(agent, active)
+        answered = perf_counter()
+        counters.seconds_agent += answered - asked
+        counters.agent_queries += 1
+        counters.observations_answered += len(active)
+        if answer is None:
+            for run, _ in active:
+                run.failed = True
+                yield run
+            free, active = list(lanes), []
+            continue
+        saving = counters.seconds_snapshot
+        over = _step_all(active, answer.actions, answer.memories)
+        counters.seconds_environment += perf_counter() - answered - (counters.seconds_snapshot - saving)
+        if over:
+            ended = [active[place] for place in over]
+            gone = set(over)
+            active = [pair for place, pair in enumerate(active) if place not in gone]
+            free.extend(lane for _, lane in ended)
+            for run, _ in ended:
+                yield run
+
+
+def _refill(active: list[tuple[Run, Lane]], free: list[Lane], runs: Iterator[Run], counters: Counters) -> Iterator[Run]:
+    while free:
+        run = next(runs, None)
+        if run is None:
+            return
+        saving, started = counters.seconds_snapshot + counters.seconds_environment, perf_counter()
+        try:
+            goes_on = run.begin(free[-1])
+        except Exception as error:
+            run.failed, run.failure = True, error
+            goes_on = False
+        spent = counters.seconds_snapshot + counters.seconds_environment - saving
+        counters.seconds_environment += perf_counter() - started - spent
+        if goes_on:
+            active.append((run, free.pop()))
+        else:
+            yield run
+
+
+def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
+    shown = [lane.transition for _, lane in active]
+    nothing = [None] * len(active)
+    try:
+        answer = agent.act(
+            [transition.observation for transition in shown],
+            [run.memory for run, _ in active] if agent.recurrent else nothing,
+            nothing if agent.deterministic else [run.random_stream for run, _ in active],
+            [transition.info.get("action_mask") for transition in shown],
+        )
+    except Exception:
+        return None
+    return answer if len(answer.actions) == len(answer.memories) == len(active) else None
+
+
+def _step_all(active: list[tuple[Run, Lane]], actions: Sequence[Action], memories: Sequence[Any]) -> list[int]:
+    """One step in every lane; the places of those that are over. The plain case is spelt out, because it is hot."""
+    over = []
+    for place, (run, lane) in enumerate(active):
+        try:
+            if not run.plain:
+                goes_on = run.tick(lane, actions[place], memories[place])
+            else:
+                action = actions[place]
+                lane.step(action)
+                run.actions.append(action)
+                run.rewards.append(lane.transition.reward)
+                if lane.outcome is ONGOING and len(run.actions) != run.limit:
+                    continue
+                run.outcome = lane.outcome
+                goes_on = False
+        except Exception as error:
+            run.failed, run.failure = True, error
+            goes_on = False
+        if not goes_on:
+            over.append(place)
+    return over

@@ -1,0 +1,56 @@
+"""Playing an action trace from reset, and what limits an episode's length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tightrope.errors import NotReproducible
+from tightrope.outcome import Outcome
+from tightrope.simulation import Reseed, Simulator, play
+from tightrope.trace import ActionTrace, Step, Trace
+
+
+def replay(simulator: Simulator, actions: ActionTrace) -> Trace:
+    """Play the actions from reset with the randomness they were found with; ends early at a terminal situation."""
+    moments = play(simulator, actions)
+    next(moments)
+    start_key = simulator.key()
+    steps = (Step(moment.action, moment.reward, simulator.key(), moment.outcome) for moment in moments)  # type: ignore[arg-type]
+    return Trace(start_key, tuple(steps))
+
+
+def replay_to_goal(simulator: Simulator, actions: ActionTrace) -> Trace:
+    """Play a trace that was found to reach the goal with its last action; raises NotReproducible when it does not."""
+    trace = replay(simulator, actions)
+    if trace.outcome is not Outcome.GOAL or len(trace) != len(actions):
+        raise NotReproducible(
+            f"task {actions.task}: a way to the goal of {len(actions)} actions was found, but played from reset it "
+            f"stands at {str(trace.outcome)!r} after {len(trace)}. Run tightrope.check_task(task) to see what the "
+            f"environment does not put back"
+        )
+    return trace
+
+
+def action_trace(simulator: Simulator) -> ActionTrace:
+    """How the simulator's present situation was reached."""
+    seed, *events = simulator.events()
+    actions: list[Any] = []
+    reseeds: dict[int, int] = {}
+    for event in events:
+        if isinstance(event, Reseed):
+            reseeds[len(actions)] = event.seed
+        else:
+            actions.append(event)
+    return ActionTrace(simulator.task.label, seed, tuple(actions), tuple(reseeds.items()))
+
+
+def time_limit(simulator: Simulator) -> int | None:
+    """After how many steps an episode is ended from outside, as far as task and environment say so."""
+    limits = [simulator.task.max_steps]
+    layer = simulator.env
+    while layer is not None:
+        limits.append(getattr(layer, "_max_episode_steps", None))
+        layer = vars(layer).get("env")
+    limits.append(getattr(simulator.env.unwrapped, "max_steps", None))
+    known = [limit for limit in limits if isinstance(limit, int) and limit > 0]
+    return min(known, default=None)

@@ -1,0 +1,275 @@
+"""Algorithm 1: depth-first search with backtracking for a way to the goal.
+
+In a situation every action is tried in order, each ``repetitions`` times, and a sampled successor whose state key is
+new is entered at once. Each key is entered once in the whole search, which cuts cycles. A situation all of whose tries
+failed is *explored*, and so is an unsafe one; situations on the way to the goal that have an explored successor are the
+boundary states.
+
+Where this reads the paper's text rather than its pseudo code: every sampled successor counts, not only the first one
+entered, also one that had been explored through another parent; the start can be a boundary state too; and whether a
+successor is goal or unsafe is looked at before its key, which makes a difference only where a lossy key gives a goal
+the key of a situation met before.
+
+Beyond the paper, the search knows which explored situations are **proven doomed**. When a situation is left, each of
+its successors is terminal, or was left before, or is on the open path. It is doomed exactly if they all are unsafe or
+doomed: one that leads back to the open path cannot be, because it would have to be doomed before its own ancestor. So
+the verdict is final at that moment and costs one flag. A doomed situation also knows within how many steps harm
+follows (its *fuse*); one met again so late that the time limit comes first is no proof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+from tightrope.budget import Meter
+from tightrope.outcome import Outcome, StopReason
+from tightrope.reference import ENDINGS, BoundaryState
+from tightrope.references.reporting import ProgressLine
+from tightrope.references.result import SearchStats
+from tightrope.seeding import derive_seed
+from tightrope.simulation import Simulator, Snapshot
+from tightrope.tasks.task import Visit
+from tightrope.trace import Action, ActionTrace
+
+UNSAFE, CYCLE, VISITED, MERGED, STUCK, TRUNCATED, DEPTH = range(7)
+"""Positions in `ENDINGS`."""
+
+OPEN, LEFT = -2, -1
+"""Standing of a key: on the open path; left without a proof. Zero or more: proven doomed, with this fuse."""
+
+_NO_INFO: dict[str, Any] = {}
+
+
+class _Frame:
+    """A situation on the open path and what its tries came to."""
+
+    __slots__ = (
+        "actions",
+        "doomed",
+        "endings",
+        "fuse",
+        "key",
+        "loops",
+        "number",
+        "reseed",
+        "snapshot",
+        "tried",
+        "troubled",
+    )
+
+    def __init__(self, key: Hashable, number: int, actions: tuple[Action, ...], snapshot: Snapshot | None) -> None:
+        self.key = key
+        self.number = number
+        """How many situations were entered before."""
+        self.actions = actions
+        self.snapshot = snapshot
+        self.tried = 0
+        self.troubled: dict[Action, bool] = {}
+        """Actions that led to explored successors, and whether all those are proven doomed."""
+        self.loops = 0
+        """Tries that led back to the open path."""
+        self.doomed = bool(actions)
+        self.fuse = 0
+        self.endings = [0] * len(ENDINGS)
+        self.reseed = 0
+
+    def explored(self, action: Action, *, proven: bool) -> None:
+        """Count a try whose successor is explored."""
+        self.troubled[action] = proven and self.troubled.get(action, True)
+        self.doomed = self.doomed and proven
+
+
+class DepthFirst:
+    """One depth-first search; ``run`` it, then ask for ``trace`` and ``boundary_states``."""
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        *,
+        meter: Meter,
+        stats: SearchStats,
+        progress: ProgressLine,
+        repetitions: int,
+        deterministic: bool,
+        seed: int,
+        max_depth: int | None,
+        time_limit: int | None,
+    ) -> None:
+        self.simulator, self.meter, self.stats, self.progress = simulator, meter, stats, progress
+        self.repetitions, self.deterministic, self.seed = repetitions, deterministic, seed
+        self.max_depth = max_depth
+        self.time_limit = math.inf if time_limit is None else time_limit
+        self.path: list[Visit] = []
+        self._frames: list[_Frame] = []
+        self._standing: dict[Hashable, int] = {}
+        task = simulator.task
+        self._stuck, self._order = task.stuck, task.order_actions
+        self._has_hooks = task.stuck is not None or task.order_actions is not None
+        self._merges = task.identity is None and not task.key_is_exact
+        self._identities: dict[Hashable, Hashable] | None = None if task.identity is None else {}
+
+    def run(self) -> StopReason:
+        """Search until the goal is found, everything was tried, or the budget is spent."""
+        frames, meter = self._frames, self.meter
+        self._enter(self.simulator.key(), None)
+        while frames:
+            if meter.spent:
+                return StopReason.BUDGET_SPENT
+            frame = frames[-1]
+            if frame.tried == len(frame.actions) * self.repetitions:
+                self._leave()
+            elif self._try(frame):
+                return StopReason.GOAL_FOUND
+        return StopReason.EXHAUSTED
+
+    @property
+    def trace(self) -> ActionTrace:
+        """The open path as an action trace; after the goal was found, the way to it."""
+        task = self.simulator.task
+        actions = tuple(frame.actions[(frame.tried - 1) // self.repetitions] for frame in self._frames)
+        reseeds = () if self.deterministic else tuple((i, frame.reseed) for i, frame in enumerate(self._frames))
+        return ActionTrace(task.label, task.seed, actions, reseeds)
+
+    @property
+    def boundary_states(self) -> tuple[BoundaryState, ...]:
+        """The situations on the open path that have explored successors."""
+        return tuple(
+            BoundaryState(
+                depth=depth,
+                key=frame.key,
+                actions=tuple(frame.troubled),
+                proven=all(frame.troubled.values()),
+                evidence=_evidence(frame),
+            )
+            for depth, frame in enumerate(self._frames)
+            if frame.troubled
+        )
+
+    def _try(self, frame: _Frame) -> bool:
+        """Sample the next action of the newest situation; True when it reached the goal."""
+        simulator, stats = self.simulator, self.stats
+        action = frame.actions[frame.tried // self.repetitions]
+        self._stand_at(frame, action)
+        simulator.step(action)
+        self.meter.steps += 1
+        stats.steps += 1
+        depth = len(self._frames)
+        if depth > stats.deepest:
+            stats.deepest = depth
+        if not stats.steps & 63:
+            self.progress.update(stats, depth)
+        outcome = simulator.outcome
+        if outcome is Outcome.ONGOING:
+            self._arrive(frame, action)
+        elif outcome is Outcome.UNSAFE:
+            stats.unsafe_hits += 1
+            self._end(frame, action, UNSAFE, fuse=0)
+        elif outcome is Outcome.TRUNCATED:
+            stats.truncated += 1
+            self._end(frame, action, TRUNCATED)
+        return outcome is Outcome.GOAL
+
+    def _stand_at(self, frame: _Frame, action: Action) -> None:
+        """Put the simulator where this try begins; on stochastic tasks with randomness of its own."""
+        fresh = None
+        if not self.deterministic:
+            fresh = frame.reseed = derive_seed("search", self.seed, frame.number, frame.tried)
+        if frame.tried:
+            self.stats.backtracks += 1
+            assert frame.snapshot is not None
+            self.simulator.load(frame.snapshot, reseed=fresh)
+        elif fresh is not None:
+            self.simulator.reseed(fresh)
+        frame.tried += 1
+
+    def _arrive(self, frame: _Frame, action: Action) -> None:
+        """Enter the situation just reached, or cut the branch because its key is known."""
+        key = self.simulator.key()
+        standing = self._standing.get(key)
+        if standing is None:
+            self._enter(key, action)
+            return
+        self.stats.cycles_cut += 1
+        if standing == OPEN:
+            frame.loops += 1
+            frame.endings[CYCLE] += 1
+            frame.doomed = False
+        elif self._merges or not self._same_situation(key):
+            self._end(frame, action, MERGED)
+        elif standing == LEFT or self.simulator.depth + standing > self.time_limit:
+            self._end(frame, action, VISITED)
+        else:
+            self._end(frame, action, UNSAFE, fuse=standing)
+
+    def _enter(self, key: Hashable, action: Action | None) -> None:
+        """Put the situation just reached on the open path, unless it is cut as stuck or too deep."""
+        simulator, stats = self.simulator, self.stats
+        actions = simulator.available_actions()
+        # Only the hooks read the info; environments may reuse its dict.
+        info = dict(simulator.info) if self._has_hooks else _NO_INFO
+        self.path.append(Visit(key, action, simulator.transition.reward, info))
+        if self._identities is not None:
+            self._identities[key] = simulator.identity()
+        cut = self._cut(actions)
+        if cut is not None:
+            self.path.pop()
+            self._standing[key] = LEFT
+            assert action is not None
+            self._end(self._frames[-1], action, cut)
+            return
+        if self._order is not None:
+            actions = tuple(self._order(actions, self.path, stats.backtracks))
+        # The last try needs no way back, so a situation with a single one needs no snapshot.
+        snapshot = simulator.save() if len(actions) * self.repetitions > 1 else None
+        self._frames.append(_Frame(key, stats.expansions, actions, snapshot))
+        self._standing[key] = OPEN
+        stats.expansions += 1
+
+    def _cut(self, actions: tuple[Action, ...]) -> int | None:
+        """Why the newest situation is not to be entered, if so; the start always is."""
+        if len(self.path) == 1:
+            return None
+        if not actions or (self._stuck is not None and self._stuck(self.path)):
+            self.stats.stuck_cut += 1
+            return STUCK
+        if self.max_depth is not None and len(self.path) > self.max_depth:
+            self.stats.depth_cut += 1
+            return DEPTH
+        return None
+
+    def _leave(self) -> None:
+        """Close the newest situation: all its tries failed."""
+        frame, visit = self._frames.pop(), self.path.pop()
+        doomed = frame.doomed and self.deterministic
+        self._standing[frame.key] = frame.fuse if doomed else LEFT
+        if not self._frames:
+            return
+        parent = self._frames[-1]
+        assert visit.action is not None
+        parent.explored(visit.action, proven=doomed)
+        if frame.fuse >= parent.fuse:
+            parent.fuse = frame.fuse + 1
+        endings = parent.endings
+        for ending, count in enumerate(frame.endings):
+            if count:
+                endings[ending] += count
+
+    def _end(self, frame: _Frame, action: Action, ending: int, fuse: int = 0) -> None:
+        """Count a branch that ended right behind this action."""
+        frame.endings[ending] += 1
+        frame.explored(action, proven=ending == UNSAFE)
+        if fuse >= frame.fuse:
+            frame.fuse = fuse + 1
+
+    def _same_situation(self, key: Hashable) -> bool:
+        """Whether the situation is the very one that was entered under this key."""
+        return self._identities is None or self._identities[key] == self.simulator.identity()
+
+
+def _evidence(frame: _Frame) -> dict[str, int]:
+    """How the branches below the explored successors ended: loops of the situation itself lie below none."""
+    counts: dict[str, Any] = dict(zip(ENDINGS, frame.endings, strict=True))
+    counts["cycle"] -= frame.loops
+    return {ending: count for ending, count in counts.items() if count}

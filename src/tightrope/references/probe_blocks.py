@@ -1,0 +1,180 @@
+"""Probing inside one worker: a block of successors along the reference."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from contextlib import closing
+from dataclasses import dataclass
+
+from tightrope.exploration.doom import Classifier, End, Knowledge, Witness
+from tightrope.exploration.playing import replay_to_goal
+from tightrope.outcome import Outcome
+from tightrope.reference import Survivability
+from tightrope.seeding import derive_seed
+from tightrope.simulation import Snapshot, open_simulator, play
+from tightrope.tasks.task import Task
+from tightrope.trace import Action, ActionTrace
+
+Question = tuple[int, tuple[Action, ...]]
+"""A depth of the reference and the actions to be tried there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """What one replay of the reference shows."""
+
+    questions: tuple[Question, ...]
+    """What to try at each depth."""
+    knowledge: Knowledge
+    """Every situation of the reference survives, with the rest of it."""
+    steps: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Work for one worker."""
+
+    reference: ActionTrace
+    questions: tuple[Question, ...]
+    knowledge: Knowledge
+    effort: int
+    """Steps to spend on one successor."""
+    deadline: float
+    """Seconds since the epoch, which all workers of a machine agree on."""
+    deterministic: bool
+    repetitions: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What became of one action."""
+
+    depth: int
+    action: Action
+    survivable: Survivability
+    witness: Witness | None = None
+    harms: int = 0
+    """Branches that ended unsafe."""
+    harmful: bool = False
+    """Whether the action leads (on stochastic tasks: can lead) into a situation proven doomed."""
+    final: bool = True
+    """Whether more work could not settle more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockAnswer:
+    """What a block found out, and what others can use of it."""
+
+    findings: tuple[Finding, ...]
+    learnt: Knowledge
+    steps: int
+
+
+def survey(task: Task, request: tuple[ActionTrace, bool]) -> Survey:
+    """Replay the reference; which actions are to be tried, and its situations as known to survive.
+
+    On a deterministic task these are the actions it does not take; on a stochastic one its own can do harm as well.
+    """
+    reference, deterministic = request
+    with closing(open_simulator(task)) as simulator:
+        replay_to_goal(simulator, reference)
+        questions, identities = [], []
+        for moment in play(simulator, reference):
+            if moment.upcoming is None:
+                break
+            own = {moment.upcoming} if deterministic else set()
+            available = simulator.available_actions()
+            questions.append((moment.depth, tuple(action for action in available if action not in own)))
+            identities.append(simulator.identity())
+        exact = task.identity is not None or task.key_is_exact
+        knowledge = _reference_survives(identities, reference.actions) if exact else Knowledge()
+        return Survey(questions=tuple(questions), knowledge=knowledge, steps=2 * len(reference))
+
+
+def probe_block(task: Task, block: Block) -> BlockAnswer:
+    """Classify the successors of a block."""
+    with closing(open_simulator(task)) as simulator:
+        known = block.knowledge
+        classifier = Classifier(
+            simulator,
+            Knowledge(dict(known.doomed), dict(known.surviving)),
+            block.reference.actions,
+            deterministic=block.deterministic,
+            deadline=block.deadline,
+        )
+        asked = dict(block.questions)
+        findings = []
+        for depth in (moment.depth for moment in play(simulator, block.reference.prefix(max(asked)))):
+            if depth in asked:
+                here = simulator.save()
+                findings += [_probe(classifier, here, depth, action, block) for action in asked[depth]]
+                simulator.load(here)
+        learnt = classifier.knowledge.beyond(known) if classifier.exact else Knowledge()
+        return BlockAnswer(findings=tuple(findings), learnt=learnt, steps=classifier.spent)
+
+
+def _reference_survives(identities: list[Hashable], actions: tuple[Action, ...]) -> Knowledge:
+    knowledge = Knowledge()
+    # A situation met twice keeps the later way, so that following the ways always comes nearer to the goal.
+    for identity, action, target in zip(identities, actions, [*identities[1:], End.GOAL], strict=True):
+        knowledge.surviving[identity] = (action, target)
+    return knowledge
+
+
+def _probe(classifier: Classifier, here: Snapshot, depth: int, action: Action, block: Block) -> Finding:
+    if time.time() >= block.deadline:
+        return Finding(depth=depth, action=action, survivable=Survivability.UNKNOWN, final=False)
+    if block.deterministic:
+        classifier.simulator.load(here)
+        return _follow(classifier, depth, action, block.effort)
+    return _sample(classifier, here, depth, action, block)
+
+
+def _follow(classifier: Classifier, depth: int, action: Action, effort: int) -> Finding:
+    """Play the action and classify where it leads."""
+    simulator = classifier.simulator
+    simulator.step(action)
+    outcome = simulator.outcome
+    if outcome is Outcome.UNSAFE:
+        return Finding(depth=depth, action=action, survivable=Survivability.NO, harms=1, harmful=True)
+    if outcome.terminal:
+        end = End.GOAL if outcome is Outcome.GOAL else End.TRUNCATED
+        return Finding(depth=depth, action=action, survivable=Survivability.YES, witness=Witness((), end.value, 0))
+    if not classifier.exact:
+        classifier.knowledge = Knowledge()
+    survivable, witness = classifier.classify(effort)
+    return Finding(
+        depth=depth,
+        action=action,
+        survivable=survivable,
+        witness=witness,
+        # A successor known to be doomed was found so elsewhere: one branch, and it ended unsafe.
+        harms=max(classifier.harms, survivable is Survivability.NO),
+        harmful=survivable is Survivability.NO,
+        final=survivable is not Survivability.UNKNOWN or classifier.exhausted,
+    )
+
+
+def _sample(classifier: Classifier, here: Snapshot, depth: int, action: Action, block: Block) -> Finding:
+    """Play an action of a stochastic task many times: what it can lead to, and whether that can be survived.
+
+    Only an unsafe successor is proof of harm there, and surviving once, with some luck, is proof that one can.
+    """
+    findings: list[Finding] = []
+    for repetition in range(block.repetitions):
+        classifier.simulator.load(here, reseed=derive_seed("probe", block.seed, depth, action, repetition))
+        survived = any(finding.survivable is Survivability.YES for finding in findings)
+        findings.append(_follow(classifier, depth, action, 0 if survived else block.effort // block.repetitions))
+    best = next((finding for finding in findings if finding.survivable is Survivability.YES), None)
+    harms = sum(finding.harms for finding in findings if finding.harmful)
+    return Finding(
+        depth=depth,
+        action=action,
+        survivable=Survivability.UNKNOWN if best is None else Survivability.YES,
+        witness=None if best is None else best.witness,
+        harms=harms,
+        harmful=harms > 0,
+        final=best is not None or all(finding.final for finding in findings),
+    )

@@ -1,0 +1,238 @@
+"""All boundary states of a reference: what becomes of every action that it does not take.
+
+The successors to classify are cut into blocks of neighbouring depths and the blocks into rounds. The blocks of a round
+run in parallel; what they prove is shared before the next round. The cut depends on the reference alone, so that the
+result does not depend on how many workers there are. Effort grows from pass to pass: most successors are settled by a
+few steps, and only those that are not get more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tightrope.budget import Budget, Meter
+from tightrope.errors import UsageError
+from tightrope.execution import Engine, borrowed_engine
+from tightrope.exploration.doom import Knowledge
+from tightrope.outcome import StopReason
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
+from tightrope.references.probe_blocks import Block, Finding, Question, probe_block, survey
+from tightrope.references.repetitions import repetitions
+from tightrope.tasks.task import Task
+from tightrope.trace import Action
+
+PROBING_BUDGET = Budget(seconds=60)
+FIRST_EFFORT, EFFORT_GROWTH = 64, 8
+"""Steps for a successor in the first pass, and how much more in each next one."""
+DEFAULT_EFFORT = 4096
+"""Steps after which a successor stays unknown: in the case study, ten times the way from the start to the flag."""
+DEPTHS_PER_BLOCK, BLOCKS_PER_ROUND = 8, 8
+
+
+def probe_boundary(
+    task: Task,
+    reference: Reference,
+    *,
+    budget: Budget = PROBING_BUDGET,
+    effort: int | None = DEFAULT_EFFORT,
+    seed: int = 0,
+    on_progress: ProgressCallback | None = None,
+    engine: Engine | None = None,
+    backend: str = "inline",
+    workers: int | None = None,
+) -> Reference:
+    """The reference with all its boundary states, and at each of them what is known about every other action.
+
+    Each successor is **doomed** with proof, **survivable** with a witness, or **unknown** after ``effort`` steps (None:
+    as many as the budget has). Boundary states are those with a doomed successor; those the search had found and
+    probing could not settle stay, unproven. Budgets in steps give the same result everywhere; seconds may not.
+    """
+    if reference.actions.task != task.label:
+        raise UsageError(
+            f"this reference belongs to task {reference.actions.task!r}, not {task.label!r}; probe it on its own task"
+        )
+    with borrowed_engine(task, None, engine, backend, workers) as engine:
+        probe = _Probe(task, reference, budget.start(), engine, seed, on_progress)
+        stop_reason = probe.run(effort)
+        return probe.result(stop_reason)
+
+
+class _Probe:
+    """The state of one probing: what is known, what is still to be asked."""
+
+    def __init__(
+        self,
+        task: Task,
+        reference: Reference,
+        meter: Meter,
+        engine: Engine,
+        seed: int,
+        on_progress: ProgressCallback | None,
+    ) -> None:
+        self.task, self.reference, self.meter, self.engine = task, reference, meter, engine
+        self.seed, self.on_progress = seed, on_progress
+        self.knowledge = Knowledge()
+        self.findings: dict[tuple[int, Action], Finding] = {}
+
+    def run(self, most_effort: int | None) -> StopReason:
+        """Ask about every successor, with growing effort, until all is settled or the budget is spent."""
+        try:
+            self._begin()
+            effort = FIRST_EFFORT
+            while questions := self._open_questions():
+                effort = effort if most_effort is None else min(effort, most_effort)
+                for blocks in self._rounds(questions, effort):
+                    if not blocks:
+                        return StopReason.BUDGET_SPENT
+                    self._answer(blocks)
+                if effort == most_effort:
+                    break
+                effort *= EFFORT_GROWTH
+        except KeyboardInterrupt:
+            return StopReason.CANCELLED
+        return StopReason.COMPLETED
+
+    def result(self, stop_reason: StopReason) -> Reference:
+        """The reference with what was found."""
+        findings = self.findings.values()
+        harmful = sum(finding.harmful for finding in findings)
+        survivable = sum(f.survivable is Survivability.YES and not f.harmful for f in findings)
+        probing = Probing(
+            successors=len(findings),
+            doomed=harmful,
+            survivable=survivable,
+            unknown=len(findings) - harmful - survivable,
+            steps=self.meter.steps,
+            seconds=self.meter.seconds,
+            stop_reason=stop_reason,
+        )
+        return replace(self.reference, boundary_states=self._boundary_states(), probing=probing)
+
+    def _begin(self) -> None:
+        [surveyed] = self.engine.map(survey, [(self.reference.actions, self.engine.deterministic)])
+        self.meter.spend(surveyed.steps)
+        self.knowledge = surveyed.knowledge
+        for depth, actions in surveyed.questions:
+            for action in actions:
+                self.findings[depth, action] = Finding(
+                    depth=depth, action=action, survivable=Survivability.UNKNOWN, final=False
+                )
+        if self.engine.deterministic:
+            self._trust_the_search()
+
+    def _trust_the_search(self) -> None:
+        """What the search has proven need not be proven again."""
+        for state in self.reference.boundary_states:
+            for action in state.actions if state.proven else ():
+                self.findings[state.depth, action] = Finding(
+                    depth=state.depth,
+                    action=action,
+                    survivable=Survivability.NO,
+                    harms=state.evidence.get("unsafe", 1),
+                    harmful=True,
+                )
+
+    def _open_questions(self) -> list[Question]:
+        """What is not settled, by depth."""
+        asked: dict[int, tuple[Action, ...]] = {}
+        for finding in self.findings.values():
+            if not finding.final:
+                asked[finding.depth] = (*asked.get(finding.depth, ()), finding.action)
+        return sorted(asked.items())
+
+    def _rounds(self, questions: Sequence[Question], effort: int) -> Iterator[list[Block]]:
+        """Blocks to be run at once; an empty list when the budget does not reach for them."""
+        width = DEPTHS_PER_BLOCK * BLOCKS_PER_ROUND
+        for start in range(0, len(questions), width):
+            asked = questions[start : start + width]
+            affordable = self._affordable(asked)
+            if self.meter.spent or affordable < 1:
+                yield []
+                return
+            parts = [tuple(asked[at : at + DEPTHS_PER_BLOCK]) for at in range(0, len(asked), DEPTHS_PER_BLOCK)]
+            yield [self._block(part, min(effort, affordable)) for part in parts]
+
+    def _affordable(self, asked: Sequence[Question]) -> int:
+        """Steps for each successor such that this round stays within the budget, walks to the blocks included."""
+        left = self.meter.remaining().steps
+        if left is None:
+            return 2**62
+        ends = range(DEPTHS_PER_BLOCK, len(asked) + DEPTHS_PER_BLOCK, DEPTHS_PER_BLOCK)
+        walks = sum(asked[min(end, len(asked)) - 1][0] for end in ends)
+        successors = sum(len(actions) for _, actions in asked)
+        return (left - walks - successors * self._repetitions) // successors
+
+    def _block(self, questions: tuple[Question, ...], effort: int) -> Block:
+        seconds = self.meter.remaining().seconds
+        return Block(
+            reference=self.reference.actions,
+            questions=questions,
+            knowledge=self.knowledge,
+            effort=effort,
+            deadline=time.time() + (1e9 if seconds is None else seconds),
+            deterministic=self.engine.deterministic,
+            repetitions=self._repetitions,
+            seed=self.seed,
+        )
+
+    @property
+    def _repetitions(self) -> int:
+        return 1 if self.engine.deterministic else repetitions()
+
+    def _answer(self, blocks: list[Block]) -> None:
+        learnt = Knowledge(dict(self.knowledge.doomed), dict(self.knowledge.surviving))
+        for answer in self.engine.map(probe_block, blocks):
+            self.meter.spend(answer.steps)
+            learnt.update(answer.learnt)
+            self.findings.update({(finding.depth, finding.action): finding for finding in answer.findings})
+        self.knowledge = learnt
+        if self.on_progress is not None:
+            settled = sum(finding.final for finding in self.findings.values())
+            harmful = sum(finding.harmful for finding in self.findings.values())
+            note = f"{harmful} doomed, {self.meter.steps:,} steps"
+            self.on_progress(Progress("probing", settled, len(self.findings), note))
+
+    def _boundary_states(self) -> tuple[BoundaryState, ...]:
+        earlier = {state.depth: state for state in self.reference.boundary_states}
+        keys = self.reference.trace.keys
+        by_depth: dict[int, list[Finding]] = {}
+        for finding in self.findings.values():
+            by_depth.setdefault(finding.depth, []).append(finding)
+        states = (_boundary(keys[depth], by_depth[depth], earlier.get(depth)) for depth in sorted(by_depth))
+        return tuple(state for state in states if state is not None)
+
+
+def _boundary(key: object, findings: Sequence[Finding], earlier: BoundaryState | None) -> BoundaryState | None:
+    """The boundary state at one depth, if it is one: proven, or reported by the search and not refuted."""
+    harmful = tuple(finding.action for finding in findings if finding.harmful)
+    evidence: dict[str, int] = {"unsafe": sum(finding.harms for finding in findings if finding.harmful)}
+    if not harmful:
+        if earlier is None:
+            return None
+        unsettled = {finding.action for finding in findings if finding.survivable is Survivability.UNKNOWN}
+        actions = tuple(action for action in earlier.actions if action in unsettled)
+        if not actions:
+            return None
+        evidence = {**earlier.evidence, "budget": len(actions)}
+    return BoundaryState(
+        depth=findings[0].depth,
+        key=key,
+        actions=harmful or actions,
+        proven=bool(harmful),
+        evidence=evidence,
+        successors=tuple(_successor(finding) for finding in findings),
+    )
+
+
+def _successor(finding: Finding) -> Successor:
+    witness = finding.witness
+    return Successor(
+        action=finding.action,
+        survivable=finding.survivable,
+        witness=None if witness is None else witness.actions,
+        ending="" if witness is None else witness.ending,
+        loop=0 if witness is None else witness.loop,
+    )

@@ -1,0 +1,100 @@
+"""Playing a stored episode again, without the agent, and making sure that it is still the same."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+
+from tightrope.errors import NotReproducible, UnknownName, UsageError
+from tightrope.execution import Episode
+from tightrope.runs.assembly import stored_safety
+from tightrope.runs.campaign import Campaign
+from tightrope.safety import CaseResult
+from tightrope.seeding import stable_hash
+from tightrope.simulation import open_simulator, play
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredCase:
+    """A case of a run, and where it was found."""
+
+    suite: str
+    agent: str
+    result: CaseResult
+
+    def episode(self, number: int | None = None) -> Episode:
+        """An execution of the case: the given one, or the first fall, or the first of all."""
+        episodes = self.result.failing_episodes or self.result.episodes
+        if number is not None:
+            if not 0 <= number < len(self.result.episodes):
+                raise UsageError(
+                    f"case {self.result.case.id} has executions 0 … {len(self.result.episodes) - 1}, not {number}"
+                )
+            return self.result.episodes[number]
+        return episodes[0]
+
+
+def find_case(campaign: Campaign, identifier: str, agent: str | None = None, suite: str | None = None) -> StoredCase:
+    """The case whose id begins so; of several agents and suites, one with a fall comes first."""
+    cases = _wanted_cases(campaign, agent, suite)
+    found = [stored for stored in cases if identifier and stored.result.case.id.startswith(identifier)]
+    if not found:
+        raise UsageError(
+            f"no case of {campaign.folder.path} begins with {identifier!r}; `tightrope replay {campaign.folder.path}` "
+            f"lists the falls, and results.json in the report folder all cases"
+        )
+    if len({stored.result.case.id for stored in found}) > 1:
+        raise UsageError(f"{identifier!r} fits several cases; give more of its digits")
+    return max(found, key=lambda stored: stored.result.fails)
+
+
+def stored_falls(campaign: Campaign, agent: str | None = None, suite: str | None = None) -> list[StoredCase]:
+    """The cases in which an agent fell, each once; those that can be survived and fail most often come first."""
+    cases = reversed(_wanted_cases(campaign, agent, suite))
+    falls = {(stored.result.case.id, stored.agent): stored for stored in cases if stored.result.fails}
+    return sorted(
+        falls.values(),
+        key=lambda fall: (
+            fall.result.survivable == "no",
+            -(fall.result.fail_frequency.value or 0),
+            fall.result.case.depth or 0,
+        ),
+    )
+
+
+def verify_replay(campaign: Campaign, episode: Episode) -> None:
+    """Play the episode's actions from reset; raises NotReproducible where it goes another way than it did."""
+    trace = episode.trace
+    with closing(open_simulator(campaign.task)) as simulator:
+        for moment in play(simulator, trace):
+            since = moment.depth - episode.prefix_steps
+            if since == 0 and episode.checksum is not None:
+                same = stable_hash(simulator.key()) == episode.checksum
+                _expect(same, campaign, moment.depth, "the situation at hand-over")
+            if since > 0:
+                _expect(moment.reward == episode.rewards[since - 1], campaign, moment.depth - 1, "the reward")
+        _expect(simulator.depth == len(trace), campaign, simulator.depth, "the episode's length")
+        _expect(simulator.outcome is episode.outcome, campaign, len(trace), "the outcome")
+
+
+def _expect(same: bool, campaign: Campaign, step: int, what: str) -> None:
+    if not same:
+        raise NotReproducible(
+            f"{campaign.task.label} no longer leads there: {what} differs at step {step}. The environment, or a "
+            f"library it uses, has changed since {campaign.folder.path} was made; run.json has the versions of then"
+        )
+
+
+def _wanted_cases(campaign: Campaign, agent: str | None, suite: str | None) -> list[StoredCase]:
+    results = stored_safety(campaign)
+    if agent is not None and agent not in campaign.known_agents:
+        raise UnknownName("agent in this run", agent, campaign.known_agents)
+    if suite is not None and suite not in results:
+        raise UnknownName("suite in this run", suite, results)
+    return [
+        StoredCase(suite=suite_name, agent=agent_name, result=case)
+        for suite_name, row in results.items()
+        for agent_name, result in row.items()
+        for case in result.cases
+        if agent in (None, agent_name) and suite in (None, suite_name)
+    ]

@@ -1,0 +1,37 @@
+"""Whether a file that was found may say which code runs: only if the user says so.
+
+Task and agents on a command line are the user's own words. In a suite file or a ``run.json`` they may be anybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tightrope.agents import names_code
+from tightrope.errors import UsageError
+from tightrope.runs.config import AgentConfig
+from tightrope.tasks import task_builders
+
+
+def require_trust(source: Path, task: str, agents: Sequence[AgentConfig] = (), *, trust: bool) -> None:
+    """Refuse a file that would have code imported or unpickled, unless it is trusted."""
+    code = () if trust else tuple(_code(task, agents))
+    if code:
+        raise UsageError(
+            f"{source} names code to run: {', '.join(code)}. Files are not trusted with that; if you know where this "
+            f"one comes from, give the same command with --trust"
+        )
+
+
+def is_code(task: str) -> bool:
+    """Whether a task is not one of the registered ones but ``package.module:name``."""
+    return ":" in task and task not in task_builders()
+
+
+def _code(task: str, agents: Sequence[AgentConfig]) -> Iterator[str]:
+    if is_code(task):
+        yield f"task {task}"
+    for agent in agents:
+        if agent.trust or names_code(agent.source):
+            yield f"agent {agent.source}"

@@ -1,0 +1,162 @@
+"""Which way of saving is exact on the very environment of a task, shown before it is used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tightrope.errors import NotReproducible
+from tightrope.seeding import derive_seed
+from tightrope.simulation.conformance.recordings import longest
+from tightrope.simulation.conformance.reproducing import Evidence, gather_evidence, opened
+from tightrope.simulation.conformance.roundtrip import renewed_walk, round_trip, transfer
+from tightrope.simulation.conformance.trial_walk import Recording, Walk
+from tightrope.simulation.snapshots import Snapshotter, applicable_snapshotters, canonical_reseed
+from tightrope.simulation.starting import checked_reset
+from tightrope.tasks.task import Task
+
+REPLAY = "replay"
+"""The way that needs no snapshotter: play the actions again from reset."""
+
+SECONDS_OF_RESEEDING = 0.4
+MOST_RESEEDINGS = 24
+"""How long and how often a task must behave the same under fresh randomness before it counts as deterministic."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rejection:
+    """A way of saving that was tried and is not exact here."""
+
+    method: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conformance:
+    """How the environments of a task can be saved and put back exactly. Plain values: it can be sent to a worker."""
+
+    task: str
+    method: str
+    """The name of the snapshotter, or ``replay``."""
+    deterministic: bool
+    """Whether nothing after reset depends on randomness."""
+    transferable: bool
+    """Whether a snapshot can be loaded into another instance in the same process."""
+    rejected: tuple[Rejection, ...]
+    save_microseconds: float | None
+    """None with ``replay``: saving costs nothing, putting back costs the steps."""
+    load_microseconds: float | None
+    steps_per_second: float
+    checked_steps: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Always: a way that is not exact is rejected, an environment without any is refused."""
+        return True
+
+
+def examine(task: Task) -> Conformance:
+    """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact."""
+    evidence = gather_evidence(task)
+    method, rejected = _select(task, evidence)
+    saving, loading = _costs(task, method)
+    steps = sum(len(recording.actions) for recording in evidence.recordings)
+    return Conformance(
+        task=task.label,
+        method=REPLAY if method is None else method.name,
+        deterministic=_is_deterministic(task, method, evidence.recordings),
+        transferable=method is not None and _is_transferable(task, method, evidence.recordings),
+        rejected=rejected,
+        save_microseconds=saving,
+        load_microseconds=loading,
+        steps_per_second=evidence.steps_per_second,
+        checked_steps=steps,
+        notes=evidence.notes,
+    )
+
+
+def examine_snapshotter(task: Task, snapshotter: type[Snapshotter]) -> Rejection | None:
+    """Why this way of saving the task's environments is not exact, or None when the round trip shows nothing."""
+    return _rejection(task, snapshotter, gather_evidence(task).recordings)
+
+
+def _select(task: Task, evidence: Evidence) -> tuple[type[Snapshotter] | None, tuple[Rejection, ...]]:
+    rejected: list[Rejection] = []
+    with opened(task) as env:
+        candidates = applicable_snapshotters(env)
+    for snapshotter in candidates:
+        rejection = _rejection(task, snapshotter, evidence.recordings)
+        if rejection is None:
+            return snapshotter, tuple(rejected)
+        rejected.append(rejection)
+    if evidence.leftovers is not None:
+        reasons = "; ".join(f"{rejection.method}: {rejection.reason}" for rejection in rejected)
+        raise NotReproducible(
+            f"task {task.label} is refused, because nothing found in it could be found again: reset(seed=…) leaves "
+            f"something behind ({evidence.leftovers}), and no way of saving could put it back ({reasons}). Let "
+            f"reset(seed=…) set everything"
+        )
+    return None, tuple(rejected)
+
+
+def _rejection(task: Task, snapshotter: type[Snapshotter], recordings: Sequence[Recording]) -> Rejection | None:
+    with opened(task) as env:
+        try:
+            difference = round_trip(task, env, snapshotter, recordings)
+        except Exception as error:
+            return Rejection(method=snapshotter.name, reason=f"{type(error).__name__}: {error}")
+    if difference is None:
+        return None
+    return Rejection(method=snapshotter.name, reason=f"after putting back, {difference}")
+
+
+def _is_deterministic(task: Task, method: type[Snapshotter] | None, recordings: Sequence[Recording]) -> bool:
+    """Whether setting the generators anew after reset changes nothing, again and again."""
+    deadline = time.perf_counter() + SECONDS_OF_RESEEDING
+    with opened(task) as env:
+        walk = Walk(task, env) if method is None else renewed_walk(task, env, method)[0]
+        reseed = canonical_reseed(env)
+        for attempt in range(MOST_RESEEDINGS):
+            for recording in recordings:
+                walk.reset(recording.seed)
+                reseed(derive_seed("deterministic?", recording.seed, attempt))
+                if walk.follow(recording) is not None:
+                    return False
+            if time.perf_counter() > deadline:
+                break
+    return True
+
+
+def _is_transferable(task: Task, snapshotter: type[Snapshotter], recordings: Sequence[Recording]) -> bool:
+    """Whether what one instance saved continues rightly in another, and neither disturbs the other."""
+    if task.one_per_process:
+        return False
+    with opened(task) as env, opened(task) as other:
+        try:
+            return transfer(task, env, other, snapshotter, longest(recordings)) is None
+        except Exception:
+            return False
+
+
+def _costs(task: Task, method: type[Snapshotter] | None) -> tuple[float, float] | tuple[None, None]:
+    """Microseconds to save and to load: the best of a few, since anything else on the machine only adds."""
+    if method is None:
+        return None, None
+    with opened(task) as env:
+        checked_reset(task, env, task.seed)
+        return _best_times(method(env))
+
+
+def _best_times(snapshotter: Snapshotter) -> tuple[float, float]:
+    payload = snapshotter.save()
+    saving, loading = [], []
+    for _ in range(20):
+        started = time.perf_counter()
+        payload = snapshotter.save()
+        saved = time.perf_counter()
+        snapshotter.load(payload)
+        saving.append(saved - started)
+        loading.append(time.perf_counter() - saved)
+    return min(saving) * 1e6, min(loading) * 1e6

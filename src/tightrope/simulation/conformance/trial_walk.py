@@ -1,0 +1,200 @@
+"""Walking an environment under test and comparing two walks moment by moment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tightrope.errors import EnvironmentFailure
+from tightrope.simulation.starting import checked_reset
+from tightrope.simulation.user_faults import blaming, wrong_step
+from tightrope.tasks.keys import freeze, require_hashable
+from tightrope.tasks.spaces import action_decoder
+from tightrope.tasks.task import Task, Transition
+from tightrope.trace import Action
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Everything that one step shows, in a form that can be compared."""
+
+    facts: Mapping[str, Hashable]
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differed first between two walks that should be equal."""
+
+    what: str
+    step: int
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.what} differs at step {self.step}: {self.found} instead of {self.expected}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One walk from a seeded reset, and on through an unseeded one."""
+
+    seed: int
+    actions: tuple[Action, ...]
+    moments: tuple[Moment, ...]
+    """s0 … sn: one more than there are actions."""
+    actions_after: tuple[Action, ...]
+    moments_after: tuple[Moment, ...]
+
+    def without_second_reset(self) -> Recording:
+        """The first episode alone."""
+        return replace(self, actions_after=(), moments_after=())
+
+
+class Walk:
+    """One environment of a task, walked step by step; ``env`` may be wrapped once more than the task's own.
+
+    ``renew`` is called before every seeded reset, to make the environment as good as new. ``seconds`` are those that
+    the environment took for its ``steps``.
+    """
+
+    def __init__(self, task: Task, env: Any, own: Any = None, renew: Callable[[], None] | None = None) -> None:
+        self.task, self.env, self.own, self.renew = task, env, env if own is None else own, renew
+        self.transition = Transition(None, 0.0, False, False, {})
+        self.steps, self.seconds = 0, 0.0
+        self._decode = action_decoder(env.action_space)
+        self._start = int(getattr(env.action_space, "start", 0))
+
+    def reset(self, seed: int | None) -> Moment:
+        """Begin an episode; None leaves the random generators as they are."""
+        if seed is not None and self.renew is not None:
+            self.renew()
+        observation, info = checked_reset(self.task, self.env, seed)
+        self.transition = Transition(observation, 0.0, False, False, info)
+        return self.moment()
+
+    def step(self, action: Action) -> Moment:
+        """Play one action."""
+        started = time.perf_counter()
+        try:
+            result = self.env.step(self._decode(action))
+        except Exception as error:
+            raise EnvironmentFailure(
+                f"task {self.task.label}: step(action={action!r}) raised {type(error).__name__}: {error}"
+            ) from error
+        self.steps, self.seconds = self.steps + 1, self.seconds + time.perf_counter() - started
+        try:
+            observation, reward, terminated, truncated, info = result
+        except (TypeError, ValueError):
+            raise wrong_step(self.task, result) from None
+        self.transition = Transition(observation, float(reward), bool(terminated), bool(truncated), info)
+        return self.moment()
+
+    def moment(self) -> Moment:
+        """The facts of the latest transition."""
+        task, seen = self.task, self.transition
+        facts: dict[str, Hashable] = dict(_leaves("observation", seen.observation))
+        facts["reward"] = seen.reward
+        facts["terminated"], facts["truncated"] = seen.terminated, seen.truncated
+        with blaming(task, "unsafe"):
+            facts["unsafe"] = bool(task.unsafe(seen))
+        with blaming(task, "goal"):
+            facts["goal"] = bool(task.goal(seen))
+        with blaming(task, "state_key"):
+            key = task.state_key(self.own, seen.observation, seen.info)
+        facts["state key"] = require_hashable(task.label, "state_key", key)
+        if task.identity is not None:
+            with blaming(task, "identity"):
+                identity = task.identity(self.own, seen.observation, seen.info)
+            facts["identity"] = require_hashable(task.label, "identity", identity)
+        over = seen.terminated or seen.truncated or bool(facts["unsafe"]) or bool(facts["goal"])
+        return Moment(facts, over)
+
+    def random_action(self, rng: np.random.Generator) -> Action:
+        """One of the search actions that are available here."""
+        actions: Sequence[Any] = self.task.search_actions
+        mask = self.transition.info.get("action_mask")
+        if mask is not None:
+            actions = [action for action in actions if mask[action - self._start]] or actions
+        return actions[int(rng.integers(len(actions)))]  # type: ignore[no-any-return]
+
+    def record(self, seed: int, rng: np.random.Generator, steps: int, steps_after: int) -> Recording:
+        """Walk at random from a reset to the end of the episode or for so many steps, then through a second reset."""
+        moments, actions = [self.reset(seed)], list[Action]()
+        while len(actions) < steps and not moments[-1].over:
+            actions.append(self.random_action(rng))
+            moments.append(self.step(actions[-1]))
+        after, actions_after = [self.reset(None)], list[Action]()
+        while len(actions_after) < steps_after and not after[-1].over:
+            actions_after.append(self.random_action(rng))
+            after.append(self.step(actions_after[-1]))
+        return Recording(seed, tuple(actions), tuple(moments), tuple(actions_after), tuple(after))
+
+    def follow(self, recording: Recording, start: int = 0) -> Difference | None:
+        """Walk a recording from one of its steps on, where the environment stands; the first difference, if any."""
+        steps = zip(recording.actions[start:], recording.moments[start + 1 :], strict=True)
+        for number, (action, expected) in enumerate(steps, start + 1):
+            difference = compare(expected, self.step(action), number)
+            if difference is not None:
+                return difference
+        return None
+
+    def replay(self, recording: Recording) -> Difference | None:
+        """Walk the first episode of a recording from its reset."""
+        return compare(recording.moments[0], self.reset(recording.seed), 0) or self.follow(recording)
+
+    def follow_after(self, recording: Recording) -> Difference | None:
+        """Walk on through the unseeded reset that the recording ends with."""
+        if not recording.moments_after:
+            return None
+        difference = compare(recording.moments_after[0], self.reset(None), 0)
+        steps = zip(recording.actions_after, recording.moments_after[1:], strict=True)
+        for number, (action, expected) in enumerate(steps, 1):
+            if difference is not None:
+                break
+            difference = compare(expected, self.step(action), number)
+        if difference is None:
+            return None
+        return Difference(
+            f"after an unseeded reset, {difference.what}", difference.step, difference.expected, difference.found
+        )
+
+
+class FreshWalk(Walk):
+    """Walks a new environment after every seeded reset."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task, task.open_env(), renew=self._reopen)
+
+    def _reopen(self) -> None:
+        self.env.close()
+        self.env = self.own = self.task.open_env()
+
+
+def compare(expected: Moment, found: Moment, step: int) -> Difference | None:
+    """The first fact that is not the same."""
+    for what, value in expected.facts.items():
+        other = found.facts.get(what, "missing")
+        if value != other and not (value != value and other != other):
+            return Difference(what, step, _shown(value), _shown(other))
+    for what, other in found.facts.items():
+        if what not in expected.facts:
+            return Difference(what, step, "missing", _shown(other))
+    return None
+
+
+def _leaves(name: str, observation: Any) -> list[tuple[str, Hashable]]:
+    if isinstance(observation, Mapping):
+        return [leaf for key, part in observation.items() for leaf in _leaves(f"{name}[{key!r}]", part)]
+    if isinstance(observation, tuple):
+        return [leaf for index, part in enumerate(observation) for leaf in _leaves(f"{name}[{index}]", part)]
+    return [(name, freeze(observation))]
+
+
+def _shown(value: Hashable) -> str:
+    text = f"{len(value)} bytes {value[:12].hex()}…" if isinstance(value, bytes) else repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,1 @@
+"""Training agents for Super Mario Bros."""

@@ -1,0 +1,240 @@
+"""Double deep Q-learning on the paper's network; the only file of the case study that uses torch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import FormatError, UsageError, require_extra
+from tightrope_mario.game.pictures import SIZE, STACK
+from tightrope_mario.training.recipe import Recipe
+
+LARGEST_GRADIENT = 10.0
+ADAM_EPSILON = 1.5e-4
+"""Larger than the usual 1e-8, as is common for Q-learning: early gradients are tiny and would be blown up."""
+
+
+def import_torch() -> Any:
+    """The library, or the error that says how to get it."""
+    return require_extra("torch", "torch", "training")
+
+
+def choose_device(name: str) -> str:
+    """Resolve ``"auto"`` and refuse a GPU that is not there."""
+    torch = import_torch()
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise UsageError(f"device={name!r}: torch sees no GPU here; use device='cpu' or install a CUDA build of torch")
+    return name
+
+
+def build_network(actions: int) -> Any:
+    """Conv 32 8×8/4, 64 4×4/2, 64 3×3/1, dense 512, one output per action. Takes pictures scaled to 0 … 1."""
+    nn = import_torch().nn
+    return nn.Sequential(
+        nn.Conv2d(STACK, 32, 8, 4), nn.ReLU(),
+        nn.Conv2d(32, 64, 4, 2), nn.ReLU(),
+        nn.Conv2d(64, 64, 3, 1), nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(64 * 7 * 7, 512), nn.ReLU(),
+        nn.Linear(512, actions),
+    )  # fmt: skip
+
+
+class Memory:
+    """What was played, on the device: each frame once; stacks of four are put together when asked for.
+
+    Row ``tick % ticks`` holds, for every game, the newest frame of a situation, how many steps its episode is old, and
+    the action, reward and end of the step taken there.
+    """
+
+    def __init__(self, ticks: int, games: int, device: str) -> None:
+        torch = self._torch = import_torch()
+        self.ticks, self.games, self.device = ticks, games, device
+        self.now = 0
+        self.frame = torch.zeros((ticks, games, SIZE, SIZE), dtype=torch.uint8, device=device)
+        self.age = torch.zeros((ticks, games), dtype=torch.int64, device=device)
+        self.action = torch.zeros((ticks, games), dtype=torch.int64, device=device)
+        self.reward = torch.zeros((ticks, games), dtype=torch.float32, device=device)
+        self.alive = torch.zeros((ticks, games), dtype=torch.float32, device=device)
+
+    def write_situation(self, frame: NDArray[np.uint8], age: NDArray[np.int32]) -> None:
+        """Where every game stands now."""
+        row = self.now % self.ticks
+        self.frame[row].copy_(self._torch.from_numpy(frame))
+        self.age[row].copy_(self._torch.from_numpy(age))
+
+    def write_step(self, action: NDArray[Any], reward: NDArray[np.float32], over: NDArray[np.uint8]) -> None:
+        """What every game did there and got for it; time goes on."""
+        row, torch = self.now % self.ticks, self._torch
+        self.action[row].copy_(torch.from_numpy(action))
+        self.reward[row].copy_(torch.from_numpy(reward))
+        self.alive[row].copy_(torch.from_numpy(1 - over))
+        self.now += 1
+
+    def stacks(self, tick: Any, game: Any) -> Any:
+        """The observations at these ticks in these games, scaled to 0 … 1."""
+        torch = self._torch
+        back = torch.arange(STACK - 1, -1, -1, device=self.device)
+        # Before an episode's first frame there is nothing; the first frame stands in, as it does in the game.
+        back = torch.minimum(back[None, :], self.age[tick % self.ticks, game][:, None])
+        rows = (tick[:, None] - back) % self.ticks
+        return self.frame[rows, game[:, None]].float().div_(255)
+
+    def newest_stacks(self) -> Any:
+        """The observations of all games now."""
+        games = self._torch.arange(self.games, device=self.device)
+        return self.stacks(self._torch.full_like(games, self.now), games)
+
+    def drawable(self, n_step: int) -> tuple[int, int]:
+        """The first tick whose stack is still kept, and the first after those whose n steps are complete."""
+        return max(0, self.now - self.ticks + STACK), self.now - n_step + 1
+
+
+class Learner:
+    """The network that is trained, its slow copy, and its memory.
+
+    On a GPU an update is recorded once and then replayed as a whole: launching its hundred small kernels one by one
+    would take longer than running them.
+    """
+
+    def __init__(self, recipe: Recipe, actions: int, device: str, seed: int) -> None:
+        torch = self._torch = import_torch()
+        torch.manual_seed(seed)
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.allow_tf32 = True
+        torch.set_float32_matmul_precision("high")
+        self.recipe, self.device = recipe, device
+        self._on_gpu = device.startswith("cuda")
+        self.network = build_network(actions).to(device)
+        self.target = build_network(actions).to(device)
+        self.target.load_state_dict(self.network.state_dict())
+        self.optimiser = torch.optim.Adam(
+            self.network.parameters(),
+            lr=recipe.learning_rate,
+            eps=ADAM_EPSILON,
+            fused=self._on_gpu,
+            capturable=self._on_gpu,
+        )
+        self.memory = Memory(recipe.memory_ticks, recipe.games, device)
+        self.updates = 0
+        self._drawable = torch.zeros(2, dtype=torch.int64, device=device)
+        self._losses = torch.zeros(2, device=device)
+        self._recorded: Any = None
+
+    def greedy_actions(self) -> NDArray[np.int64]:
+        """What the network would do now in every game."""
+        with self._torch.no_grad():
+            return self.network(self.memory.newest_stacks()).argmax(1).cpu().numpy()  # type: ignore[no-any-return]
+
+    def update(self) -> None:
+        """One gradient step, and the copying of the network when it is due."""
+        first, end = self.memory.drawable(self.recipe.n_step)
+        self._drawable[0], self._drawable[1] = first, end
+        if self._on_gpu and self._recorded is None:
+            self._recorded = self._record()
+        if self._recorded is None:
+            self._descend()
+        else:
+            self._recorded.replay()
+        self.updates += 1
+        if self.updates % self.recipe.target_every == 0:
+            self.target.load_state_dict(self.network.state_dict())
+
+    def _descend(self) -> None:
+        """Draw a batch and follow its gradient; uses nothing that changes but what lies on the device."""
+        torch = self._torch
+        tick, game = self._draw()
+        goal = self._goals(tick, game)
+        chosen = self.memory.action[tick % self.memory.ticks, game]
+        value = self.network(self.memory.stacks(tick, game)).gather(1, chosen[:, None])[:, 0]
+        loss = torch.nn.functional.smooth_l1_loss(value, goal)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), LARGEST_GRADIENT)
+        self.optimiser.step()
+        self._losses += torch.stack([loss.detach(), torch.ones_like(loss)])
+
+    def _record(self) -> Any:
+        """Run an update a few times so that everything is allocated, then record it as a CUDA graph."""
+        cuda = self._torch.cuda
+        aside = cuda.Stream()
+        aside.wait_stream(cuda.current_stream())
+        with cuda.stream(aside):
+            for _ in range(3):
+                self._descend()
+        cuda.current_stream().wait_stream(aside)
+        self.optimiser.zero_grad(set_to_none=True)
+        graph = cuda.CUDAGraph()
+        with cuda.graph(graph):
+            self._descend()
+        return graph
+
+    def _draw(self) -> tuple[Any, Any]:
+        """Ticks and games drawn evenly from all that can be learned from."""
+        torch = self._torch
+        shares = torch.rand((2, self.recipe.batch), device=self.device)
+        first, end = self._drawable[0], self._drawable[1]
+        tick = first + (shares[0] * (end - first)).long()
+        # Rounding up to 1.0 would fall off the end.
+        return torch.minimum(tick, end - 1), (shares[1] * self.memory.games).long().clamp_(max=self.memory.games - 1)
+
+    def mean_loss(self) -> float | None:
+        """Over the updates since it was last asked for; None when there were none."""
+        total, count = self._losses.tolist()
+        self._losses.zero_()
+        return total / count if count else None
+
+    def weights(self) -> dict[str, NDArray[np.float32]]:
+        """The network's parameters by layer, as ``"0.weight"``."""
+        return {name: value.detach().cpu().float().numpy() for name, value in self.network.state_dict().items()}
+
+    def save(self, path: Path, counters: dict[str, float]) -> None:
+        """Write everything but the memory; the old file stays whole until the new one is."""
+        content = {
+            "network": self.network.state_dict(),
+            "target": self.target.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "updates": self.updates,
+            "counters": counters,
+        }
+        partial = path.with_suffix(".partial")
+        self._torch.save(content, partial)
+        os.replace(partial, path)
+
+    def load(self, path: Path) -> dict[str, float]:
+        """Go on from a checkpoint; returns its counters."""
+        content = self._torch.load(path, map_location=self.device, weights_only=True)
+        try:
+            self.network.load_state_dict(content["network"])
+            self.target.load_state_dict(content["target"])
+            self.optimiser.load_state_dict(content["optimiser"])
+        except (KeyError, RuntimeError) as error:
+            raise FormatError(f"{path} is not a checkpoint of this network and action set: {error}") from error
+        for group in self.optimiser.param_groups:
+            # A checkpoint may come from a machine of the other kind.
+            group["fused"] = group["capturable"] = self._on_gpu
+        self.updates = int(content["updates"])
+        return dict(content["counters"])
+
+    def _goals(self, tick: Any, game: Any) -> Any:
+        """n steps of reward, then the target network's value of the action the learning network prefers."""
+        torch, memory, recipe = self._torch, self.memory, self.recipe
+        total = torch.zeros(len(tick), device=self.device)
+        alive = torch.ones(len(tick), device=self.device)
+        weight = recipe.reward_scale
+        for step in range(recipe.n_step):
+            row = (tick + step) % memory.ticks
+            total += weight * alive * memory.reward[row, game]
+            alive = alive * memory.alive[row, game]
+            weight *= recipe.discount
+        with torch.no_grad():
+            later = memory.stacks(tick + recipe.n_step, game)
+            preferred = self.network(later).argmax(1, keepdim=True)
+            rest = self.target(later).gather(1, preferred)[:, 0]
+        return total + recipe.discount**recipe.n_step * alive * rest

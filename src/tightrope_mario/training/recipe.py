@@ -1,0 +1,165 @@
+"""How an agent is trained: the hyper-parameters, and what is asked of one training run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tightrope.errors import UnknownName, UsageError
+from tightrope_mario.game.actions import action_names
+from tightrope_mario.game.levels import find_level
+from tightrope_mario.game.rewards import DEATH, find_reward
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Hyper-parameters of double deep Q-learning. A *tick* is one step in every game at once."""
+
+    workers: int
+    """Processes that emulate."""
+    lanes: int
+    """Games that take turns in each process."""
+    discount: float
+    n_step: int
+    """Steps of real reward before the estimate of the rest."""
+    reward_scale: float
+    """Rewards are multiplied by this before learning; returns in the log are not."""
+    learning_rate: float
+    batch: int
+    updates: int
+    """Gradient steps each time it learns."""
+    learn_every: int
+    """Ticks between learning."""
+    target_every: int
+    """Updates after which the target network becomes a copy of the learning one."""
+    memory_ticks: int
+    """Ticks kept for replay; times the number of games this is the size of the memory."""
+    burn_in_ticks: int
+    """Ticks played before the first update."""
+    first_exploration: float
+    """Share of random actions at the beginning."""
+    exploration_decay: float
+    """The share is multiplied by this after every step of a game."""
+    last_exploration: tuple[float, float]
+    """Where the decay ends: the boldest game's share and the most careful one's; games between are spread by powers."""
+    patience: int | None
+    """Steps without getting further after which an episode is cut; None: never."""
+    cut_reward: float
+    """What such a cut counts for in learning, on top of the step's reward; returns in the log leave it out."""
+
+    @property
+    def games(self) -> int:
+        """How many are played at the same time."""
+        return self.workers * self.lanes
+
+
+PRESETS = {
+    # γ, ε, burn-in, batch, memory, learning and synchronisation intervals as printed in the paper; one game.
+    "paper": Recipe(
+        workers=1,
+        lanes=1,
+        discount=0.9,
+        n_step=1,
+        reward_scale=1.0,
+        learning_rate=2.5e-4,
+        batch=20,
+        updates=1,
+        learn_every=3,
+        target_every=1000,
+        memory_ticks=30_000,
+        burn_in_ticks=100,
+        first_exploration=1.0,
+        exploration_decay=0.9999995,
+        last_exploration=(0.1, 0.1),
+        patience=None,
+        cut_reward=0.0,
+    ),
+    # Many games with exploration spread over them, larger batches and 3-step returns: minutes instead of days.
+    # Level 1-2 after 0.66 million steps: 20 % flags; 1 % with 8 updates, a copy every 2000, patience 200 (a run each).
+    "fast": Recipe(
+        workers=15,
+        lanes=16,
+        discount=0.95,
+        n_step=3,
+        reward_scale=1 / 20,
+        learning_rate=2.5e-4,
+        batch=512,
+        updates=12,
+        learn_every=1,
+        target_every=1000,
+        memory_ticks=8000,
+        burn_in_ticks=100,
+        first_exploration=1.0,
+        exploration_decay=0.995,
+        last_exploration=(0.4, 0.01),
+        patience=80,
+        cut_reward=0.0,
+    ),
+}
+# The sparse reward comes seldom and is small, so it is looked for further ahead and scaled down less. Standing still
+# costs nothing until the clock has run out, and Mario dies of it; unless a cut counts as that death, agents learn to.
+PRESETS["fast-sparse"] = replace(
+    PRESETS["fast"], discount=0.99, n_step=5, reward_scale=0.2, target_every=500, cut_reward=DEATH
+)
+
+FOR_REWARD = {"sparse": "fast-sparse"}
+"""Presets of rewards that "fast" does not suit."""
+
+
+def default_preset(reward: str) -> str:
+    """The preset to train with where none is named."""
+    return FOR_REWARD.get(reward, "fast")
+
+
+def find_recipe(name: str, **changes: Any) -> Recipe:
+    """A preset, with some of its numbers changed."""
+    if name not in PRESETS:
+        raise UnknownName("training preset", name, PRESETS)
+    recipe = replace(PRESETS[name], **{key: value for key, value in changes.items() if value is not None})
+    too_short = recipe.memory_ticks <= recipe.n_step + 8 or recipe.burn_in_ticks <= recipe.n_step
+    if too_short or min(recipe.workers, recipe.lanes, recipe.batch) < 1:
+        raise UsageError(f"this recipe cannot learn, its memory, burn-in or number of games is too small: {recipe}")
+    return recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """One training run. It ends at whichever limit comes first."""
+
+    folder: Path
+    """Receives the checkpoint, the exported agents and the log; an earlier run there is continued."""
+    level: str = "1-1"
+    actions: str = "2-moves"
+    reward: str = "dense"
+    recipe: Recipe = field(default_factory=lambda: PRESETS["fast"])
+    stages: tuple[int, ...] = (20_000, 40_000, 60_000, 80_000)
+    """Numbers of episodes after which the agent is exported."""
+    max_episodes: int = 80_000
+    max_seconds: float | None = None
+    """Of this call; a later call goes on from the checkpoint."""
+    checkpoint_seconds: float = 120.0
+    log_seconds: float = 10.0
+    device: str = "auto"
+    """``"cpu"``, ``"cuda"``, or the GPU if there is one."""
+    seed: int = 0
+    rom: str | None = None
+
+    def __post_init__(self) -> None:
+        find_level(self.level)
+        find_reward(self.reward)
+        action_names(self.actions)
+        if self.max_episodes < 1 or any(stage < 1 for stage in self.stages):
+            raise UsageError(f"episodes are counted from 1: max_episodes={self.max_episodes}, stages={self.stages}")
+
+    @property
+    def name(self) -> str:
+        """As in ``"1-1-dense-2-moves"``; exported agents are named after it."""
+        return f"{self.level}-{self.reward}-{self.actions}"
+
+    def described(self) -> dict[str, Any]:
+        """What a reader needs to train the same agent again."""
+        described = asdict(self)
+        for local in ("folder", "rom", "checkpoint_seconds", "log_seconds"):
+            del described[local]
+        return described

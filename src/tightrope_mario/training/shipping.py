@@ -1,0 +1,147 @@
+"""Turn a trained agent into a file worth keeping: half the size, shown to behave the same, and tried out.
+
+``python -m tightrope_mario.training.shipping trained.onnx agents/mario/1-1-dense-basic-late.onnx``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.agents import load_agent
+from tightrope.seeding import derive_seed
+from tightrope_mario.game.environment import MarioEnv
+from tightrope_mario.training.export import INPUT, read_onnx, write_onnx
+
+OBSERVATIONS = 4000
+EPSILONS = (0.0, 0.02, 0.1, 0.3)
+"""The shares of random actions of the episodes that observations are taken from, so that they go far and wide."""
+LONGEST_EPISODE = 600
+GAMES, GAMES_EPSILON = 100, 0.02
+"""How a stored agent is tried out; as few random actions as the reproduction of the paper's figures uses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """How the stored agent differs from the trained one."""
+
+    observations: int
+    same_greedy_action: int
+    largest_difference: float
+    """Of any two values of an action."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """How games of a stored agent went, from the start of its level."""
+
+    games: int
+    epsilon: float
+    flags: int
+    mean_x: float
+    """How far it came."""
+    unfinished: int
+    """Games that were stopped after ``LONGEST_EPISODE`` steps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Episode:
+    seen: list[Any]
+    furthest: int
+    flag: bool
+    ended: bool
+
+
+def ship(source: Path, target: Path, *, observations: int = OBSERVATIONS, rom: str | None = None) -> Comparison:
+    """Store an agent with 16-bit weights and compare the two on observations from the agent's own episodes."""
+    weights, metadata = read_onnx(source)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_onnx(target, weights, metadata, half=True)
+    seen = _observations(source, metadata, observations, rom)
+    trained, stored = _values(source, seen), _values(target, seen)
+    return Comparison(
+        observations=len(seen),
+        same_greedy_action=int((trained.argmax(1) == stored.argmax(1)).sum()),
+        largest_difference=float(np.abs(trained - stored).max()),
+    )
+
+
+def try_out(path: Path, *, games: int = GAMES, epsilon: float = GAMES_EPSILON, rom: str | None = None) -> Trial:
+    """Play some games with an agent and a few random actions."""
+    played = list(islice(_episodes(path, read_onnx(path)[1], epsilon, rom), games))
+    return Trial(
+        games=games,
+        epsilon=epsilon,
+        flags=sum(episode.flag for episode in played),
+        mean_x=round(fmean(episode.furthest for episode in played), 1),
+        unfinished=sum(not episode.ended for episode in played),
+    )
+
+
+def _observations(source: Path, metadata: dict[str, str], count: int, rom: str | None) -> NDArray[np.uint8]:
+    seen: list[NDArray[np.uint8]] = []
+    for epsilon in EPSILONS:
+        episodes = _episodes(source, metadata, epsilon, rom)
+        quota = len(seen) + count // len(EPSILONS)
+        while len(seen) < quota:
+            seen += next(episodes).seen[: quota - len(seen)]
+    return np.stack(seen)
+
+
+def _episodes(source: Path, metadata: dict[str, str], epsilon: float, rom: str | None) -> Iterator[_Episode]:
+    from tightrope_mario.game.task import mario_task
+
+    task = mario_task(level=metadata["level"], actions=metadata["actions"], rom=rom)
+    agent = load_agent(source, task, epsilon=epsilon)
+    env = MarioEnv(level=metadata["level"], actions=metadata["actions"], rom=rom)
+    episode = 0
+    while True:
+        generator = np.random.default_rng(derive_seed("shipping", episode))
+        observation, info = env.reset()
+        seen: list[Any] = []
+        over, memory, furthest = False, None, info["x"]
+        while not over and len(seen) < LONGEST_EPISODE:
+            seen.append(observation)
+            answer = agent.act([observation], [memory], [generator], [None])
+            memory = answer.memories[0]
+            observation, _, over, _, info = env.step(answer.actions[0])
+            furthest = max(furthest, info["x"])
+        episode += 1
+        yield _Episode(seen=seen, furthest=furthest, flag=info["flag"], ended=over)
+
+
+def _values(path: Path, observations: NDArray[np.uint8]) -> NDArray[np.float32]:
+    from tightrope.agents.networks.onnx import OnnxFile
+
+    network = OnnxFile(path)
+    parts = [network.answer({INPUT: block})[0] for block in np.array_split(observations, 20)]
+    return np.concatenate(parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and ship."""
+    parser = argparse.ArgumentParser(prog="python -m tightrope_mario.training.shipping", description=__doc__)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("target", type=Path)
+    parser.add_argument("--observations", type=int, default=OBSERVATIONS)
+    parser.add_argument("--rom")
+    given = parser.parse_args(arguments)
+    comparison = ship(given.source, given.target, observations=given.observations, rom=given.rom)
+    trials = {
+        "trial": asdict(try_out(given.target, rom=given.rom)),
+        "trial_before_rounding": asdict(try_out(given.source, rom=given.rom)),
+    }
+    print(json.dumps({"file": given.target.name, "half_precision": asdict(comparison), **trials}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,329 @@
+"""Train an agent for Super Mario Bros.: ``python -m tightrope_mario.training.train --folder runs/agent``."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import UsageError
+from tightrope_mario.game.actions import ACTION_SETS, action_names
+from tightrope_mario.game.levels import LEVEL_NAMES
+from tightrope_mario.game.rewards import REWARDS
+from tightrope_mario.training.export import write_onnx
+from tightrope_mario.training.games import Games, GameSettings
+from tightrope_mario.training.learner import Learner, choose_device
+from tightrope_mario.training.recipe import PRESETS, Recipe, TrainingConfig, default_preset, find_recipe
+
+CHECKPOINT, LOG, DESCRIPTION = "checkpoint.pt", "training-log.csv", "training.json"
+RECENT_EPISODES = 500
+CAREFUL = 0.05
+"""Games that explore less than this show what the agent itself can do."""
+LOG_COLUMNS = (
+    "seconds", "steps", "episodes", "updates", "steps_per_second", "waiting", "exploration", "mean_loss",
+    "recent_episodes", "mean_return", "mean_steps", "mean_x", "flags", "careful_episodes", "careful_flags",
+)  # fmt: skip
+WHOLE_CHANGES = (
+    "workers", "lanes", "batch", "updates", "n_step", "target_every", "memory_ticks", "burn_in_ticks", "patience",
+)  # fmt: skip
+REAL_CHANGES = ("learning_rate", "discount", "exploration_decay", "reward_scale", "cut_reward")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeSummary:
+    """How one training episode went."""
+
+    total_reward: float
+    steps: int
+    x: int
+    flag: bool
+    careful: bool
+
+
+@dataclass
+class Progress:
+    """Counters that a checkpoint keeps, and the latest episodes, which it does not."""
+
+    steps: int = 0
+    episodes: int = 0
+    seconds: float = 0.0
+    recent: deque[EpisodeSummary] = field(default_factory=lambda: deque(maxlen=RECENT_EPISODES))
+
+    def counters(self) -> dict[str, float]:
+        """What goes into the checkpoint."""
+        return {"steps": self.steps, "episodes": self.episodes, "seconds": self.seconds}
+
+
+def train(config: TrainingConfig) -> dict[str, Any]:
+    """Train until a limit of the config is reached; returns (and writes) the description of what was trained."""
+    config.folder.mkdir(parents=True, exist_ok=True)
+    _refuse_another_training(config)
+    recipe = config.recipe
+    settings = GameSettings(
+        level=config.level,
+        actions=config.actions,
+        reward=config.reward,
+        patience=recipe.patience,
+        cut_reward=recipe.cut_reward,
+        rom=config.rom,
+    )
+    games = Games(settings, recipe.workers, recipe.lanes)
+    try:
+        return _Training(config, games).run()
+    finally:
+        games.close()
+
+
+def _refuse_another_training(config: TrainingConfig) -> None:
+    """A checkpoint is gone on from, and the agent would bear the name of a level or reward it hardly met."""
+    description = config.folder / DESCRIPTION
+    if not (config.folder / CHECKPOINT).exists() or not description.exists():
+        return
+    earlier = json.loads(description.read_text())["config"]
+    changed = [
+        f"{name} was {earlier[name]}, now {getattr(config, name)}"
+        for name in ("level", "actions", "reward")
+        if earlier[name] != getattr(config, name)
+    ]
+    if changed:
+        raise UsageError(
+            f"{config.folder} holds the training of another agent ({'; '.join(changed)}); give the same to continue "
+            f"it, or another folder"
+        )
+
+
+class _Training:
+    def __init__(self, config: TrainingConfig, games: Games) -> None:
+        self.config, self.games = config, games
+        self.began = time.monotonic()
+        self.names = action_names(config.actions)
+        self.device = choose_device(config.device)
+        self.learner = Learner(config.recipe, len(self.names), self.device, config.seed)
+        self.progress = Progress()
+        if (config.folder / CHECKPOINT).exists():
+            counters = self.learner.load(config.folder / CHECKPOINT)
+            self.progress = Progress(int(counters["steps"]), int(counters["episodes"]), counters["seconds"])
+        self.earlier_seconds = self.progress.seconds
+        self.exploring = Exploration(config.recipe, config.seed + self.progress.steps)
+        self.exploring.skip(self.progress.steps // config.recipe.games)
+        self.exported: list[dict[str, Any]] = self._earlier_exports()
+        self.last_log, self.last_checkpoint = self.began, self.began
+        self.steps_at_log = self.progress.steps
+        self.waited = 0.0
+
+    def run(self) -> dict[str, Any]:
+        # Before the first checkpoint, so that none is ever without what it is a checkpoint of.
+        self._describe()
+        self.games.finish_step()
+        while not self._limit_reached():
+            self._tick()
+            self._export_due_stages()
+            self._log_when_due()
+            self._checkpoint_when_due()
+        if not self.exported or self.exported[-1]["episodes"] != self.progress.episodes:
+            self._export(self.progress.episodes)
+        self._log()
+        self._checkpoint()
+        return self._describe()
+
+    def _tick(self) -> None:
+        board, learner = self.games.board, self.learner
+        learner.memory.write_situation(board["frame"], board["age"])
+        actions = self.exploring.choose(learner.greedy_actions(), len(self.names))
+        self.games.start_step(actions)
+        # The games are emulated in their own processes while the network learns from what they did before.
+        self._learn()
+        asked = time.monotonic()
+        self.games.finish_step()
+        self.waited += time.monotonic() - asked
+        learner.memory.write_step(actions, board["reward"], board["over"])
+        self._count(board)
+
+    def _learn(self) -> None:
+        recipe, now = self.config.recipe, self.learner.memory.now
+        if now >= recipe.burn_in_ticks and now % recipe.learn_every == 0:
+            for _ in range(recipe.updates):
+                self.learner.update()
+
+    def _count(self, board: Any) -> None:
+        progress = self.progress
+        progress.steps += self.config.recipe.games
+        progress.seconds = self.earlier_seconds + time.monotonic() - self.began
+        for row in np.flatnonzero(board["over"]):
+            progress.episodes += 1
+            progress.recent.append(
+                EpisodeSummary(
+                    total_reward=float(board["episode_return"][row]),
+                    steps=int(board["episode_steps"][row]),
+                    x=int(board["episode_x"][row]),
+                    flag=bool(board["episode_flag"][row]),
+                    careful=bool(self.exploring.share[row] < CAREFUL),
+                )
+            )
+
+    def _limit_reached(self) -> bool:
+        limit = self.config.max_seconds
+        spent = limit is not None and time.monotonic() - self.began >= limit
+        return spent or self.progress.episodes >= self.config.max_episodes
+
+    def _export_due_stages(self) -> None:
+        done = self.exported[-1]["episodes"] if self.exported else 0
+        if any(done < stage <= self.progress.episodes for stage in self.config.stages):
+            self._export(self.progress.episodes)
+
+    def _export(self, episodes: int) -> None:
+        stage = {"file": f"{self.config.name}-{episodes}.onnx", "episodes": episodes, **self._row()}
+        metadata = {
+            "algorithm": "double DQN",
+            "level": self.config.level,
+            "reward": self.config.reward,
+            "actions": self.config.actions,
+            "action_names": ",".join(self.names),
+            "episodes": str(episodes),
+            "steps": str(self.progress.steps),
+        }
+        write_onnx(self.config.folder / stage["file"], self.learner.weights(), metadata, half=False)
+        self.exported.append(stage)
+        self._describe()
+
+    def _describe(self) -> dict[str, Any]:
+        description = {
+            "config": self.config.described(),
+            "device": self.device,
+            "stages": self.exported,
+            **self.progress.counters(),
+        }
+        (self.config.folder / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n")
+        return description
+
+    def _earlier_exports(self) -> list[dict[str, Any]]:
+        path = self.config.folder / DESCRIPTION
+        if not self.progress.episodes or not path.exists():
+            return []
+        stages = json.loads(path.read_text())["stages"]
+        return [stage for stage in stages if stage["episodes"] <= self.progress.episodes]
+
+    def _log_when_due(self) -> None:
+        if time.monotonic() - self.last_log >= self.config.log_seconds:
+            self._log()
+
+    def _log(self) -> None:
+        path = self.config.folder / LOG
+        row = self._row()
+        now = time.monotonic()
+        row["steps_per_second"] = round((self.progress.steps - self.steps_at_log) / max(now - self.last_log, 1e-9))
+        row["waiting"] = round(self.waited / max(now - self.last_log, 1e-9), 3)
+        self.waited = 0.0
+        loss = self.learner.mean_loss()
+        row["mean_loss"] = None if loss is None else round(loss, 5)
+        self.last_log, self.steps_at_log = now, self.progress.steps
+        new = not path.exists()
+        with path.open("a", newline="") as file:
+            writer = csv.DictWriter(file, LOG_COLUMNS, extrasaction="ignore", lineterminator="\n")
+            if new:
+                writer.writeheader()
+            writer.writerow(row)
+        print(", ".join(f"{name} {row[name]}" for name in LOG_COLUMNS if row.get(name) is not None), flush=True)
+
+    def _row(self) -> dict[str, Any]:
+        """Where training stands; what was not measured is None, never 0."""
+        recent = self.progress.recent
+        careful = [episode for episode in recent if episode.careful]
+        return {
+            "seconds": round(self.progress.seconds, 1),
+            "steps": self.progress.steps,
+            "episodes": self.progress.episodes,
+            "updates": self.learner.updates,
+            "exploration": round(float(self.exploring.share.mean()), 4),
+            "recent_episodes": len(recent),
+            "mean_return": _mean([episode.total_reward for episode in recent]),
+            "mean_steps": _mean([episode.steps for episode in recent]),
+            "mean_x": _mean([episode.x for episode in recent]),
+            "flags": _mean([episode.flag for episode in recent]),
+            "careful_episodes": len(careful),
+            "careful_flags": _mean([episode.flag for episode in careful]),
+        }
+
+    def _checkpoint_when_due(self) -> None:
+        if time.monotonic() - self.last_checkpoint >= self.config.checkpoint_seconds:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        self.learner.save(self.config.folder / CHECKPOINT, self.progress.counters())
+        self.last_checkpoint = time.monotonic()
+
+
+class Exploration:
+    """Random actions: every game begins with many and ends with its own share of them."""
+
+    def __init__(self, recipe: Recipe, seed: int) -> None:
+        boldest, most_careful = recipe.last_exploration
+        spread = np.linspace(0, 1, recipe.games) if recipe.games > 1 else np.zeros(1)
+        self.final: NDArray[np.float64] = boldest * (most_careful / boldest) ** spread
+        self._decay = recipe.exploration_decay
+        self._common = recipe.first_exploration
+        self._generator = np.random.default_rng(seed)
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """The share of random actions of each game now."""
+        return np.maximum(self.final, self._common)
+
+    def skip(self, ticks: int) -> None:
+        """Behave as if this many ticks were over."""
+        self._common *= self._decay**ticks
+
+    def choose(self, greedy: NDArray[np.int64], actions: int) -> NDArray[np.int32]:
+        """Replace some of the greedy actions by random ones."""
+        random = self._generator.random(len(greedy)) < self.share
+        any_action = self._generator.integers(actions, size=len(greedy))
+        self.skip(1)
+        return np.where(random, any_action, greedy).astype(np.int32)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(float(np.mean(values)), 3) if values else None
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and train."""
+    train(parse(arguments))
+
+
+def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
+    """Turn command-line arguments into a config."""
+    parser = argparse.ArgumentParser(prog="python -m tightrope_mario.training.train", description=__doc__)
+    parser.add_argument("--folder", type=Path, required=True, help="where checkpoint, agents and log go")
+    parser.add_argument("--level", choices=LEVEL_NAMES, default="1-1", metavar="LEVEL")
+    parser.add_argument("--actions", choices=sorted(ACTION_SETS), default="2-moves")
+    parser.add_argument("--reward", choices=sorted(REWARDS), default="dense")
+    parser.add_argument("--preset", choices=sorted(PRESETS), help="default: fast, or fast-sparse with --reward sparse")
+    parser.add_argument("--stages", type=int, nargs="*", default=[20_000, 40_000, 60_000, 80_000])
+    parser.add_argument("--max-episodes", type=int, default=80_000)
+    parser.add_argument("--max-seconds", type=float)
+    parser.add_argument("--log-seconds", type=float, default=10.0)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rom")
+    numbers = parser.add_argument_group("changes to the preset")
+    for name in WHOLE_CHANGES:
+        numbers.add_argument(f"--{name.replace('_', '-')}", type=int)
+    for name in REAL_CHANGES:
+        numbers.add_argument(f"--{name.replace('_', '-')}", type=float)
+    given = vars(parser.parse_args(arguments))
+    changes = {name: given.pop(name) for name in list(given) if name in Recipe.__dataclass_fields__}
+    recipe = find_recipe(given.pop("preset") or default_preset(given["reward"]), **changes)
+    return TrainingConfig(recipe=recipe, **{**given, "stages": tuple(given["stages"])})
+
+
+if __name__ == "__main__":
+    main()

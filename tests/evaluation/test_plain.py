@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+import tightrope as tr
+from tests.fuzzing.worlds import Careful
+from tightrope.errors import UsageError
+from tightrope.evaluation.plain import SAMPLE_OF_STARTS
+from tightrope.execution.naive import run_naively
+from tightrope.simulation import open_simulator
+from tightrope.testing import corridor_task
+
+CORRIDOR = corridor_task()
+SLIPPERY = corridor_task(slip=0.2)
+GALLERY = Path(__file__).parents[2] / "agents" / "gallery"
+
+
+def walk_into_the_hole(observation):
+    return 0
+
+
+def random_start():
+    """A corridor whose start is drawn at reset: cells 0 … 3, the hole at 2."""
+
+    class Env(gym.Env):
+        observation_space = gym.spaces.Discrete(8)
+        action_space = gym.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.cell = int(self.np_random.integers(4)) * 2 + 1
+            return self.cell, {}
+
+        def step(self, action):
+            return self.cell, float(self.cell), True, False, {}
+
+    return Env()
+
+
+STARTS = tr.Task(
+    name="starts",
+    make_env=random_start,
+    goal=lambda t: t.terminated and t.observation > 1,
+    unsafe=lambda t: t.terminated and t.observation == 1,
+)
+
+
+def test_starts_that_are_all_alike_are_tried_a_few_times_and_have_no_width() -> None:
+    result = tr.evaluate(CORRIDOR, Careful(), episodes=100)
+    assert len(result.episodes) == SAMPLE_OF_STARTS
+    assert result.starts_alike
+    assert (result.goal_rate.value, result.goal_rate.low, result.goal_rate.high) == (1, 1, 1)
+    assert (result.unsafe_rate.value, result.unsafe_rate.high) == (0, 0)
+    assert result.mean_return.value == result.mean_return.low == 2
+    assert "same episode" in result.goal_rate.method
+
+
+def test_an_agent_that_fails_plainly_is_said_to_fail() -> None:
+    agent = tr.load_agent(walk_into_the_hole, CORRIDOR, name="blind")
+    result = tr.evaluate(CORRIDOR, agent, episodes=20)
+    assert result.unsafe_rate.value == result.fail_frequency.value == 1
+    assert len(result.failing_episodes) == SAMPLE_OF_STARTS
+
+
+def test_starts_that_differ_are_all_played_and_counted() -> None:
+    agent = tr.load_agent(walk_into_the_hole, STARTS, name="any")
+    result = tr.evaluate(STARTS, agent, episodes=200, seed=1)
+    assert len(result.episodes) == 200
+    assert not result.starts_alike
+    assert result.unsafe_rate.low < 0.25 < result.unsafe_rate.high
+    assert result.unsafe_rate.n == 200
+    assert result.unsafe_rate.value + result.goal_rate.value + result.timeout_rate.value == pytest.approx(1)
+
+
+def test_the_rates_of_a_stochastic_task_hold_the_truth() -> None:
+    # Careful jumps twice over holes; each jump falls short with probability 0.2.
+    result = tr.evaluate(SLIPPERY, Careful(), episodes=400, seed=0)
+    assert result.unsafe_rate.low < 1 - 0.8**2 < result.unsafe_rate.high
+
+
+def test_every_episode_is_what_the_naive_way_gives() -> None:
+    result = tr.evaluate(SLIPPERY, Careful(), episodes=12)
+    simulator = open_simulator(SLIPPERY)
+    for episode in result.episodes:
+        assert run_naively(simulator, {"careful": Careful(), Careful().name: Careful()}, episode.rollout) == episode
+
+
+def test_the_same_seed_gives_the_same_result_and_another_does_not() -> None:
+    first, again, other = (tr.evaluate(SLIPPERY, Careful(), episodes=40, seed=seed) for seed in (0, 0, 1))
+    assert first.episodes == again.episodes
+    assert first.episodes != other.episodes
+
+
+def test_two_agents_meet_the_same_starts() -> None:
+    blind = tr.load_agent(walk_into_the_hole, STARTS, name="blind")
+    other = tr.load_agent(lambda observation: 1, STARTS, name="other")
+    starts = [[e.rollout.start for e in tr.evaluate(STARTS, agent, episodes=20).episodes] for agent in (blind, other)]
+    assert starts[0] == starts[1]
+
+
+def test_a_budget_stops_between_batches_and_what_was_played_counts() -> None:
+    result = tr.evaluate(SLIPPERY, Careful(), episodes=1000, budget=tr.Budget(steps=100))
+    assert SAMPLE_OF_STARTS < len(result.judged) < 100
+    assert result.unsafe_rate.n == len(result.judged)
+
+
+def test_episodes_cut_by_the_length_are_timeouts() -> None:
+    result = tr.evaluate(CORRIDOR, Careful(), episodes=3, length=2)
+    assert result.timeout_rate.value == 1
+    assert {len(episode.actions) for episode in result.episodes} == {2}
+
+
+def test_errors_are_counted_and_are_in_no_rate() -> None:
+    def breaks(observation):
+        raise RuntimeError("no")
+
+    result = tr.evaluate(CORRIDOR, tr.load_agent(breaks, CORRIDOR, name="breaks"), episodes=3)
+    assert result.errors == 3
+    assert result.unsafe_rate.value is None
+    assert result.mean_return.value is None
+
+
+@pytest.mark.parametrize("wrong", [{"episodes": 0}, {"length": 0}])
+def test_wrong_arguments_are_named(wrong) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        tr.evaluate(CORRIDOR, Careful(), **wrong)
+
+
+def test_a_trained_agent_on_cart_pole() -> None:
+    task = tr.make_task("CartPole-v1")
+    early = tr.evaluate(task, tr.load_agent(GALLERY / "cartpole-early.onnx", task, name="early"), episodes=40)
+    late = tr.evaluate(task, tr.load_agent(GALLERY / "cartpole-late.onnx", task, name="late"), episodes=40)
+    assert early.mean_return.high < late.mean_return.value
+    assert early.unsafe_rate.low > 0.5

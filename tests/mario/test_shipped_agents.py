@@ -1,0 +1,66 @@
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import tightrope as tr
+from tightrope.errors import UsageError
+from tightrope_mario.game import MarioEnv
+from tightrope_mario.game.rom import find_rom
+from tightrope_mario.training.shipping import try_out
+
+pytest.importorskip("stable_retro")
+pytest.importorskip("onnxruntime")
+
+FOLDER = Path(__file__).parents[2] / "agents" / "mario"
+DESCRIPTIONS = {path.name: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*-training.json"))}
+STAGES = {stage["file"]: name for name, description in DESCRIPTIONS.items() for stage in description["stages"]}
+
+
+@pytest.fixture(autouse=True)
+def rom():
+    try:
+        find_rom()
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+def test_every_shipped_agent_says_how_it_was_trained():
+    assert {path.name for path in FOLDER.glob("*.onnx")} == set(STAGES)
+    for name, description in DESCRIPTIONS.items():
+        assert description["command"].startswith("python -m tightrope_mario.training.train")
+        with (FOLDER / name.replace(".json", "-log.csv")).open() as file:
+            assert int(list(csv.DictReader(file))[-1]["episodes"]) == description["episodes"]
+
+
+def play_greedily(name):
+    settings = DESCRIPTIONS[STAGES[name]]["config"]
+    task = tr.make_task("mario", level=settings["level"], actions=settings["actions"])
+    agent = tr.load_agent(FOLDER / name, task)
+    env = MarioEnv(level=settings["level"], actions=settings["actions"], lazy=True)
+    observation, info = env.reset()
+    for _ in range(320):
+        (action,) = agent.act([observation], [None], [None], [None]).actions
+        observation, _, terminated, _, info = env.step(action)
+        if terminated:
+            break
+    return info
+
+
+@pytest.mark.parametrize("name", sorted(STAGES))
+def test_every_shipped_agent_plays(name):
+    assert play_greedily(name)["x"] > 400
+
+
+@pytest.mark.parametrize(
+    "name", ["1-1-dense-2-moves", "1-1-dense-basic", "1-2-dense-2-moves", "1-2-dense-right-complex"]
+)
+def test_late_agents_reach_the_flag_from_the_start(name):
+    assert play_greedily(f"{name}-late.onnx")["flag"]
+
+
+def test_trying_an_agent_out_counts_its_flags():
+    trial = try_out(FOLDER / "1-2-dense-2-moves-late.onnx", games=2, epsilon=0.0)
+    assert (trial.games, trial.flags, trial.unfinished) == (2, 2, 0)
+    assert trial.mean_x > 3000

@@ -1,0 +1,159 @@
+import csv
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tightrope.cli import run_command
+from tightrope.errors import UnknownName, UsageError
+from tightrope_mario.game import MarioEnv
+from tightrope_mario.game.rom import find_rom
+from tightrope_mario.training.games import Games, GameSettings
+from tightrope_mario.training.recipe import PRESETS, TrainingConfig, find_recipe
+from tightrope_mario.training.train import Exploration, parse, train
+
+pytest.importorskip("stable_retro")
+torch = pytest.importorskip("torch")
+
+AGENTS = Path(__file__).parents[2] / "agents" / "mario"
+
+
+@pytest.fixture(autouse=True)
+def rom():
+    try:
+        find_rom()
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+def test_games_and_memory_show_the_network_what_the_environment_shows_an_agent():
+    from tightrope_mario.training.learner import Memory
+
+    generator = np.random.default_rng(0)
+    env = MarioEnv(actions="basic")
+    observation, _ = env.reset()
+    settings = GameSettings(level="1-1", actions="basic", reward="dense", patience=None, cut_reward=0.0, rom=None)
+    games = Games(settings, 1, 2)
+    try:
+        games.finish_step()
+        memory, ends = Memory(30, 2, "cpu"), 0
+        for _ in range(70):
+            memory.write_situation(games.board["frame"], games.board["age"])
+            stacks = (memory.newest_stacks() * 255).round().to(torch.uint8).numpy()
+            assert np.array_equal(stacks[1], observation)
+            action = np.array([generator.integers(7), 4 if generator.random() < 0.1 else 3], np.int32)
+            games.start_step(action)
+            games.finish_step()
+            memory.write_step(action, games.board["reward"], games.board["over"])
+            observation, reward, terminated, _, _ = env.step(action[1])
+            assert (games.board["reward"][1], games.board["over"][1]) == (reward, terminated)
+            if terminated:
+                observation, _ = env.reset()
+                ends += 1
+        assert ends > 0
+    finally:
+        games.close()
+
+
+def test_standing_still_ends_a_game_and_counts_as_the_recipe_says():
+    settings = GameSettings(level="1-1", actions="basic", reward="sparse", patience=5, cut_reward=-25.0, rom=None)
+    games = Games(settings, 1, 1)
+    try:
+        games.finish_step()
+        seen = []
+        for _ in range(7):
+            games.start_step(np.array([0], np.int32))
+            games.finish_step()
+            seen.append((float(games.board["reward"][0]), int(games.board["over"][0]), int(games.board["age"][0])))
+        assert seen == [(0, 0, 1), (0, 0, 2), (0, 0, 3), (0, 0, 4), (-25, 1, 0), (0, 0, 1), (0, 0, 2)]
+        assert games.board["episode_return"][0] == 0
+    finally:
+        games.close()
+
+
+def test_training_exports_stages_logs_and_goes_on_where_it_stopped(tmp_path):
+    recipe = find_recipe("fast", workers=1, lanes=2, batch=4, updates=1, memory_ticks=60, burn_in_ticks=10)
+    options = {"folder": tmp_path, "recipe": recipe, "device": "cpu", "log_seconds": 0.5}
+    first = train(TrainingConfig(max_episodes=2, stages=(1, 2), **options))
+    again = train(TrainingConfig(max_episodes=first["episodes"] + 1, stages=(1, 2), **options))
+    assert again["steps"] > first["steps"]
+    stages = [stage["episodes"] for stage in again["stages"]]
+    assert stages[: len(first["stages"])] == [stage["episodes"] for stage in first["stages"]]
+    assert stages == sorted(set(stages))
+    assert stages[-1] == again["episodes"] > first["episodes"]
+    assert all((tmp_path / stage["file"]).exists() for stage in again["stages"])
+    assert json.loads((tmp_path / "training.json").read_text())["stages"] == again["stages"]
+    with (tmp_path / "training-log.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    steps = [int(row["steps"]) for row in rows]
+    assert steps == sorted(steps)
+    assert int(rows[-1]["updates"]) > 0
+
+
+def test_the_folder_of_another_training_is_refused(tmp_path):
+    described = TrainingConfig(folder=tmp_path).described()
+    (tmp_path / "training.json").write_text(json.dumps({"config": described, "stages": []}))
+    (tmp_path / "checkpoint.pt").touch()
+    with pytest.raises(UsageError, match=r"another agent \(level was 1-1, now 1-2; reward was dense, now sparse\)"):
+        train(TrainingConfig(folder=tmp_path, level="1-2", reward="sparse"))
+
+
+def test_exploration_is_spread_over_the_games_and_resumes():
+    recipe = find_recipe("fast", workers=1, lanes=3)
+    exploring = Exploration(recipe, seed=0)
+    assert exploring.share.tolist() == [1, 1, 1]
+    exploring.skip(5000)
+    np.testing.assert_allclose(exploring.share, [0.4, 0.4 * (0.01 / 0.4) ** 0.5, 0.01])
+    chosen = np.stack([exploring.choose(np.ones(3, np.int64), 2) for _ in range(4000)])
+    np.testing.assert_allclose((chosen == 0).mean(0), exploring.share / 2, atol=0.03)
+
+
+def test_the_paper_preset_is_the_papers():
+    paper = PRESETS["paper"]
+    assert (paper.games, paper.discount, paper.batch, paper.memory_ticks) == (1, 0.9, 20, 30_000)
+    assert (paper.learn_every, paper.target_every, paper.burn_in_ticks) == (3, 1000, 100)
+    assert (paper.exploration_decay, paper.last_exploration) == (0.9999995, (0.1, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("actions", "since"), [("2-moves", {"cut_reward": -25.0}), ("basic", {}), ("right-complex", {})]
+)
+def test_the_sparse_preset_is_what_trained_the_sparse_agents(actions, since):
+    stored = json.loads((AGENTS / f"1-1-sparse-{actions}-training.json").read_text())["config"]["recipe"]
+    assert asdict(PRESETS["fast-sparse"]) == {**stored, "last_exploration": tuple(stored["last_exploration"]), **since}
+
+
+@pytest.mark.parametrize(
+    ("options", "preset"),
+    [
+        ([], "fast"),
+        (["--reward", "sparse"], "fast-sparse"),
+        (["--reward", "sparse", "--preset", "fast"], "fast"),
+        (["--preset", "paper"], "paper"),
+    ],
+)
+def test_the_preset_follows_from_the_reward_unless_it_is_named(tmp_path, monkeypatch, options, preset):
+    trained = []
+    monkeypatch.setattr("tightrope_mario.training.train.train", lambda config: trained.append(config) or {})
+    assert run_command(["mario", "train", "--out", str(tmp_path), *options]) == 0
+    assert [config.recipe for config in trained] == [PRESETS[preset]]
+    assert parse(["--folder", str(tmp_path), *options]).recipe == PRESETS[preset]
+
+
+def test_the_command_line_changes_a_preset(tmp_path):
+    config = parse(["--folder", str(tmp_path), "--preset", "fast", "--lanes", "2", "--stages", "5", "9"])
+    assert (config.recipe.lanes, config.recipe.workers, config.stages) == (2, 15, (5, 9))
+    assert config.name == "1-1-dense-2-moves"
+
+
+def test_bad_configurations_are_refused(tmp_path):
+    with pytest.raises(UnknownName, match="fast"):
+        find_recipe("fst")
+    with pytest.raises(UsageError, match="cannot learn"):
+        find_recipe("fast", memory_ticks=3)
+    with pytest.raises(UnknownName, match="2-moves"):
+        TrainingConfig(folder=tmp_path, actions="2-move")
+    with pytest.raises(UsageError, match="counted from 1"):
+        TrainingConfig(folder=tmp_path, stages=(0,))

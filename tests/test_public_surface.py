@@ -1,0 +1,115 @@
+"""What users may rely on: exact names with real types, told apart from the inside by their place."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+import tightrope
+
+SOURCE = Path(tightrope.__file__).parent
+ROOT = Path(__file__).parent.parent
+
+GOOD = """
+import tightrope as tr
+from tightrope import Budget
+
+task: tr.Task = tr.make_task("corridor")
+budget: Budget = tr.Budget(seconds=3)
+found: tr.SearchResult = tr.search(task, budget=budget)
+count: int = tr.repetitions(0.9, 0.1)
+version: str = tr.__version__
+"""
+
+# Each planted mistake, and the kind of error a type checker must answer it with.
+PLANTED = """
+import tightrope as tr
+from tightrope import no_such_name  # attr-defined
+from tightrope import *
+
+tr.no_such_thing  # attr-defined
+tr.Budget(sekonds=3)  # call-arg
+tr.search("CartPole-v1")  # arg-type
+text: str = tr.repetitions()  # assignment
+tr.make_task("corridor").no_such_field  # attr-defined
+Budget(steps="many")  # arg-type
+"""
+
+
+def stub_names() -> list[str]:
+    tree = ast.parse((SOURCE / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert all(alias.asname == alias.name for node in imports for alias in node.names), (
+        "re-exports are written `x as x`"
+    )
+    return sorted(alias.name for node in imports for alias in node.names)
+
+
+def test_the_public_names_are_exactly_these() -> None:
+    # Golden: adding or removing a public name is a decision, so it is made here as well.
+    golden = (Path(__file__).parent / "public_names.txt").read_text().split()
+    assert tightrope.__all__ == stub_names() == golden
+
+
+@pytest.mark.parametrize("name", tightrope.__all__)
+def test_every_public_name_exists_and_comes_from_tightrope(name: str) -> None:
+    value = getattr(tightrope, name)
+    assert getattr(value, "__module__", "tightrope").startswith("tightrope")
+
+
+@pytest.mark.parametrize("name", tightrope.__all__)
+def test_no_public_name_is_also_a_module(name: str) -> None:
+    assert importlib.util.find_spec(f"tightrope.{name}") is None
+
+
+def test_an_unknown_name_is_refused_and_a_near_one_suggested() -> None:
+    code = "import tightrope as tr; tr.Bugdet"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "module 'tightrope' has no attribute 'Bugdet'" in answer.stderr
+    assert "Did you mean: 'Budget'" in answer.stderr
+
+
+@pytest.fixture(scope="module")
+def users_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python in which tightrope is installed the way it is for a user: found on the path, typed by `py.typed`."""
+    home = tmp_path_factory.mktemp("user") / "venv"
+    venv.create(home, with_pip=False, symlinks=True)
+    site = next(home.glob("lib/python*/site-packages"))
+    (site / "first.pth").write_text(f"{SOURCE.parent}\n{sysconfig.get_path('purelib')}\n")
+    return home / "bin" / "python"
+
+
+def mypy(python: Path, file: Path) -> str:
+    # The cache outlives the run, because numpy's types alone take a quarter of a minute to read.
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context"]
+    command += ["--python-executable", str(python), "--cache-dir", str(ROOT / ".mypy_cache" / "user"), file.name]
+    return subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False).stdout
+
+
+def test_a_type_checker_knows_every_public_name(users_python: Path, tmp_path: Path) -> None:
+    file = tmp_path / "names.py"
+    names = [*tightrope.__all__, "__version__"]
+    file.write_text("import tightrope as tr\n" + "".join(f"reveal_type(tr.{name})\n" for name in names))
+    revealed = re.findall(r'Revealed type is "(.*)"', mypy(users_python, file))
+    assert len(revealed) == len(names)
+    assert "Any" not in revealed
+
+
+def test_a_type_checker_accepts_a_users_file_and_finds_each_planted_mistake(users_python: Path, tmp_path: Path) -> None:
+    good, planted = tmp_path / "good.py", tmp_path / "planted.py"
+    good.write_text(GOOD)
+    planted.write_text(PLANTED)
+    expected = {
+        (number, line.rpartition("# ")[2]) for number, line in enumerate(PLANTED.splitlines(), 1) if "  # " in line
+    }
+    assert mypy(users_python, good) == ""
+    found = re.findall(r"planted\.py:(\d+): error: .*\[(.*)\]", mypy(users_python, planted))
+    assert {(int(number), code) for number, code in found} == expected

@@ -22,7 +22,7 @@ from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace, content_id
 
 SCHEMA_VERSION = 1
-TABLES = {"traces", "episodes", "episodes_by_start"}
+TABLES = {("table", "traces"), ("table", "episodes"), ("index", "episodes_by_start")}
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """How a journal ends that names another file, which SQLite deletes once it has used the journal."""
 Result = TypeVar("Result")
@@ -56,15 +56,15 @@ class EpisodeStore:
             ) from error
 
     def _open(self, path: Path) -> None:
-        # Whoever made the file may have put functions into its schema; ours has none, and only ours is read.
-        self.connection.execute("pragma trusted_schema = off")
-        found = {name for (name,) in self.connection.execute("select name from sqlite_master where sql is not null")}
-        if not found <= TABLES:
-            raise sqlite3.DatabaseError(f"it holds {', '.join(sorted(map(repr, found - TABLES)))}")
         version = self.connection.execute("pragma user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             self.connection.close()
             raise FormatError(f"{path} was written by a newer tightrope (schema {version}); upgrade to read it")
+        # A schema is a program, too: triggers and views of whoever made the file.
+        self.connection.execute("pragma trusted_schema = off")
+        strange = set(self.connection.execute("select type, name from sqlite_master where sql is not null")) - TABLES
+        if strange:
+            raise sqlite3.DatabaseError(f"it holds the {' '.join(min(strange))}")
         # In WAL mode a commit survives the death of the process without waiting for the disk.
         self.connection.execute("pragma journal_mode = wal")
         self.connection.execute("pragma synchronous = normal")

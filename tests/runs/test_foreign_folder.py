@@ -80,7 +80,7 @@ def test_a_database_with_a_program_in_its_schema_is_refused(tmp_path: Path, sche
     with sqlite3.connect(database) as connection:
         connection.execute(schema)
     connection.close()
-    with pytest.raises(FormatError, match="cannot be used .it holds the (trigger|view|table)"):
+    with pytest.raises(FormatError, match=r"cannot be used .it holds the (trigger|view|table)"):
         EpisodeStore(database)
 
 

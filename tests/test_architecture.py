@@ -27,7 +27,7 @@ FLOORS = [
     {"reference", "tracefiles"},
     {"trace", "budget"},
     {"files"},
-    {"errors", "outcome", "seeding", "progress"},
+    {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 

@@ -19,7 +19,12 @@ FORMAT, VERSION = "tightrope/traces", 1
 
 
 def write_traces(path: str | PathLike[str], traces: Iterable[ActionTrace]) -> None:
-    """Write action traces to a ``.json`` or ``.npz`` file; the name's ending chooses."""
+    """Write action traces to a file.
+
+    Args:
+        path: Where to; the ending chooses between ``.json`` and ``.npz``.
+        traces: What to write.
+    """
     path, traces = Path(path), list(traces)
     header = {"format": FORMAT, "version": VERSION}
     if path.suffix == ".json":
@@ -32,7 +37,11 @@ def write_traces(path: str | PathLike[str], traces: Iterable[ActionTrace]) -> No
 
 
 def read_traces(path: str | PathLike[str]) -> list[ActionTrace]:
-    """Read action traces from a ``.json`` or ``.npz`` file."""
+    """Read action traces from a file.
+
+    Args:
+        path: A ``.json`` or ``.npz`` file; nothing in it can run.
+    """
     path = Path(path)
     if path.suffix == ".json":
         content = read_json_file(path, kind=FORMAT, version=VERSION)

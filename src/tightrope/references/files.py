@@ -27,12 +27,21 @@ LONGEST_KEY_TEXT = 200
 
 
 def save_reference(reference: Reference, path: str | PathLike[str]) -> None:
-    """Write a reference to a JSON file."""
+    """Write a reference to a JSON file.
+
+    Args:
+        reference: What to write.
+        path: Where to.
+    """
     Path(path).write_text(json.dumps(reference_to_json(reference)) + "\n", encoding="utf-8")
 
 
 def load_reference(path: str | PathLike[str]) -> Reference:
-    """Read a reference written by `save_reference`; its keys are `StoredKey`s."""
+    """Read a reference written by `save_reference`; its keys are `StoredKey`s.
+
+    Args:
+        path: The file; nothing in it can run.
+    """
     path = Path(path)
     content = read_json_file(path, kind=FORMAT, version=VERSION)
     try:

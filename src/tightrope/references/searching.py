@@ -46,11 +46,25 @@ def search(
 ) -> SearchResult:
     """Look for a way to the goal, and for the places on it from which it goes wrong.
 
-    ``dfs`` is the paper's Algorithm 1; ``archive`` returns and explores at random; ``demonstration`` takes a given
-    trace; ``auto`` tries the first, then the second. What was not found by ``dfs`` has no boundary states until it is
-    probed, which is done here with what is left of the budget, unless ``probe`` is False. ``repetitions`` is how often
-    ``dfs`` samples an action: once on a deterministic task and rep(0.9, 0.1) = 22 times on a stochastic one, unless
-    given. Ctrl-C returns what is known.
+    Ctrl-C returns what is known.
+
+    Args:
+        task: What is to be solved.
+        method: ``dfs`` is the paper's Algorithm 1; ``archive`` returns and explores at random; ``demonstration`` takes
+            a given trace; ``auto`` tries the first, then the second.
+        repetitions: How often ``dfs`` samples an action; default: once on a deterministic task and rep(0.9, 0.1) = 22
+            times on a stochastic one.
+        budget: What the whole of it may cost, probing included.
+        seed: All randomness follows from it.
+        max_depth: Longest trace to look at; None: no limit.
+        demonstration: A trace that reaches the goal, its actions, a file of traces, or ``minari:`` and the name of a
+            data set.
+        probe: Whether to look for boundary states with what is left of the budget, where another method than ``dfs``
+            found the way.
+        on_progress: Told how far the work has come.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
     """
     _check_arguments(method, repetitions, max_depth, demonstration)
     with borrowed_engine(task, None, engine, backend, workers) as engine, closing(open_simulator(task)) as simulator:

@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,9 +23,13 @@ from tightrope.runs.tomllines import Location, toml_lines
 Settings = TypeVar("Settings", bound=BaseModel)
 
 
-def load_config(path: Path) -> CampaignConfig:
-    """Read and validate a campaign file, YAML or TOML by its name."""
-    return load_settings(path, CampaignConfig)
+def load_config(path: str | PathLike[str]) -> CampaignConfig:
+    """Read and validate a campaign file.
+
+    Args:
+        path: A YAML or TOML file, told by its name.
+    """
+    return load_settings(Path(path), CampaignConfig)
 
 
 def load_settings(path: Path, model: type[Settings]) -> Settings:

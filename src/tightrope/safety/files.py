@@ -19,7 +19,12 @@ VERSION = 1
 
 
 def save_suite(suite: TestSuite, path: str | Path) -> Path:
-    """Write the suite to one file, ``NAME.suite.json`` by convention; the old one stays until the new one is whole."""
+    """Write the suite to one file; the old one stays until the new one is whole.
+
+    Args:
+        suite: What to write.
+        path: Where to; ``NAME.suite.json`` by convention.
+    """
     path = Path(path)
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(suite_to_json(suite)) + "\n", encoding="utf-8")
@@ -28,7 +33,11 @@ def save_suite(suite: TestSuite, path: str | Path) -> Path:
 
 
 def load_suite(path: str | Path) -> TestSuite:
-    """Read a suite that ``save_suite`` wrote, here or elsewhere."""
+    """Read a suite that ``save_suite`` wrote, here or elsewhere.
+
+    Args:
+        path: The file; nothing in it can run.
+    """
     content = read_content(Path(path), JSON_FILE)
     try:
         return suite_from_json(parse_json(content, "the suite"))

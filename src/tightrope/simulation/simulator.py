@@ -6,14 +6,13 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.outcome import Outcome
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blame, wrong_step
 from tightrope.tasks.keys import require_hashable
+from tightrope.tasks.observations import kept, read_only
 from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
@@ -53,9 +52,13 @@ class SimulatorCounters:
 class Simulator:
     """Resets, steps, saves and restores one new environment of a task, and judges where it stands.
 
-    ``snapshotter`` is bound to the environment; None means situations are put back by replaying them from reset.
     The history of a situation is a linked list of events ``(earlier, event)`` ending in ``(None, reset seed)``, so that
     saving costs nothing in its length.
+
+    Args:
+        task: What is goal and what unsafe.
+        env: A new environment of the task.
+        snapshotter: Bound to the environment; None: situations are put back by replaying them from reset.
     """
 
     def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None) -> None:
@@ -113,7 +116,7 @@ class Simulator:
         self.counters.steps += 1
         if self.depth == self.task.max_steps:
             truncated = True
-        transition = self.transition = Transition(observation, float(reward), terminated, truncated, info)
+        transition = self.transition = Transition(read_only(observation), float(reward), terminated, truncated, info)
         self._history = (self._history, action)
         # Two blocks, because a try costs nothing and noting whose turn it is would.
         task = self.task
@@ -224,7 +227,7 @@ class Simulator:
         observation, info = checked_reset(self.task, self.env, seed)
         self.depth = 0
         self.outcome = Outcome.ONGOING
-        self.transition = Transition(observation, 0.0, False, False, info)
+        self.transition = Transition(read_only(observation), 0.0, False, False, info)
         self._history = (None, seed)
         if self.snapshotter is not None:
             self._remember_start(seed, self.snapshotter.save())
@@ -253,21 +256,10 @@ class Simulator:
 
 def detached(transition: Transition) -> Transition:
     """A transition that keeps its values when the environment reuses its observation buffer."""
-    observation = transition.observation
-    if isinstance(observation, np.ndarray):
-        observation = observation.copy()
-    elif isinstance(observation, (dict, tuple)):
-        observation = _copied(observation)
     return Transition(
-        observation, transition.reward, transition.terminated, transition.truncated, dict(transition.info)
+        kept(transition.observation),
+        transition.reward,
+        transition.terminated,
+        transition.truncated,
+        dict(transition.info),
     )
-
-
-def _copied(observation: Any) -> Any:
-    if isinstance(observation, np.ndarray):
-        return observation.copy()
-    if isinstance(observation, dict):
-        return {name: _copied(value) for name, value in observation.items()}
-    if isinstance(observation, tuple):
-        return tuple(_copied(value) for value in observation)
-    return observation

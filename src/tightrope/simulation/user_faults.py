@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from tightrope.errors import TaskError, TightropeError
+from tightrope.tasks.observations import RULE, is_change_in_place
 from tightrope.tasks.task import Task
 
 
@@ -14,7 +15,8 @@ def blame(task: Task, role: str, error: Exception) -> NoReturn:
     """Raise the error of a task's function as one of that function; what tightrope raised stays as it is."""
     if isinstance(error, TightropeError):
         raise error
-    raise TaskError(f"{role} of task {task.label} raised {type(error).__name__}: {error}") from error
+    raised = f"{role} of task {task.label} raised {type(error).__name__}: {error}"
+    raise TaskError(f"{raised}. {RULE}" if is_change_in_place(error) else raised) from error
 
 
 @contextmanager

@@ -100,7 +100,12 @@ def action_list(task_name: str, space: gym.Space[Any], actions: Sequence[Any] | 
 
 
 def span_box(space: gym.Space[Any], levels: int = 3) -> tuple[Action, ...]:
-    """A grid over a bounded Box: ``levels`` values from low to high in each dimension, all combinations."""
+    """A grid over a bounded Box: all combinations of some values in each dimension.
+
+    Args:
+        space: The Box.
+        levels: How many values from low to high in each dimension.
+    """
     if not isinstance(space, gym.spaces.Box) or not space.is_bounded():
         raise TaskError(f"span_box needs a Box bounded on both sides, not {space}")
     if levels < 2:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import gymnasium as gym
 
+from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, TaskError, TightropeError
 from tightrope.tasks.keys import observation_bytes
 from tightrope.tasks.spaces import action_list
@@ -48,8 +49,10 @@ class Visit:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Task:
+class Task(Shown):
     """An environment factory plus what is goal, what is unsafe, what is the same, and what to try."""
+
+    _shown = ("label", "max_steps", "seed")
 
     name: str
     make_env: Callable[[], Environment]

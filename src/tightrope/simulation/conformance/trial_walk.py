@@ -13,6 +13,7 @@ from tightrope.errors import EnvironmentFailure
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blaming, wrong_step
 from tightrope.tasks.keys import freeze, require_hashable
+from tightrope.tasks.observations import read_only
 from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
@@ -74,7 +75,7 @@ class Walk:
         if seed is not None and self.renew is not None:
             self.renew()
         observation, info = checked_reset(self.task, self.env, seed)
-        self.transition = Transition(observation, 0.0, False, False, info)
+        self.transition = Transition(read_only(observation), 0.0, False, False, info)
         return self.moment()
 
     def step(self, action: Action) -> Moment:
@@ -91,7 +92,7 @@ class Walk:
             observation, reward, terminated, truncated, info = result
         except (TypeError, ValueError):
             raise wrong_step(self.task, result) from None
-        self.transition = Transition(observation, float(reward), bool(terminated), bool(truncated), info)
+        self.transition = Transition(read_only(observation), float(reward), bool(terminated), bool(truncated), info)
         return self.moment()
 
     def moment(self) -> Moment:

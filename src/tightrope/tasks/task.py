@@ -141,6 +141,8 @@ class Task(Shown):
 
     def _not_made(self, error: Exception) -> TightropeError:
         raised = f"raised {type(error).__name__}: {error}"
+        if isinstance(error, gym.error.UnregisteredEnv):
+            raised += ". Import the module that registers it inside make_env, so that every process does"
         # Options that made an environment before are not what is wrong now.
         if not self.options or "_spaces" in vars(self):
             return EnvironmentFailure(f"task {self.label}: make_env() {raised}")

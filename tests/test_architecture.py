@@ -25,7 +25,7 @@ FLOORS = [
     {"simulation", "agents"},
     {"tasks"},
     {"reference", "tracefiles"},
-    {"trace", "budget"},
+    {"trace", "budget", "extensions"},
     {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}

@@ -31,7 +31,9 @@ BehaviourOption = Annotated[
 EpsilonOption = Annotated[
     float | None, typer.Option("--epsilon", help="Share of random actions among the agents'.", min=0, max=1)
 ]
-SuiteOption = Annotated[list[str], typer.Option("--suite", help="simple, interval:SIZE, coverage:K; repeatable.")]
+SuiteOption = Annotated[
+    list[str], typer.Option("--suite", help="simple, interval:SIZE, coverage:K, or what a package brings; repeatable.")
+]
 RepetitionsOption = Annotated[
     int | None, typer.Option("--repetitions", "-n", help="Executions of each case (default: 10).", min=1)
 ]

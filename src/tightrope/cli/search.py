@@ -33,7 +33,9 @@ def command(
     task: TaskArgument,
     out: OutOption = Path("run"),
     settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-    method: Annotated[str, typer.Option("--method", help="auto, dfs, archive or demonstration.")] = "auto",
+    method: Annotated[
+        str, typer.Option("--method", help="auto, dfs, archive, demonstration, or what a package brings.")
+    ] = "auto",
     budget_seconds: Annotated[
         float, typer.Option("--budget-seconds", help="Stop after so long; 0: no limit.", min=0)
     ] = 120.0,

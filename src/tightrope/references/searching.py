@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from tightrope.budget import Budget
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution import Engine, borrowed_engine
-from tightrope.exploration.playing import time_limit
 from tightrope.extensions import extensions
 from tightrope.outcome import StopReason
 from tightrope.progress import ProgressCallback
@@ -19,7 +18,7 @@ from tightrope.references.dfs import DepthFirst
 from tightrope.references.repetitions import repetitions as enough_repetitions
 from tightrope.references.result import SearchResult
 from tightrope.references.session import SearchSession
-from tightrope.simulation import open_simulator, require_open_start
+from tightrope.simulation import open_simulator
 from tightrope.tasks.task import Task
 
 SEARCH_BUDGET = Budget(seconds=120)
@@ -70,7 +69,6 @@ def search(
     find = find_method(method)
     _check_arguments(method, repetitions, max_depth, demonstration)
     with borrowed_engine(task, None, engine, backend, workers) as engine, closing(open_simulator(task)) as simulator:
-        require_open_start(task, simulator.env)
         return find(
             SearchSession(
                 method=method,
@@ -127,7 +125,7 @@ def by_dfs(session: SearchSession, budget: Budget | None = None) -> SearchResult
         deterministic=session.engine.deterministic,
         seed=session.seed,
         max_depth=session.max_depth,
-        time_limit=time_limit(session.simulator),
+        time_limit=session.simulator.time_limit,
     )
     stop_reason = session.run(depth_first.run)
     session.meter.spend(meter.steps)

@@ -11,10 +11,10 @@ from typing import Any
 
 import cloudpickle
 
-from tightrope.extensions import LOG
 from tightrope.execution.backends.backend import Returned, Work, work_through
 from tightrope.execution.episode_codec import pack_episode
 from tightrope.execution.worker.worker import Worker
+from tightrope.extensions import LOG
 
 SECONDS_BETWEEN_MESSAGES = 0.1
 """Results are sent together when they come faster than this."""

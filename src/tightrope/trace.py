@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -59,8 +59,8 @@ class ActionTrace(Shown):
 
     @cached_property
     def id(self) -> str:
-        """Identifier derived from the content alone."""
-        return content_id(self.task, self.seed, self.actions, self.reseeds)
+        """Identifier derived from the content alone: all of it, whatever fields there are."""
+        return content_id(*(getattr(self, part.name) for part in fields(self)))
 
     def __repr__(self) -> str:
         return f"ActionTrace({self.task!r}, seed={self.seed}, {len(self.actions)} actions)"

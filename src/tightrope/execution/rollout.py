@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,11 +41,13 @@ class Rollout(Shown):
 
     @cached_property
     def id(self) -> str:
-        """Identifier derived from the content alone."""
-        return content_id(
-            self.start.id, self.agent, self.actions, self.length, self.seed, self.fixed_prefix, self.record_keys,
-            self.record_positions,
-        )  # fmt: skip
+        """Identifier derived from the content alone: all of it, whatever fields there are."""
+        return self.identifier()
+
+    def identifier(self, **instead: object) -> str:
+        """The identifier with something else in place of some fields: an agent's fingerprint for its name."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)} | {"start": self.start.id} | instead
+        return content_id(*values.values())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

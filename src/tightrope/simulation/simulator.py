@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.outcome import Outcome
+from tightrope.simulation.limits import limit_to_keep, time_limit
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
-from tightrope.simulation.user_faults import blame, wrong_step
+from tightrope.simulation.user_faults import blame, reward_number, wrong_step
 from tightrope.tasks.keys import require_hashable
 from tightrope.tasks.observations import kept, read_only
-from tightrope.tasks.spaces import action_decoder
+from tightrope.tasks.spaces import action_decoder, mask_allows
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
@@ -70,6 +71,9 @@ class Simulator:
         self.depth = 0
         self.transition = Transition(None, 0.0, False, False, {})
         self._history: Any = None
+        self.time_limit = time_limit(task, env)
+        """The step at which an episode is over at the latest."""
+        self._cut_at = limit_to_keep(task, env)
         self._decode = action_decoder(env.action_space)
         self._key_checked = False
         self._starts: dict[int, Snapshot] = {}
@@ -114,9 +118,13 @@ class Simulator:
             raise wrong_step(self.task, result) from None
         self.depth += 1
         self.counters.steps += 1
-        if self.depth == self.task.max_steps:
+        if self.depth == self._cut_at:
             truncated = True
-        transition = self.transition = Transition(read_only(observation), float(reward), terminated, truncated, info)
+        try:
+            number = float(reward)
+        except (TypeError, ValueError):
+            number = reward_number(self.task, reward)
+        transition = self.transition = Transition(read_only(observation), number, terminated, truncated, info)
         self._history = (self._history, action)
         # Two blocks, because a try costs nothing and noting whose turn it is would.
         task = self.task
@@ -205,8 +213,7 @@ class Simulator:
         mask = self.transition.info.get("action_mask")
         if mask is None:
             return actions
-        start = int(getattr(self.env.action_space, "start", 0))
-        return tuple(action for action in actions if mask[action - start])  # type: ignore[operator]
+        return tuple(action for action in actions if mask_allows(self.env.action_space, mask, action))
 
     def events(self) -> list[Any]:
         """The reset seed, then every action and reseeding since: what it takes to come here again."""

@@ -9,7 +9,7 @@ import tightrope as tr
 import tightrope.agents.loaders as loaders_module
 from tests.agents.networks import dense_network
 from tests.agents.tasks import MOVES, VECTOR, noise_task
-from tightrope.agents import Agent, Loader, Request, make_agent, names_code, parse_agent_argument, register_loader
+from tightrope.agents import Agent, AgentLoader, AgentRequest, names_code, parse_agent_argument, register_loader
 from tightrope.errors import AgentError, MissingExtra, UnknownName, UsageError
 from tightrope.testing import ConstantAgent
 from tightrope.testing.agent_contract import ask, walk
@@ -164,11 +164,11 @@ class Remote:
     """What a stranger's loader might make an agent of."""
 
 
-def remote_agent(request: Request) -> Agent:
-    return make_agent(request.for_source(lambda observation: 3, name=str(request.source).rpartition("/")[2]))
+def remote_agent(request: AgentRequest) -> Agent:
+    return request.agent_of(lambda observation: 3, name=str(request.source).rpartition("/")[2])
 
 
-REMOTE = Loader(
+REMOTE = AgentLoader(
     accepts=lambda source: isinstance(source, Remote) or str(source).startswith("far://"),
     load=remote_agent,
     runs_code=lambda source: True,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.agents.importing import import_named, is_import_name
-from tightrope.agents.loaders import Loader, Request, make_agent
+from tightrope.agents.loaders import AgentLoader, AgentRequest
 from tightrope.errors import AgentError, TightropeError
 from tightrope.tasks.task import Task
 
@@ -17,10 +17,10 @@ def _accepts(source: Any) -> bool:
     return isinstance(source, str) and is_import_name(source)
 
 
-def _load(request: Request) -> Agent:
+def _load(request: AgentRequest) -> Agent:
     source: str = request.source
     made = _made(source, import_named(source), request.task)
-    return make_agent(request.for_source(made, name=source.partition(":")[2]))
+    return request.agent_of(made, name=source.partition(":")[2])
 
 
 def _made(source: str, value: Any, task: Task) -> Any:
@@ -48,4 +48,4 @@ def required_parameters(function: Callable[..., Any]) -> list[str]:
     return [one.name for one in parameters if one.default is one.empty and one.kind not in kinds]
 
 
-FACTORIES = Loader(accepts=_accepts, load=_load, runs_code=is_import_name)
+FACTORIES = AgentLoader(accepts=_accepts, load=_load, runs_code=is_import_name)

@@ -13,7 +13,7 @@ from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
 from tightrope.agents.fingerprints import file_fingerprint, object_fingerprint
 from tightrope.agents.importing import import_named
-from tightrope.agents.loaders import Loader, Request, no_such_file
+from tightrope.agents.loaders import AgentLoader, AgentRequest, no_such_file
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError
@@ -66,13 +66,13 @@ def file_loader(
     endings: tuple[str, ...],
     reader: FileReader,
     normalisation_beside: Callable[[Path], Path | None] | None = None,
-) -> Loader:
+) -> AgentLoader:
     """A loader of files that end in certain ways. ``normalisation_beside`` finds the statistics saved with one."""
 
     def accepts(source: Any) -> bool:
         return isinstance(source, str) and Path(source).suffix in endings
 
-    def load(request: Request) -> Agent:
+    def load(request: AgentRequest) -> Agent:
         path = Path(request.source).expanduser()
         if not path.is_file():
             raise no_such_file(request.source)
@@ -86,7 +86,7 @@ def file_loader(
         )
         return agent_from_file(reader, file, request.spaces, request.name or path.stem)
 
-    return Loader(accepts=accepts, load=load, endings=endings)
+    return AgentLoader(accepts=accepts, load=load, endings=endings)
 
 
 def agent_from_file(reader: FileReader, file: AgentFile, spaces: TaskSpaces, name: str) -> Agent:

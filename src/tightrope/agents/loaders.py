@@ -1,6 +1,6 @@
 """The ways an agent can come in: each is a value of its own, told apart by what it accepts.
 
-A package adds one by an entry point of the group ``tightrope.agent_loaders`` that names a `Loader`, a script by
+A package adds one by an entry point of the group ``tightrope.agent_loaders`` that names an `AgentLoader`, a script by
 `register_loader`. Both are asked before the built-in ones, and those in the order in which they are listed here.
 """
 
@@ -37,7 +37,7 @@ BUILT_IN = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class AgentRequest:
     """What the user gave, and all that decides what is made of it."""
 
     source: Any
@@ -51,9 +51,9 @@ class Request:
     network: str | None = None
     normalisation: str | PathLike[str] | bool | None = None
 
-    def for_source(self, source: Any, name: str) -> Request:
-        """The same request for what a source turned out to be; ``name`` is used where the user gave none."""
-        return replace(self, source=source, name=self.name or name)
+    def agent_of(self, source: Any, name: str) -> Agent:
+        """The agent for what the source turned out to be; ``name`` is used where the user gave none."""
+        return make_agent(replace(self, source=source, name=self.name or name))
 
 
 def _never(source: str) -> bool:
@@ -61,12 +61,12 @@ def _never(source: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loader:
+class AgentLoader:
     """One way in."""
 
     accepts: Callable[[Any], bool]
     """Whether a source is its business; looks at it without running anything."""
-    load: Callable[[Request], Agent]
+    load: Callable[[AgentRequest], Agent]
     runs_code: Callable[[str], bool] = _never
     """Whether loading this text imports or runs what it names, or reaches out of this machine. Files of others may
     name such a source only when the user trusts them."""
@@ -74,34 +74,34 @@ class Loader:
     """Of the files it reads."""
 
 
-_registered: list[Loader] = []
+_registered: list[AgentLoader] = []
 
 
-def register_loader(loader: Loader) -> None:
+def register_loader(loader: AgentLoader) -> None:
     """Let ``load_agent`` try this loader before all others.
 
     Args:
         loader: What it accepts and how it loads it.
     """
-    if not isinstance(loader, Loader):
-        raise UsageError(f"a loader is a tightrope.agents.Loader, not {loader!r:.80}")
+    if not isinstance(loader, AgentLoader):
+        raise UsageError(f"a loader is a tightrope.AgentLoader, not {loader!r:.80}")
     if loader not in _registered:
         _registered.insert(0, loader)
 
 
-def all_loaders() -> Iterator[Loader]:
+def all_loaders() -> Iterator[AgentLoader]:
     """All ways in, in the order in which they are asked."""
     yield from _registered
     yield from _installed()
     yield from map(_built_in, BUILT_IN)
 
 
-def loader_for(source: Any) -> Loader | None:
+def loader_for(source: Any) -> AgentLoader | None:
     """The first loader that accepts a source."""
     return next((loader for loader in all_loaders() if loader.accepts(source)), None)
 
 
-def make_agent(request: Request) -> Agent:
+def make_agent(request: AgentRequest) -> Agent:
     """The agent that a request describes."""
     loader = loader_for(request.source)
     if loader is None:
@@ -138,18 +138,18 @@ def _refused(source: Any) -> AgentError:
 
 
 @cache
-def _built_in(place: str) -> Loader:
+def _built_in(place: str) -> AgentLoader:
     module, _, name = place.partition(":")
-    found: Loader = getattr(importlib.import_module(module), name)
+    found: AgentLoader = getattr(importlib.import_module(module), name)
     return found
 
 
 @cache
-def _installed() -> tuple[Loader, ...]:
+def _installed() -> tuple[AgentLoader, ...]:
     return tuple(_from_entry_point(entry) for entry in entry_points(group=ENTRY_POINT_GROUP))
 
 
-def _from_entry_point(entry: Any) -> Loader:
+def _from_entry_point(entry: Any) -> AgentLoader:
     try:
         found = entry.load()
     except Exception as error:
@@ -157,8 +157,8 @@ def _from_entry_point(entry: Any) -> Loader:
             f"the agent loader {entry.name!r} ({entry.value}) of an installed package cannot be imported: "
             f"{type(error).__name__}: {error}. Repair or uninstall that package"
         ) from error
-    if not isinstance(found, Loader):
-        raise AgentError(f"the agent loader {entry.name!r} ({entry.value}) is {found!r:.80}, not a Loader")
+    if not isinstance(found, AgentLoader):
+        raise AgentError(f"the agent loader {entry.name!r} ({entry.value}) is {found!r:.80}, not an AgentLoader")
     return found
 
 

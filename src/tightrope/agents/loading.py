@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
 from tightrope.agents.importing import is_import_name
-from tightrope.agents.loaders import Request, loader_for, make_agent
+from tightrope.agents.loaders import AgentRequest, loader_for, make_agent
 from tightrope.agents.spaces import spaces_of
 from tightrope.tasks.task import Task
 
@@ -71,7 +71,7 @@ def load_agent(
         source, named_network = _split_network(source)
         name, network = name or given_name, network or named_network
     return make_agent(
-        Request(
+        AgentRequest(
             source=source,
             task=task,
             spaces=spaces_of(task),

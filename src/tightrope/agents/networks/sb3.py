@@ -16,7 +16,7 @@ import numpy as np
 from tightrope.agents.agent import Agent
 from tightrope.agents.files import AgentFile, FileReader, Reading, file_loader
 from tightrope.agents.fingerprints import object_fingerprint
-from tightrope.agents.loaders import Loader, Request, descends_from
+from tightrope.agents.loaders import AgentLoader, AgentRequest, descends_from
 from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
 from tightrope.agents.networks.network_agent import MemorySlot, NetworkAgent, NetworkParts
@@ -252,7 +252,7 @@ def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
     return Reading(policy_parts(policy, spaces, statistics), spaces)
 
 
-def _load_model(request: Request) -> Agent:
+def _load_model(request: AgentRequest) -> Agent:
     model, spaces, style = request.source, request.spaces, request.behaviour
     policy = getattr(model, "policy", model)
     normaliser = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
@@ -268,4 +268,4 @@ def _load_model(request: Request) -> Agent:
 
 
 FILES = file_loader(endings=(".zip",), reader=FileReader(read=_read), normalisation_beside=normalisation_beside)
-MODELS = Loader(accepts=partial(descends_from, "stable_baselines3"), load=_load_model)
+MODELS = AgentLoader(accepts=partial(descends_from, "stable_baselines3"), load=_load_model)

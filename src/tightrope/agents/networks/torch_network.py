@@ -18,7 +18,7 @@ from tightrope.agents.agent import Agent
 from tightrope.agents.files import AgentFile, FileReader, Reading, file_loader
 from tightrope.agents.fingerprints import object_fingerprint
 from tightrope.agents.importing import import_named
-from tightrope.agents.loaders import Loader, Request, descends_from
+from tightrope.agents.loaders import AgentLoader, AgentRequest, descends_from
 from tightrope.agents.networks.action_heads import head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
@@ -176,7 +176,7 @@ def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
     return Reading(load_torch(Path(file.path), file.network, spaces, trust=file.trust), spaces)
 
 
-def _load_module(request: Request) -> Agent:
+def _load_module(request: AgentRequest) -> Agent:
     return NetworkAgent(
         module_parts(request.source, request.spaces),
         request.spaces,
@@ -187,4 +187,4 @@ def _load_module(request: Request) -> Agent:
 
 
 FILES = file_loader(endings=(".pt", ".pth"), reader=FileReader(read=_read))
-MODULES = Loader(accepts=partial(descends_from, "torch.nn.modules.module"), load=_load_module)
+MODULES = AgentLoader(accepts=partial(descends_from, "torch.nn.modules.module"), load=_load_module)

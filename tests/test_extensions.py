@@ -8,13 +8,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 import tightrope as tr
-from tightrope import extensions
+from tests.installing import install
 from tightrope.errors import ExtensionError, UnknownName
 from tightrope.extensions import GROUPS
 from tightrope.report import Finding, Results, load_results, write_report
@@ -24,34 +23,6 @@ from tightrope.testing import corridor_task
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "extension"
 CORE = Path(tr.__file__).parent
-
-
-def install(site: Path, package: str, entry_points: Mapping[str, Mapping[str, str]]) -> None:
-    """What an installer leaves of a package: its metadata and entry points, in a folder on the path."""
-    info = site / f"{package.replace('-', '_')}-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-    groups = (
-        "\n".join([f"[{group}]", *(f"{name} = {value}" for name, value in entries.items())])
-        for group, entries in entry_points.items()
-    )
-    (info / "entry_points.txt").write_text("\n".join(groups) + "\n")
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder on the path for packages that are installed for one test."""
-    site = tmp_path / "site"
-    site.mkdir()
-    monkeypatch.syspath_prepend(str(site))
-    _forget()
-    yield site
-    _forget()
-
-
-def _forget() -> None:
-    extensions.extensions.cache_clear()
-    extensions.loaded.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -74,30 +45,28 @@ def tightrope(site: Path, folder: Path, *arguments: str) -> subprocess.Completed
     )  # fmt: skip
 
 
-AGENT = """
-def careful(observation):
-    place, phase = observation
-    return int(place in (3, 6, 9) or place + 1 not in (3, 6, 9) or phase in (3, 0))
-
+CAREFUL = {"wait": [[place, phase] for place in (2, 5, 8) for phase in (1, 2)]}
+HASTY = """
 def hasty(observation):
     return 1
 """
 
 
 def test_the_example_brings_all_it_says(example_site: Path, tmp_path: Path) -> None:
-    (tmp_path / "drivers.py").write_text(AGENT)
+    (tmp_path / "drivers.py").write_text(HASTY)
+    (tmp_path / "careful.plan.json").write_text(json.dumps(CAREFUL))
     searched = tightrope(example_site, tmp_path, "search", "crossing", "--method", "breadth-first", "--out", "run")
     assert searched.returncode == 0, searched.stderr
     assert "breadth-first" in searched.stdout
     tested = tightrope(
-        example_site, tmp_path, "safety", "run", "--agent", "drivers:careful", "--agent", "drivers:hasty",
+        example_site, tmp_path, "safety", "run", "--agent", "careful.plan.json", "--agent", "drivers:hasty",
         "--suite", "hesitating:2", "--length", "20", "--json",
     )  # fmt: skip
     assert tested.returncode == 0, tested.stderr
     assert tested.stderr.count("left out: the snapshotter 'wreck' of wreck 1.0") == 1, "workers repeat it"
     by_agent = json.loads(tested.stdout)["safety"]["hesitating:2"]
     fails = {agent: result["fail_frequency"]["value"] for agent, result in by_agent.items()}
-    assert fails["careful"] == 0
+    assert fails["careful.plan"] == 0
     assert fails["hasty"] > 0.5
     reported = tightrope(example_site, tmp_path, "report", "run")
     assert reported.returncode == 0, reported.stderr
@@ -143,6 +112,15 @@ def test_a_snapshotter_that_breaks_a_rule_is_left_out_and_said_once(
     assert len(told) == 2
     assert "has no 'name'" in told[0]
     assert "there is a snapshotter named 'attributes' already" in told[1]
+
+
+def test_a_broken_loader_does_not_keep_other_agents_from_being_loaded(
+    site: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    install(site, "readers", {"tightrope.agent_loaders": {"odd": "os:sep"}})
+    assert tr.load_agent(lambda observation: 0, corridor_task(), name="still").name == "still"
+    (told,) = caplog.messages
+    assert told.startswith("left out: the agent loader 'odd' of readers 1.0 cannot be used: os:sep: a tightrope.Agent")
 
 
 def test_two_packages_that_claim_one_name_are_both_named(site: Path) -> None:

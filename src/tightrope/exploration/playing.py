@@ -7,6 +7,7 @@ from typing import Any
 from tightrope.errors import NotReproducible
 from tightrope.outcome import Outcome
 from tightrope.simulation import Reseed, Simulator, play
+from tightrope.tasks.task import Transition
 from tightrope.trace import ActionTrace, Step, Trace
 
 
@@ -54,3 +55,13 @@ def time_limit(simulator: Simulator) -> int | None:
     limits.append(getattr(simulator.env.unwrapped, "max_steps", None))
     known = [limit for limit in limits if isinstance(limit, int) and limit > 0]
     return min(known, default=None)
+
+
+def timeout_is_unsafe(simulator: Simulator) -> bool:
+    """Whether the task would call it unsafe if time were up in this situation; also where it cannot say."""
+    seen = simulator.transition
+    info = {**seen.info, "TimeLimit.truncated": True}
+    try:
+        return bool(simulator.task.unsafe(Transition(seen.observation, seen.reward, False, True, info)))
+    except Exception:  # a predicate that reads what only a real time-out brings
+        return True

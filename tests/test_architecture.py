@@ -26,7 +26,8 @@ FLOORS = [
     {"tasks"},
     {"reference", "tracefiles"},
     {"trace", "budget"},
-    {"errors", "outcome", "seeding", "progress"},
+    {"files"},
+    {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 

@@ -20,6 +20,7 @@ from tightrope.execution.worker.recording import plain_actions
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
 from tightrope.simulation import Moment, Simulator, play
+from tightrope.tasks.observations import RULE, is_change_in_place, shown_mask
 
 
 def agent_generator(rollout: Rollout) -> np.random.Generator:
@@ -74,7 +75,12 @@ def run_naively(
 
 
 def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-    answer = agent.act([simulator.observation], [memory], [rng], [simulator.info.get("action_mask")])
+    try:
+        answer = agent.act([simulator.observation], [memory], [rng], [shown_mask(simulator.info)])
+    except (ValueError, TypeError) as error:
+        if not is_change_in_place(error):
+            raise
+        raise AgentFailure(f"agent {agent.name!r} changed its observation: {error}. {RULE}") from error
     return answer.actions[0], answer.memories[0]
 
 

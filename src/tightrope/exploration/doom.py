@@ -17,7 +17,7 @@ import time
 from collections.abc import Hashable, Sequence
 
 from tightrope.exploration.knowledge import End, Knowledge, Way, Witness
-from tightrope.exploration.playing import time_limit, timeout_is_unsafe
+from tightrope.exploration.playing import timeout_is_unsafe
 from tightrope.exploration.sameness import Sameness
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
@@ -76,7 +76,7 @@ class Classifier:
         self.play_witnesses = play_witnesses
         self.sameness = Sameness(simulator, actions=actions, exact=exact)
         self._lossy_key = not simulator.task.key_is_exact
-        self._time_limit = time_limit(simulator) or math.inf
+        self._time_limit = simulator.time_limit
         self._stuck = simulator.task.stuck if cut_stuck else None
         self._last_depth = math.inf
         """The depth at which a branch has survived long enough."""

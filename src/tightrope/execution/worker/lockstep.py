@@ -16,6 +16,7 @@ from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.lanes import Lane
 from tightrope.execution.worker.recording import NOTHING, Wanted, key_hash, position_of
 from tightrope.outcome import Outcome
+from tightrope.tasks.observations import shown_mask
 from tightrope.trace import Action
 
 ONGOING = Outcome.ONGOING
@@ -192,7 +193,7 @@ def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
             [transition.observation for transition in shown],
             [run.memory for run, _ in active] if agent.recurrent else nothing,
             nothing if agent.deterministic else [run.random_stream for run, _ in active],
-            [transition.info.get("action_mask") for transition in shown],
+            [shown_mask(transition.info) for transition in shown],
         )
     except Exception:
         return None

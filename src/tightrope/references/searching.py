@@ -131,7 +131,7 @@ def by_dfs(session: SearchSession, budget: Budget | None = None) -> SearchResult
     session.meter.spend(meter.steps)
     if stop_reason is not StopReason.GOAL_FOUND:
         return session.not_found(stop_reason)
-    return session.found(depth_first.trace, depth_first.boundary_states)
+    return session.found(depth_first.trace, depth_first.boundary_states, findings=depth_first.findings)
 
 
 def by_archive(session: SearchSession) -> SearchResult:

@@ -59,7 +59,13 @@ class SearchSession:
         except KeyboardInterrupt:
             return StopReason.CANCELLED
 
-    def found(self, actions: ActionTrace, boundary_states: tuple[BoundaryState, ...] | None = None) -> SearchResult:
+    def found(
+        self,
+        actions: ActionTrace,
+        boundary_states: tuple[BoundaryState, ...] | None = None,
+        *,
+        findings: tuple[str, ...] = (),
+    ) -> SearchResult:
         """The result for a way to the goal; boundary states that the method did not look for (None) are probed for."""
         self.stats.replayed_steps += self.simulator.counters.replayed_steps
         reference = Reference(
@@ -68,6 +74,7 @@ class SearchSession:
             boundary_states=boundary_states or (),
             method=self.method,
             search_actions=self.simulator.task.search_actions,
+            findings=findings,
         )
         if boundary_states is None and self.probe:
             reference = self._probed(reference)

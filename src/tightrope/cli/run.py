@@ -103,7 +103,7 @@ def command(
         # The command that began a run is the one to repeat it by.
         command = "" if resume is not None else interface.command
         whole = run_campaign(config, resume or out or Path("run"), on_progress=show, command=command)
-    return report_whole(interface, whole)
+    return report_whole(interface, whole, gated=config.safety.max_fail is not None)
 
 
 def _configuration(task_or_file: str | None) -> CampaignConfig:
@@ -124,7 +124,7 @@ def _trusted_run(resume: Path, *, others: bool, trust: bool) -> CampaignConfig:
     return config
 
 
-def report_whole(interface: Interface, whole: WholeRun) -> int:
+def report_whole(interface: Interface, whole: WholeRun, *, gated: bool) -> int:
     """Print what a run found and where its report is; returns the exit code."""
     interface.data(whole.to_json())
     if not whole.found_reference:
@@ -134,4 +134,4 @@ def report_whole(interface: Interface, whole: WholeRun) -> int:
     print_safety(interface, whole.safety)
     print_gates(interface, whole.gates)
     interface.say(f"Report: {whole.report}")
-    return exit_code(whole.safety, whole.gates)
+    return exit_code(whole.safety, whole.gates, gated=gated)

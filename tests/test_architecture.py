@@ -26,6 +26,7 @@ FLOORS = [
     {"tasks"},
     {"reference", "tracefiles"},
     {"trace", "budget"},
+    {"guards"},
     {"errors", "outcome", "seeding", "progress"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}

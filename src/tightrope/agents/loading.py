@@ -21,6 +21,7 @@ from tightrope.agents.networks.sb3 import policy_parts
 from tightrope.agents.networks.torch_network import module_parts
 from tightrope.agents.spaces import TaskSpaces, spaces_of
 from tightrope.errors import AgentError, TightropeError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
 
 NAMED_SOURCE = re.compile(r"^([\w.+-]+)=(.+)$")
@@ -152,8 +153,8 @@ def _made(source: str, value: Any, task: Task) -> Any:
         return value(task) if needed else value()
     except TightropeError:
         raise
-    except Exception as error:
-        raise AgentError(f"{source} raised {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        raise AgentError(f"the agent's factory {source} {misdeed(error)}") from error
 
 
 def _required(function: Callable[..., Any]) -> list[str]:

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from tightrope.errors import TaskError, TightropeError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
 
 
-def blame(task: Task, role: str, error: Exception) -> NoReturn:
+def blame(task: Task, role: str, error: BaseException) -> NoReturn:
     """Raise the error of a task's function as one of that function; what tightrope raised stays as it is."""
     if isinstance(error, TightropeError):
         raise error
-    raise TaskError(f"{role} of task {task.label} raised {type(error).__name__}: {error}") from error
+    raise TaskError(f"{role} of task {task.label} {misdeed(error)}") from error
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def blaming(task: Task, role: str) -> Iterator[None]:
     """``blame`` for what raises inside; too slow for every step of a simulator."""
     try:
         yield
-    except Exception as error:
+    except BaseException as error:
         blame(task, role, error)
 
 

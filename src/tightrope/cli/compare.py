@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.judging import code_of, print_gates
 from tightrope.cli.options import TrustOption
 from tightrope.cli.stored import campaign_of
+from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 
 if TYPE_CHECKING:
     from tightrope.safety import SafetyComparison

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, Interface
+from tightrope.cli.interface import Interface
+from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import NOTHING_JUDGED, Interface, current_interface, verb
+from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
     AgentOption,
@@ -32,6 +32,7 @@ from tightrope.cli.options import (
     task_options,
 )
 from tightrope.cli.stored import stored_config
+from tightrope.cli.supervision import NOTHING_JUDGED
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 

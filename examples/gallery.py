@@ -6,14 +6,12 @@ import argparse
 import shutil
 from pathlib import Path
 
-from tightrope.progress import Progress
-from tightrope.runs.configfile import load_config
-from tightrope.runs.pipeline import run_campaign
+import tightrope as tr
 
 HERE = Path(__file__).parent
 
 
-def say(progress: Progress) -> None:
+def say(progress: tr.Progress) -> None:
     if progress.finished == progress.total:
         print(f"  {progress.stage}: {progress.note}", flush=True)
 
@@ -30,7 +28,7 @@ def main() -> None:
         print(file.stem, flush=True)
         # As it is given from the repository's root: a report is read elsewhere than it was made.
         command = f"tightrope run {file.relative_to(HERE.parent)}"
-        whole = run_campaign(load_config(file), options.out / file.stem, on_progress=say, command=command)
+        whole = tr.run_campaign(tr.load_config(file), options.out / file.stem, on_progress=say, command=command)
         if options.copy_to is not None:
             options.copy_to.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(whole.report, options.copy_to / f"{file.stem}.html")

@@ -26,8 +26,8 @@ FLOORS = [
     {"tasks"},
     {"reference", "tracefiles"},
     {"trace", "budget"},
-    {"guards"},
-    {"errors", "outcome", "seeding", "progress"},
+    {"files", "guards"},
+    {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 

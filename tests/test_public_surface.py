@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,9 @@ import tightrope
 
 SOURCE = Path(tightrope.__file__).parent
 ROOT = Path(__file__).parent.parent
+
+# Public are the names of `tightrope` itself, and all that these modules list; everything else is the inside.
+PUBLIC_MODULES = {"tightrope", "tightrope.errors", "tightrope.report", "tightrope.testing"}
 
 GOOD = """
 import tightrope as tr
@@ -68,6 +74,54 @@ def test_every_public_name_exists_and_comes_from_tightrope(name: str) -> None:
 @pytest.mark.parametrize("name", tightrope.__all__)
 def test_no_public_name_is_also_a_module(name: str) -> None:
     assert importlib.util.find_spec(f"tightrope.{name}") is None
+
+
+def described(thing: object) -> bool:
+    """Whether its arguments are listed in its docstring: functions, and classes that are made by calling them."""
+    if not inspect.isclass(thing):
+        return inspect.isfunction(thing)
+    made_by_hand = "__init__" in vars(thing) and not getattr(thing, "_is_protocol", False)
+    return made_by_hand and not dataclasses.is_dataclass(thing)
+
+
+def arguments(function: object) -> list[str]:
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+    return [stars.get(parameter.kind, "") + parameter.name for parameter in parameters]
+
+
+@pytest.mark.parametrize("name", [name for name in tightrope.__all__ if described(getattr(tightrope, name))])
+def test_every_argument_of_a_public_function_is_described(name: str) -> None:
+    function = getattr(tightrope, name)
+    _, _, listed = (inspect.getdoc(function) or "").partition("Args:\n")
+    assert re.findall(r"^    (\*{0,2}\w+): \S", listed, re.MULTILINE) == arguments(function), inspect.getsourcefile(
+        function
+    )
+
+
+def shown_code() -> Iterator[tuple[str, str]]:
+    """The Python that users are shown: examples, and the blocks of the documentation."""
+    for path in ROOT.glob("examples/**/*.py"):
+        yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+    for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        for block in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
+            yield str(path.relative_to(ROOT)), block
+
+
+def test_examples_and_documentation_use_only_what_is_public() -> None:
+    modules = {
+        (place, module)
+        for place, code in shown_code()
+        for module in re.findall(r"(?:from|import) (tightrope(?:\.\w+)*)\b", code)
+    }
+    assert len(modules) > 5
+    assert not {(place, module) for place, module in modules if module not in PUBLIC_MODULES}
+
+
+def test_public_modules_say_what_is_public_in_them() -> None:
+    for module in map(importlib.import_module, PUBLIC_MODULES):
+        assert module.__all__
+        assert all(hasattr(module, name) and not name.startswith("_") for name in module.__all__)
 
 
 def test_an_unknown_name_is_refused_and_a_near_one_suggested() -> None:

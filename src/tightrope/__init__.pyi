@@ -2,6 +2,7 @@
 # A name is added here (one line, sorted by `make format`), and in tests/public_names.txt, because it is a promise.
 
 from tightrope.agents import Agent as Agent
+from tightrope.agents import Answer as Answer
 from tightrope.agents import load_agent as load_agent
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
@@ -21,6 +22,7 @@ from tightrope.performance import Comparison as Comparison
 from tightrope.performance import Robustness as Robustness
 from tightrope.performance import compare_performance as compare_performance
 from tightrope.performance import compare_robustness as compare_robustness
+from tightrope.progress import Progress as Progress
 from tightrope.reference import BoundaryState as BoundaryState
 from tightrope.reference import Reference as Reference
 from tightrope.references import SearchResult as SearchResult
@@ -31,6 +33,10 @@ from tightrope.references import probe_boundary as probe_boundary
 from tightrope.references import repetitions as repetitions
 from tightrope.references import save_reference as save_reference
 from tightrope.references import search as search
+from tightrope.runs.config import CampaignConfig as CampaignConfig
+from tightrope.runs.configfile import load_config as load_config
+from tightrope.runs.pipeline import WholeRun as WholeRun
+from tightrope.runs.pipeline import run_campaign as run_campaign
 from tightrope.safety import SafetyComparison as SafetyComparison
 from tightrope.safety import SafetyResult as SafetyResult
 from tightrope.safety import TestCase as TestCase
@@ -48,18 +54,21 @@ from tightrope.safety import save_suite as save_suite
 from tightrope.safety import simple_suite as simple_suite
 from tightrope.simulation import Conformance as Conformance
 from tightrope.simulation import Simulator as Simulator
+from tightrope.simulation import Snapshotter as Snapshotter
 from tightrope.simulation import check_task as check_task
 from tightrope.simulation import open_simulator as open_simulator
 from tightrope.simulation import register_snapshotter as register_snapshotter
 from tightrope.statistics import Estimate as Estimate
 from tightrope.tasks import Task as Task
 from tightrope.tasks import Transition as Transition
+from tightrope.tasks import Visit as Visit
 from tightrope.tasks import info_key as info_key
 from tightrope.tasks import make_task as make_task
 from tightrope.tasks import parts_key as parts_key
 from tightrope.tasks import register_task as register_task
 from tightrope.tasks import rounded_key as rounded_key
 from tightrope.tasks import span_box as span_box
+from tightrope.tasks.levelmap import LevelMap as LevelMap
 from tightrope.trace import ActionTrace as ActionTrace
 from tightrope.trace import Step as Step
 from tightrope.trace import Trace as Trace

@@ -25,6 +25,22 @@ import importlib
 from collections.abc import Iterable
 from types import ModuleType
 
+__all__ = [
+    "AgentError",
+    "AgentFailure",
+    "EnvironmentFailure",
+    "FormatError",
+    "MissingExtra",
+    "NotReproducible",
+    "RunLocked",
+    "TaskError",
+    "TightropeError",
+    "TrustRequired",
+    "UnknownName",
+    "UsageError",
+    "require_extra",
+]
+
 MOST_LISTED = 30
 """Names shown when none is near."""
 

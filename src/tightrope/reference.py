@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tightrope.display import Shown
 from tightrope.outcome import StopReason
 from tightrope.seeding import stable_hash
 from tightrope.trace import Action, ActionTrace, Trace
@@ -74,8 +75,10 @@ class Probing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reference:
+class Reference(Shown):
     """A trace that reaches the goal, with its boundary states in order of depth."""
+
+    _shown = ("actions", "method", "depths", "proven", "probing")
 
     trace: Trace
     actions: ActionTrace

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from tightrope.display import Shown
 from tightrope.outcome import Outcome
 
 Action: TypeAlias = int | float | tuple[Any, ...]
@@ -26,8 +27,10 @@ def content_id(*parts: object) -> str:
 
 
 @dataclass(frozen=True)
-class ActionTrace:
+class ActionTrace(Shown):
     """A situation: reset ``task`` with ``seed``, then play ``actions``; ``reseeds`` is the randomness on the way."""
+
+    _shown = ("task", "seed", "actions", "reseeds")
 
     task: str
     """Label of the task (name and options), so that a trace is never replayed on another one unnoticed."""
@@ -56,8 +59,8 @@ class ActionTrace:
 
     @cached_property
     def id(self) -> str:
-        """Identifier derived from the content alone."""
-        return content_id(self.task, self.seed, self.actions, self.reseeds)
+        """Identifier derived from the content alone: all of it, whatever fields there are."""
+        return content_id(*(getattr(self, part.name) for part in fields(self)))
 
     def __repr__(self) -> str:
         return f"ActionTrace({self.task!r}, seed={self.seed}, {len(self.actions)} actions)"

@@ -338,7 +338,6 @@ def test_snapshots_are_taken_only_where_there_is_something_to_come_back_for():
         deterministic=True,
         seed=0,
         max_depth=None,
-        time_limit=None,
     )
     assert search.run() is tr.StopReason.GOAL_FOUND
     assert simulator.counters.saves == 0

@@ -11,12 +11,15 @@ import numpy as np
 from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.behaviour import flat_mask
 from tightrope.agents.spaces import TaskSpaces
+from tightrope.display import Shown
 from tightrope.errors import AgentError, UnknownName
 from tightrope.trace import Action, content_id
 
 
-class TranslatedAgent:
+class TranslatedAgent(Shown):
     """An agent whose action ``i`` is the environment's action ``mapping[i]``."""
+
+    _shown = ("agent", "mapping", "fingerprint")
 
     def __init__(self, agent: Agent, mapping: Sequence[Action]) -> None:
         self.agent, self.mapping = agent, tuple(mapping)

@@ -14,14 +14,18 @@ from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noi
 from tightrope.agents.networks.batch_invariance import REFERENCE_SIZE, Arrays
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
+from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TaskError
 from tightrope.guards.faults import misdeed
+from tightrope.tasks.observations import own_copy
 from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
 
 
-class PythonAgent:
+class PythonAgent(Shown):
     """What the agents of this file share: noise, checked actions, and errors that name the agent."""
+
+    _shown = ("name", "behaviour", "deterministic", "recurrent", "fingerprint")
 
     recurrent = False
 
@@ -102,11 +106,11 @@ class CallableAgent(PythonAgent):
         return Answer(actions, remembered)
 
     def _answer(self, observation: Any, memory: Any, generator: np.random.Generator | None, mask: Any) -> Any:
-        known = {"memory": memory, "mask": mask, "generator": generator}
+        known = {"memory": memory, "mask": own_copy(mask), "generator": generator}
         if "generator" in self._takes:
             known["generator"] = stream(generator, self.name)
         options = {parameter: known[parameter] for parameter in self._takes}
-        answer = self._ask(self.function, materialised(observation), **options)
+        answer = self._ask(self.function, own_copy(observation), **options)
         if not self.recurrent:
             return answer, None
         if not isinstance(answer, tuple) or len(answer) != 2:
@@ -152,7 +156,7 @@ class BatchAgent(PythonAgent):
 
     def _block(self, observations: Sequence[Any], generators: Sequence[Any], masks: Sequence[Any]) -> list[Any]:
         number, missing = len(observations), self._size - len(observations)
-        padded = {"generators": list(generators), "masks": [*masks, *[masks[0]] * missing]}
+        padded = {"generators": list(generators), "masks": [own_copy(mask) for mask in [*masks, *[masks[0]] * missing]]}
         stacked = self._stack([*observations, *[observations[0]] * missing])
         options = {parameter: padded[parameter] for parameter in self._takes}
         answers = self._ask(self.function, self._shaped(stacked), **options)
@@ -198,7 +202,7 @@ class PredictorAgent(PythonAgent):
     def _predict(self, observation: Any, state: Any) -> Any:
         known = {"state": state, "episode_start": np.array([state is None]), "deterministic": True}
         options = {parameter: known[parameter] for parameter in self._takes}
-        answer = self._ask(self.predictor.predict, materialised(observation), **options)
+        answer = self._ask(self.predictor.predict, own_copy(observation), **options)
         return answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
 
     def _keeps_state(self) -> bool:
@@ -214,13 +218,6 @@ def extra_parameters(function: Callable[..., Any], offered: Sequence[str]) -> tu
     except (TypeError, ValueError):
         return ()
     return tuple(name for name in offered if name in named)
-
-
-def materialised(observation: Any) -> Any:
-    """An observation that is rendered only when looked at, looked at."""
-    if not isinstance(observation, np.ndarray) and hasattr(observation, "__array__"):
-        return np.asarray(observation)
-    return observation
 
 
 def _within(space: gym.Space[Any], action: Any) -> bool:

@@ -62,10 +62,17 @@ def load_agent(
 ) -> Agent:
     """Make an agent of a function, an object with ``predict``, a model, a file, or ``package.module:factory``.
 
-    ``behaviour`` is "greedy" or "sampled"; ``epsilon`` is the share of random actions. ``trust`` allows a file to run
-    code when it is loaded; without it nothing is unpickled. ``batch``: the function takes stacked observations.
-    ``network`` is the ``module:Class`` of torch weights (or write ``weights.pt@module:Class``). ``normalisation`` is a
-    file of observation statistics; None looks for one beside a Stable-Baselines3 archive, False leaves it out.
+    Args:
+        source: What the user has.
+        task: What the agent is to solve; its spaces must fit.
+        behaviour: "greedy" or "sampled".
+        epsilon: Share of random actions.
+        trust: Whether loading may run code that is in the file; without it nothing is unpickled.
+        name: What to call the agent; default: the name of the file or function.
+        batch: Whether the function takes stacked observations.
+        network: The ``module:Class`` of torch weights; or write ``weights.pt@module:Class`` as the source.
+        normalisation: A file of observation statistics; None looks for one beside a Stable-Baselines3 archive, False
+            leaves it out.
     """
     spaces, style = spaces_of(task), Behaviour(kind=behaviour, epsilon=epsilon)
     if isinstance(source, (str, PathLike)):

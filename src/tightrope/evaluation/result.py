@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 
+from tightrope.display import Shown
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
 from tightrope.statistics import Estimate, mean_estimate, rate_estimate
@@ -15,11 +16,13 @@ SAME_START = "every reset seed gave the same episode: one stands for all"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class Evaluation(Shown):
     """Full episodes of one agent from many reset seeds: how it does when nobody puts it anywhere.
 
     Every rate answers *in plain episodes*: the share of episodes from the task's own starts, as in use.
     """
+
+    _shown = ("task", "agent", "episodes", "unsafe_rate", "goal_rate", "mean_return", "errors")
 
     task: str
     agent: str

@@ -31,8 +31,17 @@ CALLS_PER_SECOND = 20.0
 class Engine:
     """Runs rollouts of one task with named agents.
 
-    What comes out depends on the rollouts alone: not on back end, workers, lanes, memory or order. ``memory_limit``:
-    bytes for the snapshots of all workers of a machine; by default a quarter of its memory, at most 4 GiB.
+    What comes out depends on the rollouts alone: not on back end, workers, lanes, memory or order.
+
+    Args:
+        task: Whose environments to run.
+        agents: By the names that rollouts call them; more can be added later.
+        backend: ``inline`` (this process), ``processes`` (this machine) or ``ray`` (a cluster).
+        workers: How many processes; default: one for each core.
+        ray_address: Of a running cluster; default: a local one is started.
+        memory_limit: Bytes for the snapshots of all workers of a machine; default: a quarter of its memory, at most
+            4 GiB.
+        lanes: Episodes that a worker keeps going side by side; default: as many as pay off.
     """
 
     def __init__(

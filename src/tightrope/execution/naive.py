@@ -21,6 +21,7 @@ from tightrope.guards.faults import misdeed, require_fault
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
 from tightrope.simulation import Moment, Simulator, play
+from tightrope.tasks.observations import RULE, is_change_in_place, shown_mask
 
 
 def agent_generator(rollout: Rollout) -> np.random.Generator:
@@ -77,7 +78,11 @@ def run_naively(
 
 def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     try:
-        answer = agent.act([simulator.observation], [memory], [rng], [simulator.info.get("action_mask")])
+        answer = agent.act([simulator.observation], [memory], [rng], [shown_mask(simulator.info)])
+    except (ValueError, TypeError) as error:
+        if not is_change_in_place(error):
+            raise
+        raise AgentFailure(f"agent {agent.name!r} changed its observation: {error}. {RULE}") from error
     except Exception:
         raise
     except BaseException as error:

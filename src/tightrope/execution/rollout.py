@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.display import Shown
 from tightrope.outcome import Outcome
 from tightrope.trace import Action, ActionTrace, content_id
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rollout:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Rollout(Shown):
     """Go to ``start``, then let an agent act for at most ``length`` steps, or play fixed ``actions``.
 
     The result depends on nothing but these fields (and the task): not on the worker, the batch or the order.
     """
+
+    _shown = ("start", "agent", "actions", "length", "seed")
 
     start: ActionTrace
     agent: str | None = None
@@ -38,16 +41,20 @@ class Rollout:
 
     @cached_property
     def id(self) -> str:
-        """Identifier derived from the content alone."""
-        return content_id(
-            self.start.id, self.agent, self.actions, self.length, self.seed, self.fixed_prefix, self.record_keys,
-            self.record_positions,
-        )  # fmt: skip
+        """Identifier derived from the content alone: all of it, whatever fields there are."""
+        return self.identifier()
+
+    def identifier(self, **instead: object) -> str:
+        """The identifier with something else in place of some fields: an agent's fingerprint for its name."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)} | {"start": self.start.id} | instead
+        return content_id(*values.values())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Episode:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Episode(Shown):
     """What one rollout showed."""
+
+    _shown = ("rollout", "outcome", "total_reward", "actions", "error")
 
     rollout: Rollout
     prefix_steps: int

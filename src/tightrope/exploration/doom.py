@@ -8,13 +8,11 @@ twice.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tightrope.exploration.playing import time_limit
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.simulation import Simulator, Snapshot
@@ -113,7 +111,7 @@ class Classifier:
         task = simulator.task
         self.exact = task.identity is not None or task.key_is_exact
         self._lossy_key = not task.key_is_exact
-        self._time_limit = time_limit(simulator) or math.inf
+        self._time_limit = simulator.time_limit
         self._stuck = task.stuck
         self._frames: list[_Frame] = []
         self._path: list[Visit] = []

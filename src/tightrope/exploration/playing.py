@@ -1,4 +1,4 @@
-"""Playing an action trace from reset, and what limits an episode's length."""
+"""Playing an action trace from reset."""
 
 from __future__ import annotations
 
@@ -42,15 +42,3 @@ def action_trace(simulator: Simulator) -> ActionTrace:
         else:
             actions.append(event)
     return ActionTrace(simulator.task.label, seed, tuple(actions), tuple(reseeds.items()))
-
-
-def time_limit(simulator: Simulator) -> int | None:
-    """After how many steps an episode is ended from outside, as far as task and environment say so."""
-    limits = [simulator.task.max_steps]
-    layer = simulator.env
-    while layer is not None:
-        limits.append(getattr(layer, "_max_episode_steps", None))
-        layer = vars(layer).get("env")
-    limits.append(getattr(simulator.env.unwrapped, "max_steps", None))
-    known = [limit for limit in limits if isinstance(limit, int) and limit > 0]
-    return min(known, default=None)

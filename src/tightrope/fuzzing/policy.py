@@ -44,9 +44,30 @@ def fuzz_policy(
 ) -> FuzzResult:
     """Breed perturbations of the agent's own behaviour, so that the traces stay near what it really does.
 
-    The ancestor is the undisturbed agent. Mutation inserts, removes, changes and moves perturbations of 1 …
-    ``mutation_size`` steps; fitness, selection and the result are those of ``fuzz``. ``max_length`` bounds an episode
-    (default: until it ends); ``actions`` are those a perturbation may force on the agent.
+    The ancestor is the undisturbed agent. Mutation inserts, removes, changes and moves perturbations; fitness,
+    selection and the result are those of ``fuzz``.
+
+    Args:
+        task: What is to be solved.
+        agent: Whose behaviour is disturbed.
+        generations: How many generations to breed after the ancestors.
+        population: How many offspring a generation has.
+        mutation_stop: Probability that a mutation stops after each of its operations; the smaller, the larger the
+            change.
+        mutation_size: Longest perturbation, in steps.
+        crossover: Probability that offspring comes from two parents instead of being a mutation of one.
+        weights: Of new state keys, positive and negative rewards in the fitness.
+        seed: All randomness follows from it.
+        budget: Bounds the breeding; it is looked at after each generation.
+        actions: What a perturbation may force on the agent; default: the task's search actions, or the whole space
+            where actions are continuous.
+        truncation: Only this best share of a generation may be parents; None: all.
+        max_length: Bounds an episode; None: until it ends.
+        control: Whether to run as many random traces for comparison, at most as many steps again.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
+        on_progress: Told how far the work has come.
     """
     check_settings(mutation_stop, mutation_size, max_length)
     source = action_source(task, actions)

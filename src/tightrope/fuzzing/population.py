@@ -46,10 +46,17 @@ class Operators(Protocol[Genome]):
 class Population(Generic[Genome]):
     """Breeds one generation from the last: ``ask`` for genomes, run them, ``tell`` what happened, in order.
 
-    The first generation asked for is the ancestors; each later one has ``size`` offspring, made by crossover with
-    probability ``crossover``, else by mutation, from parents drawn with probability proportional to fitness
-    (``truncation``: among the best such share only). Offspring j of generation i has its own random stream, derived
-    from the seed, i and j.
+    The first generation asked for is the ancestors. Parents are drawn with probability proportional to fitness.
+    Offspring j of generation i has its own random stream, derived from the seed, i and j.
+
+    Args:
+        ancestors: The first generation.
+        operators: How genomes of this kind are varied.
+        size: How many offspring each later generation has.
+        crossover: Probability that offspring comes from two parents instead of being a mutation of one.
+        weights: Of new state keys, positive and negative rewards in the fitness.
+        truncation: Only this best share of a generation may be parents; None: all.
+        seed: All randomness follows from it.
     """
 
     def __init__(

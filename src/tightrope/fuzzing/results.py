@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass, field
 from statistics import fmean, pstdev
 from typing import Any
 
+from tightrope.display import Shown
+from tightrope.files import check_header
 from tightrope.fuzzing.fitness import Fitness
 from tightrope.fuzzing.perturbation import Perturbation, perturbation_from_json
 from tightrope.fuzzing.population import Member
 from tightrope.outcome import Outcome, StopReason
 from tightrope.trace import ActionTrace
-from tightrope.tracefiles import check_header, trace_from_json
+from tightrope.tracefiles import trace_from_json
 
 FORMAT, VERSION = "tightrope/fuzzing", 1
 
@@ -92,9 +94,11 @@ class Control:
     """Distinct unsafe ends, by state key."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FuzzResult:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FuzzResult(Shown):
     """The fittest individual of each generation, and how the generations went."""
+
+    _shown = ("task", "level", "agent", "generations", "covered", "best_return", "goals", "failures", "stop_reason")
 
     task: str
     level: str

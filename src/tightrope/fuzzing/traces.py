@@ -85,15 +85,33 @@ def fuzz(
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> FuzzResult:
-    """Breed traces that go where no earlier one went and still earn much, from one or more ancestors.
+    """Breed traces that go where no earlier one went and still earn much.
 
-    The defaults are the paper's. ``actions`` is the action set to draw from (default: the task's search actions; the
-    whole space where actions are continuous). Departures from the paper, off by default: ``independent_actions`` draws
-    each action of a run by itself instead of holding one; ``append_only_unfinished`` appends nothing to a trace whose
-    episode was over; ``truncation`` makes parents only of the best share of a generation; ``max_length`` bounds traces.
+    The defaults are the paper's; what departs from it is off by default.
 
-    ``budget`` bounds the breeding and is looked at after each generation. Afterwards as many random traces are run for
-    comparison, which costs at most as many steps again; ``control=False`` leaves them out.
+    Args:
+        task: What is to be solved.
+        ancestors: One or more traces to begin with.
+        generations: How many generations to breed after the ancestors.
+        population: How many offspring a generation has.
+        mutation_stop: Probability that a mutation stops after each of its operations; the smaller, the larger the
+            change.
+        mutation_size: Longest run of actions that one operation inserts, removes, changes or appends.
+        crossover: Probability that offspring comes from two parents instead of being a mutation of one.
+        weights: Of new state keys, positive and negative rewards in the fitness.
+        seed: All randomness follows from it.
+        budget: Bounds the breeding; it is looked at after each generation.
+        actions: What to draw from; default: the task's search actions, or the whole space where actions are continuous.
+        independent_actions: Departs from the paper: each action of a new run is drawn by itself, instead of one being
+            held.
+        append_only_unfinished: Departs from the paper: nothing is appended to a trace whose episode was over.
+        truncation: Departs from the paper: only this best share of a generation may be parents.
+        max_length: Departs from the paper: longest trace to breed; None: no limit.
+        control: Whether to run as many random traces for comparison, at most as many steps again.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
+        on_progress: Told how far the work has come.
     """
     given = (ancestors,) if isinstance(ancestors, ActionTrace) else tuple(ancestors)
     check_settings(mutation_stop, mutation_size, max_length)

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass, field, fields
 from statistics import fmean
 from typing import Any
 
+from tightrope.display import Shown
+from tightrope.files import check_header
 from tightrope.statistics import Estimate
-from tightrope.tracefiles import check_header
 
 VERSION = 1
 COMPARISON_FORMAT, ROBUSTNESS_FORMAT = "tightrope/performance", "tightrope/robustness"
@@ -46,9 +47,11 @@ class PrefixTest:
         return fmean(self.trace_returns) if self.trace_returns else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Comparison(Shown):
     """The agent against the traces, from the same prefixes. At prefix length 0: from reset."""
+
+    _shown = ("prefix_length", "agent", "traces", "difference", "agent_goal_share")
 
     prefix_length: int
     agent: Estimate
@@ -85,9 +88,11 @@ class Comparison:
         return _comparison(data)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Robustness:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Robustness(Shown):
     """The comparison at growing prefix lengths."""
+
+    _shown = ("task", "agent", "points", "agent_iqm", "traces_iqm", "agent_goal_share")
 
     task: str
     agent: str

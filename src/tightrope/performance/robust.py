@@ -33,12 +33,25 @@ def compare_robustness(
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> Robustness:
-    """The agent against the rest of the trace, from prefixes of length 0, ``step_width``, 2 ``step_width``, …
+    """The agent against the rest of the trace, from prefixes of length 0, one step width, two step widths, …
 
-    At each length ``tests`` traces that are long enough are drawn, with replacement; the lengths end where fewer than
-    ``tests`` traces are long enough. From each prefix the trace and the agent go on ``episodes`` times, and the reward
-    of the prefix counts for both. Length 0 is ``compare_performance``. The draws depend on nothing but ``seed`` and the
-    traces, so several agents meet the same situations.
+    The lengths end where fewer than ``tests`` traces are long enough. The reward of the prefix counts for both. Length
+    0 is ``compare_performance``. The draws depend on nothing but ``seed`` and the traces, so several agents meet the
+    same situations.
+
+    Args:
+        task: What is to be solved.
+        agent: Who is compared.
+        traces: What it is compared with.
+        tests: How many traces are drawn at each length, with replacement, among those that are long enough.
+        episodes: How often the trace and the agent each go on from a prefix.
+        step_width: From one prefix length to the next.
+        seed: All randomness follows from it.
+        length: Bounds the agent's episodes; None: until the environment ends them.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
+        on_progress: Told how far the work has come.
     """
     traces = check_call(task, traces, tests=tests, episodes=episodes, step_width=step_width)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as engine:

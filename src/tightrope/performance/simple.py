@@ -32,9 +32,18 @@ def compare_performance(
     backend: str = "inline",
     workers: int | None = None,
 ) -> Comparison:
-    """The agent's mean return from reset against that of the traces, ``episodes`` executions of each.
+    """The agent's mean return from reset against that of the traces.
 
-    ``length`` bounds the agent's episodes; without it they last until the environment ends them.
+    Args:
+        task: What is to be solved.
+        agent: Who is compared.
+        traces: What it is compared with.
+        episodes: How often each is executed.
+        length: Bounds the agent's episodes; None: until the environment ends them.
+        seed: All randomness follows from it.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
     """
     traces = check_call(task, traces, episodes=episodes)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as engine:

@@ -37,7 +37,18 @@ def demonstrate(
     backend: str = "inline",
     workers: int | None = None,
 ) -> ActionTrace | None:
-    """Let an agent play; the shortest of its episodes that reach the goal, or None when none does."""
+    """Let an agent play; the shortest of its episodes that reach the goal, or None when none does.
+
+    Args:
+        task: What is to be solved.
+        agent: Who plays.
+        episodes: How many to play.
+        length: Bounds an episode; None: until it ends.
+        seed: All randomness follows from it.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
+    """
     start = ActionTrace(task.label, task.seed)
     rollouts = [
         Rollout(start=start, agent=agent.name, length=length, seed=derive_seed("demonstrate", seed, episode))

@@ -95,12 +95,12 @@ class DepthFirst:
         deterministic: bool,
         seed: int,
         max_depth: int | None,
-        time_limit: int | None,
+        time_limit: float = math.inf,
     ) -> None:
         self.simulator, self.meter, self.stats, self.progress = simulator, meter, stats, progress
         self.repetitions, self.deterministic, self.seed = repetitions, deterministic, seed
         self.max_depth = max_depth
-        self.time_limit = math.inf if time_limit is None else time_limit
+        self.time_limit = time_limit
         self.path: list[Visit] = []
         self._frames: list[_Frame] = []
         self._standing: dict[Hashable, int] = {}

@@ -16,8 +16,11 @@ from tightrope.trace import ActionTrace
 def minari_traces(dataset: str | PathLike[str], task: Task) -> list[ActionTrace]:
     """The episodes of a data set as action traces of the task.
 
-    ``dataset`` is a data set's folder, or the name of one that is on this machine; nothing is downloaded. Episodes
-    recorded without a reset seed cannot be replayed and are left out.
+    Episodes recorded without a reset seed cannot be replayed and are left out.
+
+    Args:
+        dataset: A data set's folder, or the name of one that is on this machine; nothing is downloaded.
+        task: What the episodes are of.
     """
     minari = require_extra("minari", "minari", "Reading a Minari data set")
     data = _load(minari, dataset)

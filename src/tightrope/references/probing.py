@@ -46,9 +46,19 @@ def probe_boundary(
 ) -> Reference:
     """The reference with all its boundary states, and at each of them what is known about every other action.
 
-    Each successor is **doomed** with proof, **survivable** with a witness, or **unknown** after ``effort`` steps (None:
-    as many as the budget has). Boundary states are those with a doomed successor; those the search had found and
-    probing could not settle stay, unproven. Budgets in steps give the same result everywhere; seconds may not.
+    Each successor is **doomed** with proof, **survivable** with a witness, or **unknown**. Boundary states are those
+    with a doomed successor; those the search had found and probing could not settle stay, unproven.
+
+    Args:
+        task: What is to be solved.
+        reference: The way through it.
+        budget: In steps it gives the same result everywhere; in seconds it may not.
+        effort: Steps after which a successor stays unknown; None: as many as the budget has.
+        seed: All randomness follows from it.
+        on_progress: Told how far the work has come.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
     """
     if reference.actions.task != task.label:
         raise UsageError(

@@ -11,7 +11,12 @@ CONFIDENCE, MIN_PROBABILITY = 0.9, 0.1
 
 
 def repetitions(confidence: float = CONFIDENCE, min_probability: float = MIN_PROBABILITY) -> int:
-    """Samples enough to see, with this confidence, every successor of at least this probability: rep(c, p)."""
+    """Samples enough to see every successor that is not too rare: rep(c, p).
+
+    Args:
+        confidence: With which all of them are seen.
+        min_probability: Of a successor that must not be missed.
+    """
     if not 0 <= confidence < 1:
         raise UsageError(f"confidence must lie in 0 … 1 and below 1, not {confidence}; no sample size gives certainty")
     if not 0 < min_probability <= 1:

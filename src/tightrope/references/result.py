@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tightrope.display import Shown
 from tightrope.outcome import StopReason
 from tightrope.reference import Reference
 
@@ -40,8 +41,10 @@ class SearchStats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchResult:
+class SearchResult(Shown):
     """The outcome of step 1. Finding no reference is a result, not an error: ``reference`` is then None."""
+
+    _shown = ("method", "stop_reason", "reference", "stats")
 
     reference: Reference | None
     stop_reason: StopReason

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution import Engine, borrowed_engine
-from tightrope.exploration.playing import replay_to_goal, time_limit
+from tightrope.exploration.playing import replay_to_goal
 from tightrope.outcome import StopReason
 from tightrope.progress import ProgressCallback
 from tightrope.reference import BoundaryState, Reference
@@ -19,7 +19,7 @@ from tightrope.references.probing import probe_boundary
 from tightrope.references.repetitions import repetitions as enough_repetitions
 from tightrope.references.reporting import ProgressLine
 from tightrope.references.result import SearchResult, SearchStats
-from tightrope.simulation import Simulator, open_simulator, require_open_start
+from tightrope.simulation import Simulator, open_simulator
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -46,15 +46,28 @@ def search(
 ) -> SearchResult:
     """Look for a way to the goal, and for the places on it from which it goes wrong.
 
-    ``dfs`` is the paper's Algorithm 1; ``archive`` returns and explores at random; ``demonstration`` takes a given
-    trace; ``auto`` tries the first, then the second. What was not found by ``dfs`` has no boundary states until it is
-    probed, which is done here with what is left of the budget, unless ``probe`` is False. ``repetitions`` is how often
-    ``dfs`` samples an action: once on a deterministic task and rep(0.9, 0.1) = 22 times on a stochastic one, unless
-    given. Ctrl-C returns what is known.
+    Ctrl-C returns what is known.
+
+    Args:
+        task: What is to be solved.
+        method: ``dfs`` is the paper's Algorithm 1; ``archive`` returns and explores at random; ``demonstration`` takes
+            a given trace; ``auto`` tries the first, then the second.
+        repetitions: How often ``dfs`` samples an action; default: once on a deterministic task and rep(0.9, 0.1) = 22
+            times on a stochastic one.
+        budget: What the whole of it may cost, probing included.
+        seed: All randomness follows from it.
+        max_depth: Longest trace to look at; None: no limit.
+        demonstration: A trace that reaches the goal, its actions, a file of traces, or ``minari:`` and the name of a
+            data set.
+        probe: Whether to look for boundary states with what is left of the budget, where another method than ``dfs``
+            found the way.
+        on_progress: Told how far the work has come.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
     """
     _check_arguments(method, repetitions, max_depth, demonstration)
     with borrowed_engine(task, None, engine, backend, workers) as engine, closing(open_simulator(task)) as simulator:
-        require_open_start(task, simulator.env)
         step = _Search(
             simulator=simulator,
             engine=engine,
@@ -123,7 +136,7 @@ class _Search:
             deterministic=self.engine.deterministic,
             seed=self.seed,
             max_depth=self.max_depth,
-            time_limit=time_limit(self.simulator),
+            time_limit=self.simulator.time_limit,
         )
         stop_reason = self._run(depth_first)
         self.meter.spend(meter.steps)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.report import write_report
@@ -21,9 +22,11 @@ from tightrope.safety import SafetyResult
 LOG = logging.getLogger("tightrope")
 
 
-@dataclass(frozen=True, kw_only=True)
-class WholeRun:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WholeRun(Shown):
     """What a whole run found, in short; the rest is in its folder."""
+
+    _shown = ("folder", "report", "found_reference", "gates")
 
     folder: Path
     report: Path
@@ -48,7 +51,14 @@ class WholeRun:
 def run_campaign(
     config: CampaignConfig, out: Path | str, *, on_progress: ProgressCallback | None = None, command: str = ""
 ) -> WholeRun:
-    """Run what is not finished yet of a campaign in its folder, and write the report."""
+    """Run what is not finished yet of a campaign in its folder, and write the report.
+
+    Args:
+        config: What to do; ``load_config`` reads it from a file.
+        out: The run folder, new or begun.
+        on_progress: Told how far the work has come.
+        command: How the run was asked for, for its report.
+    """
     folder = RunFolder.create_or_open(out)
     with folder.locked():
         _refuse_another_configuration(folder, config)

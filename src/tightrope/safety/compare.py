@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
@@ -31,9 +32,11 @@ class CaseDifference:
         return (self.fail_frequency_b.value or 0.0) - (self.fail_frequency_a.value or 0.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SafetyComparison:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SafetyComparison(Shown):
     """Agent B against agent A, case by case."""
+
+    _shown = ("agent_a", "agent_b", "suite", "difference", "p_value", "cases")
 
     agent_a: str
     agent_b: str
@@ -64,7 +67,12 @@ class SafetyComparison:
 
 
 def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComparison:
-    """Set B against A on the cases they share; common seeds make each pair of executions meet the same randomness."""
+    """Set B against A on the cases they share; common seeds make each pair of executions meet the same randomness.
+
+    Args:
+        result_a: The agent to compare with.
+        result_b: The agent in question.
+    """
     _check_comparable(result_a, result_b)
     pairs = list(_pairs(result_a, result_b))
     groups: dict[int, list[float]] = defaultdict(list)
@@ -92,7 +100,11 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
 
 
 def correlation(results: Iterable[SafetyResult]) -> Estimate:
-    """Pearson's coefficient of fail frequency and mean return over agents and suites; n counts the agents."""
+    """Pearson's coefficient of fail frequency and mean return over agents and suites; n counts the agents.
+
+    Args:
+        results: Those of several agents, on one suite or more.
+    """
     points = [
         (result.fail_frequency.value, result.mean_return.value, (result.suite.task, result.agent)) for result in results
     ]

@@ -12,6 +12,7 @@ from tightrope.reference import Survivability
 from tightrope.seeding import generator
 from tightrope.simulation import Simulator, open_simulator, play
 from tightrope.simulation.simulator import Snapshot
+from tightrope.tasks.spaces import mask_allows
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -164,8 +165,8 @@ class _Seeker:
         mask = self.simulator.info.get("action_mask")
         if mask is None:
             return self.work.actions
-        first = int(getattr(self.simulator.env.action_space, "start", 0))
-        return tuple(action for action in self.work.actions if mask[action - first])  # type: ignore[operator]
+        space = self.simulator.env.action_space
+        return tuple(action for action in self.work.actions if mask_allows(space, mask, action))
 
     def _spent(self) -> int:
         return self.simulator.counters.steps + self.simulator.counters.replayed_steps

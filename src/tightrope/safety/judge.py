@@ -44,7 +44,19 @@ def judge_suite(
     fixed_prefix: bool = False,
     survival: Mapping[str, Survival] | None = None,
 ) -> SafetyResult:
-    """The result of a suite from its episodes, which are found by their case; a smaller ``length`` judges anew."""
+    """The result of a suite from its episodes, which are found by their case; nothing is run.
+
+    Args:
+        suite: What was run.
+        episodes: What came of it.
+        agent: Name of the agent.
+        fingerprint: Hash of what the agent is.
+        repetitions: How often each case was to be executed.
+        length: Steps after hand-over that count; a smaller one judges anew.
+        seed: What the randomness of the run followed from.
+        fixed_prefix: Whether the prefix led to the same situation every time.
+        survival: What is known about escapes, by case id.
+    """
     found: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
         found[episode.rollout.start.id].append(episode)

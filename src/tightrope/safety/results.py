@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tightrope.display import Shown
 from tightrope.execution import Episode
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
@@ -135,8 +136,10 @@ class BoundaryResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SafetyResult:
+class SafetyResult(Shown):
     """One suite under one agent."""
+
+    _shown = ("agent", "suite", "cases", "fail_frequency", "survivable_fail_frequency", "mean_return", "errors")
 
     suite: TestSuite
     agent: str

@@ -37,13 +37,26 @@ def run_suite(
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> SafetyResult:
-    """Put the agent into every case of the suite ``repetitions`` times and watch it for at most ``length`` steps.
+    """Put the agent into every case of the suite and watch it go on.
 
     Seeds come from ``seed``, the case and the repetition, so two agents meet the same randomness, and the same case in
-    two suites is the same work. ``fixed_prefix`` (stochastic tasks): the prefix leads to the same situation every time.
-    ``survivable``: whether to look for escape witnesses, or those already known by case id; ``actions`` are what the
-    agent can do (None: all the environment takes). ``allow_changed`` tests even where the reference leads elsewhere
-    than when the suite was made.
+    two suites is the same work.
+
+    Args:
+        task: What is to be solved.
+        agent: Who is tested.
+        suite: The cases.
+        repetitions: How often each case is executed; once is enough where nothing is random.
+        length: Steps to watch after hand-over.
+        seed: All randomness follows from it.
+        fixed_prefix: In stochastic tasks, whether the prefix leads to the same situation every time.
+        survivable: Whether to look for escape witnesses, or those already known by case id.
+        actions: What the agent can do; None: all the environment takes.
+        allow_changed: Test even where the reference leads elsewhere than when the suite was made.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
+        on_progress: Told how far the work has come.
     """
     _check(task, suite, repetitions, length, allow_changed)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:

@@ -22,7 +22,15 @@ def make_suite(
     task: Task | None = None,
     seed: int = 0,
 ) -> TestSuite:
-    """The suite that ``spec`` names. Coverage takes ``actions``, or those of ``task``; random needs ``task``."""
+    """The suite that a short name stands for.
+
+    Args:
+        spec: ``simple``, ``interval:1``, ``coverage:2``, ``random:40``.
+        reference: The way through the task and its boundary states.
+        actions: For coverage and random; default: those of the task.
+        task: What is to be solved; random needs it, and coverage unless it is given actions.
+        seed: All randomness of a random suite follows from it.
+    """
     kind, number = parse_spec(spec)
     if kind == "simple":
         return simple_suite(reference)

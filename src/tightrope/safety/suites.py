@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.seeding import generator
@@ -58,8 +59,10 @@ class TestCase:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TestSuite:
+class TestSuite(Shown):
     """Cases with their task, reference and parameters."""
+
+    _shown = ("name", "task", "cases", "depths")
 
     __test__: ClassVar[bool] = False
 
@@ -114,13 +117,22 @@ class TestSuite:
 
 
 def simple_suite(reference: Reference) -> TestSuite:
-    """One case per boundary state: the reference up to it."""
+    """One case per boundary state: the reference up to it.
+
+    Args:
+        reference: The way through the task and its boundary states.
+    """
     cases = [_on_reference(reference, number, depth) for number, depth in enumerate(reference.depths)]
     return _suite("simple", {}, reference, cases)
 
 
 def interval_suite(reference: Reference, size: int) -> TestSuite:
-    """For each boundary state the reference up to it and up to ``size`` steps before and after, where there are any."""
+    """For each boundary state the reference up to it and up to some steps before and after, where there are any.
+
+    Args:
+        reference: The way through the task and its boundary states.
+        size: How many steps before and after each boundary state.
+    """
     if size < 0:
         raise UsageError(f"an interval suite's size must be 0 or more, not {size}")
     cases = [
@@ -135,7 +147,12 @@ def interval_suite(reference: Reference, size: int) -> TestSuite:
 def action_coverage_suite(reference: Reference, k: int, actions: Sequence[Action]) -> TestSuite:
     """For each boundary state the reference up to k steps before it, then every combination of k actions.
 
-    ``actions`` are those of the tested agent. A boundary state at a depth below k gives no cases.
+    A boundary state at a depth below k gives no cases.
+
+    Args:
+        reference: The way through the task and its boundary states.
+        k: How many steps before the boundary state the reference is left.
+        actions: Those of the tested agent.
     """
     choices = tuple(plain_action(action) for action in actions)
     _check_coverage(reference, k, choices)
@@ -153,9 +170,16 @@ def action_coverage_suite(reference: Reference, k: int, actions: Sequence[Action
 def random_suite(
     task: Task, n: int, seed: int = 0, *, like: TestSuite | None = None, actions: Sequence[Action] | None = None
 ) -> TestSuite:
-    """The control: ``n`` cases of random actions, with prefixes as long as those of ``like``.
+    """The control: cases of random actions.
 
-    Without ``like`` the lengths are drawn from 1 … 40. Each case stands for itself, as no boundary state joins them.
+    Each case stands for itself, as no boundary state joins them.
+
+    Args:
+        task: What is to be solved.
+        n: How many cases.
+        seed: All randomness follows from it.
+        like: The suite whose prefix lengths the cases get; None: lengths are drawn from 1 … 40.
+        actions: What to draw from; default: the task's search actions.
     """
     if n < 0:
         raise UsageError(f"a random suite needs 0 or more cases, not {n}")

@@ -15,7 +15,9 @@ _verdicts: WeakKeyDictionary[Task, Conformance] = WeakKeyDictionary()
 def open_simulator(task: Task, conformance: Conformance | None = None) -> Simulator:
     """A simulator of a new environment of the task, saved in the fastest way that was shown exact.
 
-    ``conformance`` is what another process found out about the task; without it the check is made on the first opening.
+    Args:
+        task: Whose environment to open.
+        conformance: What another process found out about the task; without it the check is made on the first opening.
     """
     conformance = conformance_of(task, conformance)
     env = task.open_env()
@@ -24,7 +26,11 @@ def open_simulator(task: Task, conformance: Conformance | None = None) -> Simula
 
 
 def check_task(task: Task) -> Conformance:
-    """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact."""
+    """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact.
+
+    Args:
+        task: Whose environments to try.
+    """
     _verdicts[task] = examine(task)
     return _verdicts[task]
 

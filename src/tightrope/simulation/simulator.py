@@ -6,16 +6,16 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
+from tightrope.simulation.limits import limit_to_keep, time_limit
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
-from tightrope.simulation.user_faults import blame, wrong_step
+from tightrope.simulation.user_faults import blame, reward_number, wrong_step
 from tightrope.tasks.keys import require_hashable
-from tightrope.tasks.spaces import action_decoder
+from tightrope.tasks.observations import kept, read_only
+from tightrope.tasks.spaces import action_decoder, mask_allows
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
@@ -54,9 +54,13 @@ class SimulatorCounters:
 class Simulator:
     """Resets, steps, saves and restores one new environment of a task, and judges where it stands.
 
-    ``snapshotter`` is bound to the environment; None means situations are put back by replaying them from reset.
     The history of a situation is a linked list of events ``(earlier, event)`` ending in ``(None, reset seed)``, so that
     saving costs nothing in its length.
+
+    Args:
+        task: What is goal and what unsafe.
+        env: A new environment of the task.
+        snapshotter: Bound to the environment; None: situations are put back by replaying them from reset.
     """
 
     def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None) -> None:
@@ -68,6 +72,9 @@ class Simulator:
         self.depth = 0
         self.transition = Transition(None, 0.0, False, False, {})
         self._history: Any = None
+        self.time_limit = time_limit(task, env)
+        """The step at which an episode is over at the latest."""
+        self._cut_at = limit_to_keep(task, env)
         self._decode = action_decoder(env.action_space)
         self._key_checked = False
         self._starts: dict[int, Snapshot] = {}
@@ -112,9 +119,13 @@ class Simulator:
             raise wrong_step(self.task, result) from None
         self.depth += 1
         self.counters.steps += 1
-        if self.depth == self.task.max_steps:
+        if self.depth == self._cut_at:
             truncated = True
-        transition = self.transition = Transition(observation, float(reward), terminated, truncated, info)
+        try:
+            number = float(reward)
+        except (TypeError, ValueError):
+            number = reward_number(self.task, reward)
+        transition = self.transition = Transition(read_only(observation), number, terminated, truncated, info)
         self._history = (self._history, action)
         # Two blocks, because a try costs nothing and noting whose turn it is would.
         task = self.task
@@ -203,8 +214,7 @@ class Simulator:
         mask = self.transition.info.get("action_mask")
         if mask is None:
             return actions
-        start = int(getattr(self.env.action_space, "start", 0))
-        return tuple(action for action in actions if mask[action - start])  # type: ignore[operator]
+        return tuple(action for action in actions if mask_allows(self.env.action_space, mask, action))
 
     def events(self) -> list[Any]:
         """The reset seed, then every action and reseeding since: what it takes to come here again."""
@@ -225,7 +235,7 @@ class Simulator:
         observation, info = checked_reset(self.task, self.env, seed)
         self.depth = 0
         self.outcome = Outcome.ONGOING
-        self.transition = Transition(observation, 0.0, False, False, info)
+        self.transition = Transition(read_only(observation), 0.0, False, False, info)
         self._history = (None, seed)
         if self.snapshotter is not None:
             self._remember_start(seed, self.snapshotter.save())
@@ -253,21 +263,10 @@ class Simulator:
 
 def detached(transition: Transition) -> Transition:
     """A transition that keeps its values when the environment reuses its observation buffer."""
-    observation = transition.observation
-    if isinstance(observation, np.ndarray):
-        observation = observation.copy()
-    elif isinstance(observation, (dict, tuple)):
-        observation = _copied(observation)
     return Transition(
-        observation, transition.reward, transition.terminated, transition.truncated, dict(transition.info)
+        kept(transition.observation),
+        transition.reward,
+        transition.terminated,
+        transition.truncated,
+        dict(transition.info),
     )
-
-
-def _copied(observation: Any) -> Any:
-    if isinstance(observation, np.ndarray):
-        return observation.copy()
-    if isinstance(observation, dict):
-        return {name: _copied(value) for name, value in observation.items()}
-    if isinstance(observation, tuple):
-        return tuple(_copied(value) for value in observation)
-    return observation

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tightrope.display import Shown
+
 CONFIDENCE = 0.95
 """Confidence level of every interval, unless the caller says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Shown):
     """A value with its interval, sample size and method. An estimate of nothing has n = 0 and no value."""
 
     value: float | None

@@ -47,7 +47,11 @@ def require_hashable(label: str, role: str, key: Any) -> Hashable:
 
 
 def rounded_key(*steps: float) -> Callable[..., Hashable]:
-    """A key that rounds each component of a flat observation to a multiple of its step (one step: for all)."""
+    """A key that rounds each component of a flat observation to a multiple of its step.
+
+    Args:
+        *steps: One for all components, or one for each.
+    """
     if not steps or any(step <= 0 for step in steps):
         raise UsageError(f"rounded_key needs one or more positive steps, not {steps}")
     widths = np.asarray(steps, dtype=np.float64)
@@ -66,7 +70,11 @@ def rounded_key(*steps: float) -> Callable[..., Hashable]:
 
 
 def parts_key(*parts: int | str | Sequence[int | str]) -> Callable[..., Hashable]:
-    """A key made of chosen parts of the observation: indices of an array, names of a dict, or paths into both."""
+    """A key made of chosen parts of the observation.
+
+    Args:
+        *parts: Indices of an array, names of a dict, or paths into both.
+    """
     if not parts:
         raise UsageError("parts_key needs at least one index or name of the observation")
     paths = tuple((part,) if isinstance(part, (int, str)) else tuple(part) for part in parts)
@@ -79,7 +87,12 @@ def parts_key(*parts: int | str | Sequence[int | str]) -> Callable[..., Hashable
 
 
 def info_key(*names: str, lossy: bool = True) -> Callable[..., Hashable]:
-    """A key made of chosen entries of ``info``; ``lossy=False`` when together they are the whole situation."""
+    """A key made of chosen entries of ``info``.
+
+    Args:
+        *names: Which entries.
+        lossy: False when together they are the whole situation.
+    """
     if not names:
         raise UsageError("info_key needs at least one name of an info entry")
 

@@ -26,16 +26,24 @@ _discovered = False
 
 
 def register_task(name: str, builder: TaskBuilder) -> None:
-    """Make ``make_task(name, **options)`` call ``builder(**options)``."""
+    """Make ``make_task(name, **options)`` call ``builder(**options)``.
+
+    Args:
+        name: What the task is called.
+        builder: Makes the task from its options.
+    """
     if name in _builders and _builders[name] is not builder:
         raise UsageError(f"a task named {name!r} is registered already; choose another name")
     _builders[name] = builder
 
 
 def make_task(name: str, **options: Any) -> Task:
-    """Build a task by its name; options go to its builder (``make_task("mario", level="1-2")``).
+    """Build a task by its name.
 
-    ``package.module:name`` is a task, or a function that builds one, in a module of the user's.
+    Args:
+        name: A known name, or ``package.module:name``: a task, or a function that builds one, in a module of the
+            user's.
+        **options: Go to the task's builder, as in ``make_task("CartPole-v1", max_episode_steps=200)``.
     """
     builder = task_builders().get(name) or _imported(name)
     if builder is None:
@@ -52,7 +60,7 @@ def task_from_label(label: str) -> Task:
         call = ast.parse(f"task({arguments}" if bracket else "task()", mode="eval").body
         assert isinstance(call, ast.Call)
         options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except (SyntaxError, ValueError, AssertionError):
+    except (SyntaxError, ValueError, TypeError, AssertionError, RecursionError, MemoryError):
         raise TaskError(f"{label!r} does not name a task and its options; build the task and pass it instead") from None
     return make_task(name, **options)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import gymnasium as gym
 
+from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, TaskError, TightropeError
 from tightrope.guards.faults import misdeed
 from tightrope.tasks.keys import observation_bytes
@@ -20,7 +21,7 @@ Environment: TypeAlias = gym.Env[Any, Any]
 
 @dataclass(slots=True)
 class Transition:
-    """What one step showed. At reset the reward is 0 and both flags are False.
+    """What one step showed. ``goal`` and ``unsafe`` get these; a reset is none, and they are not asked about it.
 
     Not frozen: one is made per step, and freezing would triple its cost.
     """
@@ -49,8 +50,10 @@ class Visit:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Task:
+class Task(Shown):
     """An environment factory plus what is goal, what is unsafe, what is the same, and what to try."""
+
+    _shown = ("label", "max_steps", "seed")
 
     name: str
     make_env: Callable[[], Environment]
@@ -71,7 +74,8 @@ class Task:
     identity: KeyFunction | None = None
     """An exact fingerprint of the situation, used by proofs instead of a lossy ``state_key``."""
     max_steps: int | None = None
-    """Time limit counted by the simulator: at this step ``truncated`` becomes True."""
+    """Time limit counted by the simulator: at this step ``truncated`` becomes True. None: the environment's own limit,
+    or 10,000 steps where it has none."""
     stuck: Callable[[Sequence[Visit]], bool] | None = None
     """Cuts a search branch: gets the open path, newest last."""
     order_actions: Callable[[Sequence[Action], Sequence[Visit], int], Sequence[Action]] | None = None

@@ -15,6 +15,7 @@ from tightrope.agents.networks.action_heads import Head
 from tightrope.agents.networks.batch_invariance import ALL_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
+from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TightropeError
 from tightrope.guards.faults import misdeed
 from tightrope.trace import Action
@@ -44,8 +45,10 @@ class NetworkParts:
     """Whether it takes other sizes too."""
 
 
-class NetworkAgent:
+class NetworkAgent(Shown):
     """A network with a behaviour. ``rebuild`` makes it again in another process from small arguments."""
+
+    _shown = ("name", "behaviour", "deterministic", "recurrent", "fingerprint")
 
     def __init__(
         self,

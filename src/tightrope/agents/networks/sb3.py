@@ -175,7 +175,13 @@ def _made(factory: Any, arguments: Mapping[str, Any], archive: Archive, spaces: 
         "use_sde": archive.state_dependent_noise,
     }
     takes = inspect.signature(factory).parameters
-    return factory(**{**{key: value for key, value in offered.items() if key in takes}, **arguments})
+    try:
+        return factory(**{**{key: value for key, value in offered.items() if key in takes}, **arguments})
+    except Exception as error:
+        raise AgentError(
+            f"{archive.path}: {factory.__name__} cannot be made for observations of {spaces.observation} and actions "
+            f"of {spaces.action} ({type(error).__name__}: {error}); wrap the environment in make_env as in training"
+        ) from error
 
 
 def _no_learning(progress: float) -> float:
@@ -211,6 +217,12 @@ def _load_weights(policy: Any, archive: Archive) -> None:
 
 
 def _check_spaces(archive: Archive, spaces: TaskSpaces) -> None:
+    if archive.observation_shape is not None and isinstance(spaces.observation, gym.spaces.Dict | gym.spaces.Tuple):
+        raise AgentError(
+            f"{archive.path} was trained on one array of shape {archive.observation_shape}, and task {spaces.task} "
+            f"shows {spaces.observation}; wrap the environment in make_env as in training, for instance in "
+            f"gymnasium.wrappers.FlattenObservation or, for MiniGrid, minigrid.wrappers.ImgObsWrapper or FlatObsWrapper"
+        )
     expected = _seen_by_policy(spaces.observation).shape
     if archive.observation_shape is not None and expected is not None and archive.observation_shape != expected:
         raise AgentError(

@@ -20,7 +20,8 @@ import cloudpickle
 from tightrope.agents.agent import Agent
 from tightrope.errors import TightropeError, UsageError
 from tightrope.execution.backends.backend import Call, Report, Returned, Work
-from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts, unpack_episode
+from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
+from tightrope.execution.episode_codec import unpack_episode
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),

@@ -14,7 +14,8 @@ import cloudpickle
 from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError, require_extra
 from tightrope.execution.backends.backend import Call, Report, Returned, Work, work_through
-from tightrope.execution.backends.wire import Setup, pack_agents, pack_episode, pack_rollouts, unpack_episode
+from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
+from tightrope.execution.episode_codec import pack_episode, unpack_episode
 
 
 class Actor:

@@ -12,15 +12,11 @@ import cloudpickle
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError
-from tightrope.execution.rollout import Episode, Rollout
+from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.worker import Worker
-from tightrope.outcome import Outcome
 from tightrope.simulation import Conformance
 from tightrope.tasks.registry import make_task
 from tightrope.tasks.task import Task
-
-_OUTCOMES = tuple(Outcome)
-_NUMBERS = {outcome: number for number, outcome in enumerate(_OUTCOMES)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,32 +85,3 @@ def _packed_task(task: Task) -> bytes:
 def pack_rollouts(rollouts: Sequence[Rollout]) -> bytes:
     """Rollouts for another process."""
     return pickle.dumps(list(rollouts), protocol=pickle.HIGHEST_PROTOCOL)
-
-
-def pack_episode(episode: Episode) -> tuple[Any, ...]:
-    """An episode without its rollout, which the receiver has."""
-    return (
-        episode.prefix_steps, episode.prefix_reward, _NUMBERS[episode.prefix_outcome], _NUMBERS[episode.outcome],
-        episode.actions, episode.rewards, episode.reseeds, episode.checksum, episode.keys, episode.positions,
-        episode.deterministic, episode.error,
-    )  # fmt: skip
-
-
-def unpack_episode(rollout: Rollout, packed: tuple[Any, ...]) -> Episode:
-    """The episode of this rollout."""
-    steps, reward, prefix_outcome, outcome, actions, rewards, reseeds, checksum, keys, positions, sure, error = packed
-    return Episode(
-        rollout=rollout,
-        prefix_steps=steps,
-        prefix_reward=reward,
-        prefix_outcome=_OUTCOMES[prefix_outcome],
-        outcome=_OUTCOMES[outcome],
-        actions=actions,
-        rewards=rewards,
-        reseeds=reseeds,
-        checksum=checksum,
-        keys=keys,
-        positions=positions,
-        deterministic=sure,
-        error=error,
-    )

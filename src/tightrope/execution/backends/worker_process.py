@@ -12,7 +12,7 @@ from typing import Any
 import cloudpickle
 
 from tightrope.execution.backends.backend import Returned, Work, work_through
-from tightrope.execution.backends.wire import pack_episode
+from tightrope.execution.episode_codec import pack_episode
 from tightrope.execution.worker.worker import Worker
 
 SECONDS_BETWEEN_MESSAGES = 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.rollout import Episode, Rollout
@@ -14,18 +14,17 @@ MOST_STEPS_REMEMBERED = 1_000_000
 
 
 def sameness(rollout: Rollout, agents: Mapping[str, Agent], *, deterministic: bool) -> Hashable:
-    """Equal for rollouts that cannot differ in what they show.
+    """Equal for rollouts that cannot differ in what they show: the rollout, less what cannot matter.
 
-    On a deterministic task the seed matters to an agent that draws, and to nobody else.
+    On a deterministic task nothing gives the environment fresh randomness, and the seed matters to an agent that draws
+    and to nobody else. What is not known to be without effect stays, so that a field added to rollouts tells them
+    apart.
     """
     if not deterministic:
         return rollout
-    draws = rollout.agent is not None and not agents[rollout.agent].deterministic
-    start = rollout.start
-    return (
-        (rollout.seed, start) if draws else (start.seed, start.actions),
-        rollout.agent, rollout.actions, rollout.length, rollout.record_keys, rollout.record_positions,
-    )  # fmt: skip
+    if rollout.agent is not None and not agents[rollout.agent].deterministic:
+        return replace(rollout, fixed_prefix=False)
+    return replace(rollout, fixed_prefix=False, seed=0, start=replace(rollout.start, reseeds=()))
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from tightrope.execution.worker.lanes import Lane
 from tightrope.execution.worker.recording import NOTHING, Wanted, key_hash, position_of
 from tightrope.guards.faults import require_fault
 from tightrope.outcome import Outcome
+from tightrope.tasks.observations import shown_mask
 from tightrope.trace import Action
 
 ONGOING = Outcome.ONGOING
@@ -194,7 +195,7 @@ def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
             [transition.observation for transition in shown],
             [run.memory for run, _ in active] if agent.recurrent else nothing,
             nothing if agent.deterministic else [run.random_stream for run, _ in active],
-            [transition.info.get("action_mask") for transition in shown],
+            [shown_mask(transition.info) for transition in shown],
         )
     except BaseException as error:
         require_fault(error)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tightrope.display import Shown
 from tightrope.errors import NotReproducible
 from tightrope.guards.faults import misdeed, require_fault
 from tightrope.seeding import derive_seed
@@ -33,9 +34,11 @@ class Rejection:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Conformance:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Conformance(Shown):
     """How the environments of a task can be saved and put back exactly. Plain values: it can be sent to a worker."""
+
+    _shown = ("task", "method", "deterministic", "transferable", "rejected", "steps_per_second")
 
     task: str
     method: str

@@ -41,7 +41,12 @@ _snapshotters: list[type[Snapshotter]] = []
 
 
 def register_snapshotter(snapshotter: type[Snapshotter], *, first: bool = True) -> type[Snapshotter]:
-    """Add a snapshotter; it is tried before those registered earlier, or after them with ``first=False``."""
+    """Add a way to save a family of environments.
+
+    Args:
+        snapshotter: The class.
+        first: Whether it is tried before those registered earlier, or after them.
+    """
     if any(known.name == snapshotter.name for known in _snapshotters):
         raise UsageError(f"a snapshotter named {snapshotter.name!r} is registered already; choose another name")
     _snapshotters.insert(0 if first else len(_snapshotters), snapshotter)

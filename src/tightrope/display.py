@@ -1,0 +1,54 @@
+"""How results and agents show themselves: in one short line, and as a small table in notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+from dataclasses import fields
+from enum import Enum
+from html import escape
+from typing import Any, ClassVar
+
+LONGEST = 60
+"""Characters of a value in the short line; a notebook's table has room for twice as many."""
+MOST_LISTED = 4
+"""Values of a collection that are shown one by one."""
+
+
+class Shown:
+    """What has a short repr and an HTML one, both made of the attributes it names in ``_shown``."""
+
+    __slots__ = ()
+    _shown: ClassVar[tuple[str, ...]] = ()
+    """Attributes worth showing, in order; empty: the dataclass's fields that are part of its repr."""
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={_one_line(value, LONGEST)}" for name, value in self._facts())
+        return f"{type(self).__name__}({shown})"
+
+    def _repr_html_(self) -> str:
+        rows = (
+            f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(_one_line(value, 2 * LONGEST))}</td></tr>"
+            for name, value in self._facts()
+        )
+        return f"<table><caption>{escape(type(self).__name__)}</caption><tbody>{''.join(rows)}</tbody></table>"
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        declared: Any = self
+        names = self._shown or [part.name for part in fields(declared) if part.repr]
+        return ((name, getattr(self, name)) for name in names)
+
+
+def _one_line(value: object, longest: int) -> str:
+    """A value in few characters: collections by their size, and what prints well as it prints."""
+    if isinstance(value, (list, tuple, set, frozenset, dict)) and len(value) > MOST_LISTED:
+        text = f"{len(value)} {_plural(value)}"
+    elif isinstance(value, Enum) or (type(value).__str__ is not object.__str__ and not isinstance(value, str)):
+        text = str(value)
+    else:
+        text = repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _plural(value: Sized) -> str:
+    return "entries" if isinstance(value, dict) else "values"

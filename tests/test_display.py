@@ -1,0 +1,99 @@
+"""Results and agents show themselves: shortly in a terminal, as a small table in a notebook."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import pkgutil
+import typing
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tightrope as tr
+import tightrope.agents
+from tightrope.agents import TranslatedAgent
+from tightrope.display import Shown
+from tightrope.testing import JUMP, WALK, corridor_task
+
+HOSTILE = "<script>alert('x')</script>&\"\n" + "long " * 100
+
+
+def returned_classes() -> Iterator[type]:
+    """The classes of tightrope that public functions give back, but for the settings read from a file."""
+    for name in tr.__all__:
+        function = getattr(tr, name)
+        if inspect.isfunction(function):
+            annotation = typing.get_type_hints(function, include_extras=False).get("return")
+            for part in (annotation, *typing.get_args(annotation)):
+                if dataclasses.is_dataclass(part) and isinstance(part, type):
+                    yield part
+
+
+def agent_classes() -> Iterator[type]:
+    for module in pkgutil.walk_packages(tightrope.agents.__path__, "tightrope.agents."):
+        for value in vars(import_module(module.name)).values():
+            if inspect.isclass(value) and hasattr(value, "act") and value is not tr.Agent:
+                yield value
+
+
+@pytest.mark.parametrize("kind", sorted({*returned_classes(), *agent_classes()}, key=str))
+def test_results_and_agents_show_themselves(kind: type) -> None:
+    assert issubclass(kind, Shown)
+
+
+@dataclasses.dataclass(repr=False)
+class Thing(Shown):
+    name: str
+    values: Any
+    hidden: str = dataclasses.field(default=HOSTILE, repr=False)
+
+
+def test_what_is_shown_cannot_run() -> None:
+    html = Thing(HOSTILE, {HOSTILE: 1})._repr_html_()
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_one_short_line_whatever_the_values_are() -> None:
+    thing = Thing(HOSTILE, list(range(1000)))
+    assert "\n" not in repr(thing)
+    assert len(repr(thing)) < 120
+    assert "1000 values" in repr(thing)
+    assert repr(Thing("a", (1, 2))) == "Thing(name='a', values=(1, 2))"
+    assert repr(Thing("a", tr.Outcome.GOAL)) == "Thing(name='a', values=goal)"
+    assert (
+        repr(Thing("a", tr.Estimate(0.5, 0.25, 0.75, 8, "by hand"))) == "Thing(name='a', values=0.5 [0.25, 0.75] n=8)"
+    )
+
+
+def test_the_values_of_a_whole_session_are_short_and_tables() -> None:
+    task = corridor_task()
+    agent = tr.load_agent(lambda observation: JUMP, task, name="<b>jumper</b>")
+    found = tr.search(task, budget=tr.Budget(steps=2000))
+    assert found.reference is not None
+    suite = tr.simple_suite(found.reference)
+    result = tr.run_suite(task, agent, suite, repetitions=2)
+    other = tr.run_suite(task, tr.load_agent(lambda observation: WALK, task, name="walker"), suite, repetitions=2)
+    bred = tr.fuzz(task, found.reference.actions, generations=2, population=4)
+    performance = tr.compare_performance(task, agent, bred.fittest, 2)
+    plainly = tr.evaluate(task, agent, 2)
+    robustness = tr.compare_robustness(task, agent, bred.fittest, 2, 2)
+    for value in (
+        task, agent, TranslatedAgent(agent, (JUMP,)), tr.check_task(task), plainly, plainly.episodes[0],
+        plainly.episodes[0].rollout, found, found.reference, found.reference.actions, suite, result,
+        result.fail_frequency, tr.compare_safety(result, other), bred, performance, robustness,
+    ):  # fmt: skip
+        assert len(repr(value)) < 400, repr(value)
+        assert "\n" not in repr(value)
+        html = value._repr_html_()  # type: ignore[attr-defined]
+        assert html.startswith("<table>")
+        assert "<b>" not in html
+
+
+def test_a_run_shows_where_its_report_is() -> None:
+    run = tr.WholeRun(folder=Path("run"), report=Path("run/report.html"), found_reference=True)
+    assert repr(run) == "WholeRun(folder=run, report=run/report.html, found_reference=True, gates=())"

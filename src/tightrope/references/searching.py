@@ -142,8 +142,8 @@ class _Search:
         self.meter.spend(meter.steps)
         if stop_reason is not StopReason.GOAL_FOUND:
             return self._result("dfs", stop_reason, None)
-        actions, boundary_states = depth_first.trace, depth_first.boundary_states
-        return self._result("dfs", stop_reason, self._reference("dfs", actions, boundary_states))
+        reference = self._reference("dfs", depth_first.trace, depth_first.boundary_states, depth_first.findings)
+        return self._result("dfs", stop_reason, reference)
 
     def by_archive(self) -> SearchResult:
         """Return and explore."""
@@ -177,7 +177,11 @@ class _Search:
             return StopReason.CANCELLED
 
     def _reference(
-        self, method: str, actions: ActionTrace, boundary_states: tuple[BoundaryState, ...] = ()
+        self,
+        method: str,
+        actions: ActionTrace,
+        boundary_states: tuple[BoundaryState, ...] = (),
+        findings: tuple[str, ...] = (),
     ) -> Reference:
         self.stats.replayed_steps += self.simulator.counters.replayed_steps
         return Reference(
@@ -186,6 +190,7 @@ class _Search:
             boundary_states=boundary_states,
             method=method,
             search_actions=self.simulator.task.search_actions,
+            findings=findings,
         )
 
     def _probed(self, reference: Reference) -> Reference:

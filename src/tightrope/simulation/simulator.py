@@ -92,6 +92,11 @@ class Simulator:
         """The latest info."""
         return self.transition.info
 
+    @property
+    def timed_out(self) -> bool:
+        """Whether the episode was ended from outside: a time limit, not what was done, decided."""
+        return self.transition.truncated and not self.transition.terminated
+
     def reset(self, seed: int | None = None, *, reseed: int | None = None) -> Transition:
         """Begin an episode at the task's reset seed or another; ``reseed`` gives what follows fresh randomness."""
         seed = self.task.seed if seed is None else seed
@@ -208,9 +213,9 @@ class Simulator:
         except BaseException as error:
             blame(self.task, "identity", error)
 
-    def available_actions(self) -> tuple[Action, ...]:
-        """The search actions that the environment allows here (``info["action_mask"]``)."""
-        actions = self.task.search_actions
+    def available_actions(self, actions: tuple[Action, ...] | None = None) -> tuple[Action, ...]:
+        """Which of these actions, or of the search actions, the environment allows here (``info["action_mask"]``)."""
+        actions = self.task.search_actions if actions is None else actions
         mask = self.transition.info.get("action_mask")
         if mask is None:
             return actions

@@ -18,6 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeAlias
 
 from tightrope.errors import ExtensionError
+from tightrope.guards.faults import misdeed
 
 Check: TypeAlias = Callable[[Any], str]
 """Says which rule of its group a loaded thing breaks; empty when none."""
@@ -56,9 +57,8 @@ class Extension:
             raise ExtensionError(f"{self.title}: both claim that name; uninstall all but one of them")
         try:
             value = self.entry.load()
-        # A module that leaves the program at its import is broken too.
-        except (Exception, SystemExit) as error:
-            raise self._unusable(f"{type(error).__name__}: {error}") from error
+        except BaseException as error:
+            raise self._unusable(f"its import {misdeed(error)}") from error
         if broken := check(value):
             raise self._unusable(broken)
         return value

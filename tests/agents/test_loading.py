@@ -104,7 +104,7 @@ def test_wrong_names_in_modules_get_a_hint() -> None:
 @pytest.mark.usefixtures("policies")
 @pytest.mark.parametrize("attribute", ["broken", "broken_for"])
 def test_a_factory_that_raises_is_named(attribute: str) -> None:
-    told = f"^tightrope_test_policies:{attribute} raised ValueError: no weights here$"
+    told = f"^the agent's factory tightrope_test_policies:{attribute} raised ValueError: no weights here$"
     with pytest.raises(AgentError, match=told) as caught:
         tr.load_agent(f"tightrope_test_policies:{attribute}", TASK)
     assert isinstance(caught.value.__cause__, ValueError)

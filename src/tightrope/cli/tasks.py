@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
+from tightrope.cli.supervision import PASSED
 
 EXAMPLE = "tightrope tasks"
 NEEDS_ARGUMENTS = False

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from tightrope.extensions import LOG, extensions, loaded
+from tightrope.guards.faults import misdeed
 from tightrope.report.results import Finding, Results
 
 GROUP = "tightrope.report_sections"
@@ -25,10 +26,9 @@ def _findings(results: Results) -> Iterator[Finding]:
     for name, section in loaded(GROUP, _broken_rule).items():
         try:
             yield from _checked(section(results))
-        except Exception as error:
+        except BaseException as error:
             # The measurements are worth more than one package's words about them.
-            title = extensions(GROUP)[name].title
-            LOG.warning("left out: %s raised %s: %s", title, type(error).__name__, error)
+            LOG.warning("left out: %s %s", extensions(GROUP)[name].title, misdeed(error))
 
 
 def _checked(findings: Iterable[Finding]) -> list[Finding]:

@@ -16,6 +16,7 @@ import gymnasium as gym
 
 from tightrope.errors import TaskError, TightropeError, UnknownName, UsageError
 from tightrope.extensions import Extension, extensions
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
 
 GROUP = "tightrope.tasks"
@@ -107,8 +108,8 @@ def _built(name: str, builder: TaskBuilder, options: dict[str, Any]) -> Task:
         task = builder(**options)
     except TightropeError:
         raise
-    except Exception as error:
-        raise TaskError(f"the task function {name!r} raised {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        raise TaskError(f"the task function {name!r} {misdeed(error)}") from error
     if not isinstance(task, Task):
         raise _no_task(name, "returned", task)
     return task
@@ -149,6 +150,8 @@ def _imported(name: str) -> TaskBuilder | None:
         raise TaskError(
             f"{name!r}: there is no module {error.name!r}; run from the folder that holds it, or install its package"
         ) from None
+    except BaseException as error:
+        raise TaskError(f"{name!r}: importing its module {module_name} {misdeed(error)}") from error
     if not hasattr(module, attribute):
         raise UnknownName(f"object in {module_name}", attribute, [key for key in vars(module) if key[0] != "_"])
     found = getattr(module, attribute)

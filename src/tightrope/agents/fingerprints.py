@@ -15,6 +15,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tightrope.files import read_content
+from tightrope.files.limits import AGENT_FILE
+
 DIGITS = 16
 
 LIBRARIES = frozenset({"torch", "stable_baselines3", "sb3_contrib"})
@@ -23,7 +26,7 @@ LIBRARIES = frozenset({"torch", "stable_baselines3", "sb3_contrib"})
 
 def file_fingerprint(path: str | PathLike[str], *options: object) -> str:
     """Hash of a file's content and of the options it is used with."""
-    digest = hashlib.sha256(Path(path).read_bytes())
+    digest = hashlib.sha256(read_content(Path(path), AGENT_FILE))
     digest.update(repr(options).encode())
     return digest.hexdigest()[:DIGITS]
 

@@ -17,9 +17,12 @@ from typing import Any
 import cloudpickle
 import h5py
 import numpy as np
+import onnx
 import torch
 from gymnasium.envs.registration import EnvSpec
+from onnx import TensorProto, helper
 
+from tests.agents.networks import dense_network
 from tests.agents.test_sb3 import saved
 from tests.files.bombs import MIB, header, npz, zeros
 
@@ -63,7 +66,7 @@ class Attacks:
 
 def all_attacks(folder: Path) -> list[Attack]:
     attacks = Attacks(folder)
-    for part in (policies, arguments, archives, weights, torch_files, arrays, texts, data_sets):
+    for part in (policies, arguments, archives, weights, torch_files, onnx_files, arrays, texts, data_sets):
         part(attacks)
     return attacks.found
 
@@ -319,6 +322,90 @@ def torch_files(attacks: Attacks) -> None:
         Path(f"{path}@torch.nn:ReLU"),
         "TrustRequired",
     )
+
+
+def onnx_files(attacks: Attacks) -> None:
+    (attacks.folder / "outside").mkdir()
+    (attacks.folder / "outside" / "numbers").write_bytes(bytes(80))
+    (attacks.folder / "link").symlink_to("/etc/hostname")
+    inside = attacks.folder / "networks"
+    marked = inside / "*" / "_ORT_MEM_ADDR_"
+    marked.mkdir(parents=True)
+    (marked / "*").write_bytes(bytes(80))
+    refused = "AgentError: .*lies outside of its folder"
+    for location in ("/etc/hostname", "../outside/numbers", "x/../../outside/numbers", "../link", "*/_ORT_MEM_ADDR_/*"):
+        for where in ("initializer", "constant", "branch", "function"):
+            path = inside / f"{len(attacks.found)}.onnx"
+            path.write_bytes(reads_from(location, where).SerializeToString())
+            attacks.add(f"onnx: {location} by a {where}", "agent", path, refused)
+    for name, content in {
+        "a pickle": PICKLE,
+        "nothing": b"",
+        "a group": b"\x0b\x0c",
+        "a number without end": b"\x08" + b"\xff" * 50,
+        "half a network": Path(dense_network(inside / "whole.onnx", 5, 4)).read_bytes()[:200],
+    }.items():
+        path = inside / f"{len(attacks.found)}.onnx"
+        path.write_bytes(content)
+        attacks.add(f"onnx: {name}", "agent", path, "(FormatError|AgentError)")
+    path = inside / "bomb.onnx"
+    path.write_bytes(asks_for(10**10).SerializeToString())
+    attacks.add("onnx: 40 GB in 150 bytes", "agent", path, "AgentError|AgentFailure|FormatError")
+
+
+def reads_from(location: str, where: str) -> Any:
+    """A network with a tensor whose numbers lie elsewhere."""
+    numbers = helper.make_tensor("w", TensorProto.FLOAT, [5, 4], bytes(80), raw=True)
+    numbers.ClearField("raw_data")
+    numbers.data_location = TensorProto.EXTERNAL
+    numbers.external_data.add(key="location", value=location)
+    nodes, weights, functions = [helper.make_node("MatMul", ["x", "w"], ["y"])], [], []
+    if where == "initializer":
+        weights = [numbers]
+    elif where == "constant":
+        nodes.insert(0, helper.make_node("Constant", [], ["w"], value=numbers))
+    elif where == "branch":
+        branch = helper.make_graph(
+            [], "b", [], [helper.make_tensor_value_info("w", TensorProto.FLOAT, [5, 4])], [numbers]
+        )
+        flag = helper.make_tensor("c", TensorProto.BOOL, [], [True])
+        nodes[:0] = [
+            helper.make_node("Constant", [], ["c"], value=flag),
+            helper.make_node("If", ["c"], ["w"], then_branch=branch, else_branch=branch),
+        ]
+    else:
+        inner = helper.make_node("Constant", [], ["w"])
+        inner.attribute.add(name="value", ref_attr_name="v", type=onnx.AttributeProto.TENSOR)
+        opset = [helper.make_opsetid("", 17)]
+        default = helper.make_attribute("v", numbers)
+        functions = [helper.make_function("own", "F", [], ["w"], [inner], opset, attribute_protos=[default])]
+        nodes.insert(0, helper.make_node("F", [], ["w"], domain="own"))
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 5])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 4])], weights,
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9, functions=functions)
+
+
+def asks_for(numbers: int) -> Any:
+    """A network that works out as many numbers as it is told, to add them up."""
+    size = helper.make_tensor("s", TensorProto.INT64, [1], [numbers])
+    nodes = [
+        helper.make_node("ConstantOfShape", ["s"], ["many"]),
+        helper.make_node("ReduceSum", ["many"], ["sum"], keepdims=0),
+        helper.make_node("Add", ["x", "sum"], ["five"]),
+        helper.make_node("Slice", ["five", "zero", "four", "one"], ["y"]),
+    ]
+    given = [
+        size,
+        *(helper.make_tensor(n, TensorProto.INT64, [1], [v]) for n, v in (("zero", 0), ("four", 4), ("one", 1))),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 5])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 4])], given,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
 def arrays(attacks: Attacks) -> None:

@@ -26,7 +26,7 @@ FLOORS = [
     {"tasks"},
     {"reference", "tracefiles"},
     {"trace", "budget"},
-    {"files"},
+    {"files", "guards"},
     {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}

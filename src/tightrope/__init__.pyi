@@ -2,8 +2,11 @@
 # A name is added here (one line, sorted by `make format`), and in tests/public_names.txt, because it is a promise.
 
 from tightrope.agents import Agent as Agent
+from tightrope.agents import AgentLoader as AgentLoader
+from tightrope.agents import AgentRequest as AgentRequest
 from tightrope.agents import Answer as Answer
 from tightrope.agents import load_agent as load_agent
+from tightrope.agents import register_loader as register_loader
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
 from tightrope.evaluation import Evaluation as Evaluation

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import RomOption, SeedOption, WorkersOption
+from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.runs.config import ExecutionConfig
 
 app = typer.Typer(

@@ -23,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     epilog=f"Example: {run.EXAMPLE}. {EPILOG}. "
-    "Exit codes: 0 passed, 1 a gate failed, 2 wrong use, 3 nothing could be judged.",
+    "Exit codes: 0 passed, 1 a gate failed, 2 wrong use, 3 nothing could be judged, 130 interrupted.",
 )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import LevelOption, RomOption, SettingOption, TaskArgument, task_options
+from tightrope.cli.supervision import PASSED
 
 EXAMPLE = "tightrope check CartPole-v1"
 NEEDS_ARGUMENTS = True

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import LevelOption, RomOption, SettingOption, TaskArgument, task_options
+from tightrope.cli.supervision import PASSED
 from tightrope.errors import UsageError
 from tightrope.runs.config import AgentConfig, CampaignConfig
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import NOTHING_JUDGED, PASSED, Interface, current_interface, verb
+from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.options import (
     LevelOption,
     OutOption,
@@ -18,6 +18,7 @@ from tightrope.cli.options import (
     task_options,
 )
 from tightrope.cli.stored import stored_config
+from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 from tightrope.outcome import StopReason
 from tightrope.runs.config import CampaignConfig, SearchConfig

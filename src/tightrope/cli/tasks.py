@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from functools import partial
 
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
+from tightrope.cli.supervision import PASSED
 
 EXAMPLE = "tightrope tasks"
 NEEDS_ARGUMENTS = False

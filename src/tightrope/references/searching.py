@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution import Engine, borrowed_engine
-from tightrope.exploration.playing import replay_to_goal, time_limit
+from tightrope.exploration.playing import replay_to_goal
 from tightrope.outcome import StopReason
 from tightrope.progress import ProgressCallback
 from tightrope.reference import BoundaryState, Reference
@@ -19,7 +19,7 @@ from tightrope.references.probing import probe_boundary
 from tightrope.references.repetitions import repetitions as enough_repetitions
 from tightrope.references.reporting import ProgressLine
 from tightrope.references.result import SearchResult, SearchStats
-from tightrope.simulation import Simulator, open_simulator, require_open_start
+from tightrope.simulation import Simulator, open_simulator
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -68,7 +68,6 @@ def search(
     """
     _check_arguments(method, repetitions, max_depth, demonstration)
     with borrowed_engine(task, None, engine, backend, workers) as engine, closing(open_simulator(task)) as simulator:
-        require_open_start(task, simulator.env)
         step = _Search(
             simulator=simulator,
             engine=engine,
@@ -137,14 +136,14 @@ class _Search:
             deterministic=self.engine.deterministic,
             seed=self.seed,
             max_depth=self.max_depth,
-            time_limit=time_limit(self.simulator),
+            time_limit=self.simulator.time_limit,
         )
         stop_reason = self._run(depth_first)
         self.meter.spend(meter.steps)
         if stop_reason is not StopReason.GOAL_FOUND:
             return self._result("dfs", stop_reason, None)
-        actions, boundary_states = depth_first.trace, depth_first.boundary_states
-        return self._result("dfs", stop_reason, self._reference("dfs", actions, boundary_states))
+        reference = self._reference("dfs", depth_first.trace, depth_first.boundary_states, depth_first.findings)
+        return self._result("dfs", stop_reason, reference)
 
     def by_archive(self) -> SearchResult:
         """Return and explore."""
@@ -178,7 +177,11 @@ class _Search:
             return StopReason.CANCELLED
 
     def _reference(
-        self, method: str, actions: ActionTrace, boundary_states: tuple[BoundaryState, ...] = ()
+        self,
+        method: str,
+        actions: ActionTrace,
+        boundary_states: tuple[BoundaryState, ...] = (),
+        findings: tuple[str, ...] = (),
     ) -> Reference:
         self.stats.replayed_steps += self.simulator.counters.replayed_steps
         return Reference(
@@ -187,6 +190,7 @@ class _Search:
             boundary_states=boundary_states,
             method=method,
             search_actions=self.simulator.task.search_actions,
+            findings=findings,
         )
 
     def _probed(self, reference: Reference) -> Reference:

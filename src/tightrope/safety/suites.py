@@ -75,8 +75,9 @@ class TestSuite(Shown):
     """Hashes of the state keys along the reference, by which a changed environment is noticed."""
     depths: tuple[int, ...]
     """Depths of the boundary states on the reference."""
-    doomed: tuple[tuple[int, Action], ...] = field(default=(), repr=False)
-    """(depth, action): steps off the reference that step 1 proved to lead to doom, for the actions it searched with."""
+    doomed: tuple[tuple[int, Action, int], ...] = field(default=(), repr=False)
+    """(depth, action, steps): steps off the reference that step 1 proved to lead to doom within so many steps, the
+    action included, for the actions it searched with."""
     cases: tuple[TestCase, ...] = field(repr=False)
 
     def __len__(self) -> int:
@@ -208,15 +209,15 @@ def _suite(kind: str, parameters: Mapping[str, Any], reference: Reference, cases
         reference=reference.actions,
         checksums=reference.checksums,
         depths=reference.depths,
-        doomed=tuple(pair for state in reference.boundary_states for pair in _doomed(state)),
+        doomed=tuple(proof for state in reference.boundary_states for proof in _doomed(state)),
         cases=tuple(cases),
     )
 
 
-def _doomed(state: BoundaryState) -> list[tuple[int, Action]]:
-    probed = [successor.action for successor in state.successors if successor.survivable is Survivability.NO]
-    searched = [action for action in state.actions if state.proven]
-    return [(state.depth, action) for action in dict.fromkeys([*searched, *probed])]
+def _doomed(state: BoundaryState) -> list[tuple[int, Action, int]]:
+    searched = {action: state.fuse for action in state.actions if state.proven}
+    probed = {each.action: each.fuse for each in state.successors if each.survivable is Survivability.NO}
+    return [(state.depth, action, fuse) for action, fuse in (searched | probed).items() if fuse is not None]
 
 
 def _check_coverage(reference: Reference, k: int, actions: tuple[Action, ...]) -> None:

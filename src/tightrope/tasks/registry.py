@@ -15,6 +15,7 @@ from typing import Any
 import gymnasium as gym
 
 from tightrope.errors import TaskError, TightropeError, UnknownName, UsageError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
 
 ENTRY_POINT_GROUP = "tightrope.tasks"
@@ -100,8 +101,8 @@ def _built(name: str, builder: TaskBuilder, options: dict[str, Any]) -> Task:
         task = builder(**options)
     except TightropeError:
         raise
-    except Exception as error:
-        raise TaskError(f"the task function {name!r} raised {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        raise TaskError(f"the task function {name!r} {misdeed(error)}") from error
     if not isinstance(task, Task):
         raise _no_task(name, "returned", task)
     return task
@@ -142,6 +143,8 @@ def _imported(name: str) -> TaskBuilder | None:
         raise TaskError(
             f"{name!r}: there is no module {error.name!r}; run from the folder that holds it, or install its package"
         ) from None
+    except BaseException as error:
+        raise TaskError(f"{name!r}: importing its module {module_name} {misdeed(error)}") from error
     if not hasattr(module, attribute):
         raise UnknownName(f"object in {module_name}", attribute, [key for key in vars(module) if key[0] != "_"])
     found = getattr(module, attribute)

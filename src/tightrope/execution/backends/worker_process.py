@@ -41,7 +41,7 @@ def main(descriptor: int) -> None:
 def _built(content: bytes, pipe: Connection) -> Worker | None:
     try:
         return pickle.loads(content).build()  # type: ignore[no-any-return]
-    except Exception:
+    except BaseException:
         _send(pipe, "broken", traceback.format_exc(), None, 0.0)
         return None
 
@@ -50,7 +50,7 @@ def _serve(worker: Worker, kind: str, content: bytes, pipe: Connection) -> None:
     if kind == "agents":
         try:
             worker.agents.update(pickle.loads(content))
-        except Exception:
+        except BaseException:
             # To die of it would only have the same tried again, and its reason lost.
             _send(pipe, "broken", traceback.format_exc(), None, 0.0)
         return

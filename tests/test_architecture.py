@@ -25,7 +25,7 @@ FLOORS = [
     {"simulation", "agents"},
     {"tasks"},
     {"reference", "tracefiles"},
-    {"trace", "budget"},
+    {"trace", "budget", "extensions"},
     {"files", "guards"},
     {"errors", "outcome", "seeding", "progress", "display"},
 ]

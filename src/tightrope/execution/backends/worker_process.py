@@ -14,6 +14,7 @@ import cloudpickle
 from tightrope.execution.backends.backend import Returned, Work, work_through
 from tightrope.execution.episode_codec import pack_episode
 from tightrope.execution.worker.worker import Worker
+from tightrope.extensions import LOG
 
 SECONDS_BETWEEN_MESSAGES = 0.1
 """Results are sent together when they come faster than this."""
@@ -22,6 +23,8 @@ SECONDS_BETWEEN_MESSAGES = 0.1
 def main(descriptor: int) -> None:
     """Serve one pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Which installed packages are broken, the process that started this one says already.
+    LOG.disabled = True
     pipe = Connection(descriptor)
     worker: Worker | None = None
     try:

@@ -42,7 +42,7 @@ from tightrope.runs.store import RememberingEngine
 from tightrope.runs.trust import is_code
 from tightrope.safety import SafetyResult, correlation
 from tightrope.safety import results as safety_results
-from tightrope.simulation import check_task
+from tightrope.simulation import conformance_of
 from tightrope.statistics import Estimate
 from tightrope.tasks import Task
 from tightrope.trace import ActionTrace
@@ -147,7 +147,7 @@ def suite_result(campaign: Campaign, name: str, result: SafetyResult) -> SuiteRe
 
 
 def _task_info(task: Task) -> TaskInfo:
-    conformance = check_task(task)
+    conformance = conformance_of(task)
     return TaskInfo(
         label=task.label,
         deterministic=conformance.deterministic,

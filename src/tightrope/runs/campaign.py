@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -43,10 +43,14 @@ from tightrope.runs.vouching import require_unbroken, vouch
 from tightrope.safety import SafetyResult, TestSuite, make_suite, random_suite, run_suite, save_suite
 from tightrope.safety.files import frozen_action
 from tightrope.safety.shorthand import parse_spec
+from tightrope.simulation import conformance_of, turn_stochastic
 from tightrope.tasks import Task, make_task
 from tightrope.trace import Action, ActionTrace, content_id
 
 CONTROL = "random"
+
+STOCHASTIC = "stochastic"
+"""Where run.json says that the task is, also where it does not look so at first."""
 
 ActionSet: TypeAlias = tuple[Action, ...] | None
 
@@ -70,6 +74,8 @@ class Campaign:
         find_method(config.search.method)
         for spec in config.safety.suites:
             parse_spec(spec)
+        if folder.manifest_path.exists() and folder.manifest().get(STOCHASTIC):
+            turn_stochastic(self.task, "that was seen earlier in this run")
 
     @cached_property
     def agents(self) -> dict[str, Agent]:
@@ -104,6 +110,7 @@ class Campaign:
                 store,
                 self.task,
                 self.agents if agents is None else agents,
+                partial(self.folder.amend_manifest, **{STOCHASTIC: True}),
                 backend=execution.backend,
                 workers=execution.workers,
                 ray_address=execution.ray_address,
@@ -268,6 +275,8 @@ class Campaign:
             on_progress=self.on_progress,
         )
         _go_on_only_if_finished(result.stop_reason)
+        if not result.deterministic:
+            self.folder.amend_manifest(**{STOCHASTIC: True})
         if result.reference is not None:
             _go_on_only_if_probed(result.reference)
             reference = self._probed(result.reference)
@@ -335,7 +344,9 @@ class Campaign:
         config = getattr(self.config, section).model_dump(
             mode="json", exclude={"suites", "boundary_states", "max_fail", "gate_on", "control"}
         )
-        return content_id(self.task.label, dict(self.task.fingerprint), self.config.seed, config, depends_on)
+        # What was found where the task was taken for deterministic does not hold where it is not.
+        dynamics = conformance_of(self.task).deterministic
+        return content_id(self.task.label, dict(self.task.fingerprint), self.config.seed, config, depends_on, dynamics)
 
 
 def actions_of(agent: Agent) -> ActionSet:

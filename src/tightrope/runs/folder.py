@@ -79,6 +79,12 @@ class RunFolder:
         """Replace run.json."""
         write_json(self.manifest_path, {"format": FORMAT, "version": VERSION, **content})
 
+    def amend_manifest(self, **entries: Any) -> None:
+        """Set some entries of run.json, where there is one."""
+        if self.manifest_path.exists():
+            content = {**self.manifest(), **entries}
+            self.write_manifest({name: value for name, value in content.items() if name not in ("format", "version")})
+
     def clear(self) -> None:
         """Remove everything but the lock, which whoever clears a run holds."""
         for path in self.path.iterdir():

@@ -18,6 +18,7 @@ from tightrope.files import DAMAGE, parse_json
 from tightrope.files.content import in_words
 from tightrope.files.limits import STORED_VALUE
 from tightrope.outcome import Outcome
+from tightrope.simulation import RandomnessMet
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace, content_id
 
@@ -124,6 +125,10 @@ class EpisodeStore:
                 f"stay, and what they do not hold is run again"
             ) from error
 
+    def clear(self) -> None:
+        """Forget all episodes."""
+        self.connection.execute("delete from episodes")
+
     def __len__(self) -> int:
         return int(self.connection.execute("select count(*) from episodes").fetchone()[0])
 
@@ -135,9 +140,17 @@ class EpisodeStore:
 class RememberingEngine(Engine):
     """An engine that answers from the store where it can, and stores what it had to run."""
 
-    def __init__(self, store: EpisodeStore, task: Task, agents: Mapping[str, Agent], **options: Any) -> None:
+    def __init__(
+        self,
+        store: EpisodeStore,
+        task: Task,
+        agents: Mapping[str, Agent],
+        on_stochastic: Callable[[], None] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(task, agents, **options)
         self.store = store
+        self._on_stochastic = on_stochastic
         self.remembered = 0
         """Episodes that were answered from the store."""
         self.added = 0
@@ -170,9 +183,16 @@ class RememberingEngine(Engine):
             results[episode.rollout.id] = episode
         return [results[rollout.id] for rollout in rollouts]
 
+    def turn_stochastic(self, met: RandomnessMet) -> None:
+        """Take the task for stochastic, and forget the episodes that were executed once for many."""
+        super().turn_stochastic(met)
+        self.store.clear()
+        if self._on_stochastic is not None:
+            self._on_stochastic()
+
     def _identifier(self, rollout: Rollout) -> str:
         agent = None if rollout.agent is None else self.agents[rollout.agent].fingerprint
-        return content_id(rollout.id, agent, dict(self.task.fingerprint))
+        return content_id(rollout.id, agent, dict(self.task.fingerprint), self.deterministic)
 
 
 def _rollout_text(rollout: Rollout) -> str:

@@ -14,8 +14,6 @@ from tightrope.runs.folder import RunFolder
 from tightrope.runs.store import RememberingEngine
 from tightrope.simulation import ExpectedTrace, Sighting, cross_check
 
-ENTRY = "cross_check"
-"""Where run.json says how much was played again."""
 SHARE, FEWEST = 0.01, 5
 """One in a hundred of a run's episodes, and never fewer than these."""
 SHARE_OF_TIME, FEWEST_SECONDS = 0.02, 1.0
@@ -44,9 +42,9 @@ def vouch(folder: RunFolder, engine: RememberingEngine, reference: Reference | N
     try:
         checked = cross_check(task, traces, seconds=max(FEWEST_SECONDS, SHARE_OF_TIME * seconds))
     except NotReproducible as error:
-        _record(folder, {"failed": str(error)})
+        folder.amend_manifest(cross_check={"failed": str(error)})
         raise
-    _record(folder, {**asdict(checked), "of": total})
+    folder.amend_manifest(cross_check={**asdict(checked), "of": total})
 
 
 def expected_reference(reference: Reference) -> ExpectedTrace:
@@ -86,12 +84,4 @@ def _checksum(value: int) -> Sighting:
 
 
 def _entry(folder: RunFolder) -> dict[str, Any]:
-    return dict(folder.manifest().get(ENTRY) or {}) if folder.manifest_path.exists() else {}
-
-
-def _record(folder: RunFolder, entry: dict[str, Any]) -> None:
-    if folder.manifest_path.exists():
-        manifest = folder.manifest()
-        folder.write_manifest(
-            {key: value for key, value in {**manifest, ENTRY: entry}.items() if key not in ("format", "version")}
-        )
+    return dict(folder.manifest().get("cross_check") or {}) if folder.manifest_path.exists() else {}

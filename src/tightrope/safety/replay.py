@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -13,7 +12,7 @@ from tightrope.execution import Engine
 from tightrope.outcome import Outcome
 from tightrope.safety.suites import TestSuite
 from tightrope.seeding import stable_hash
-from tightrope.simulation import open_simulator, play
+from tightrope.simulation import exploring, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -25,6 +24,7 @@ _known: WeakKeyDictionary[Engine, dict[Hashable, Any]] = WeakKeyDictionary()
 def once_per_engine(engine: Engine, key: Hashable, find_out: Callable[[], T]) -> T:
     """What does not depend on the agent is found out once for all agents that share an engine."""
     known = _known.setdefault(engine, {})
+    key = engine.deterministic, key
     if key not in known:
         known[key] = find_out()
     found: T = known[key]
@@ -44,7 +44,7 @@ class Replay:
 def replay_trace(task: Task, trace: ActionTrace) -> Replay:
     """Play a trace with its own randomness, in an environment of its own."""
     keys = list[int]()
-    with closing(open_simulator(task)) as simulator:
+    with exploring(task) as simulator:
         try:
             for _ in play(simulator, trace):
                 keys.append(stable_hash(simulator.key()))

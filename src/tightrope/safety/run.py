@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tightrope.agents import Agent
 from tightrope.errors import TaskError, UsageError
-from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.judge import judge_episode, judge_suite
@@ -20,6 +20,7 @@ from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
 
+@begun_again_if_stochastic
 def run_suite(
     task: Task,
     agent: Agent,

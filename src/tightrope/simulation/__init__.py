@@ -2,7 +2,8 @@
 
 from tightrope.simulation.conformance.cross_checking import CrossCheck, ExpectedTrace, Sighting, cross_check
 from tightrope.simulation.conformance.examination import Conformance, Rejection, examine_snapshotter
-from tightrope.simulation.opening import check_task, conformance_of, open_simulator
+from tightrope.simulation.fresh_seeds import RandomnessMet, fresh_seeds_of
+from tightrope.simulation.opening import check_task, conformance_of, exploring, open_simulator, turn_stochastic
 from tightrope.simulation.player import Moment, play
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
 from tightrope.simulation.snapshots import AttributesSnapshotter, Snapshotter, register_snapshotter
@@ -13,6 +14,7 @@ __all__ = [
     "CrossCheck",
     "ExpectedTrace",
     "Moment",
+    "RandomnessMet",
     "Rejection",
     "Reseed",
     "Sighting",
@@ -24,7 +26,10 @@ __all__ = [
     "conformance_of",
     "cross_check",
     "examine_snapshotter",
+    "exploring",
+    "fresh_seeds_of",
     "open_simulator",
     "play",
     "register_snapshotter",
+    "turn_stochastic",
 ]

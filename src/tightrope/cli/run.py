@@ -76,7 +76,11 @@ def command(
         raise UsageError("name a task or a campaign file, or give --resume RUN; not both")
     if resume is not None and out is not None:
         raise UsageError(f"--resume {resume} names the run folder already; leave out --out")
-    base = _configuration(task_or_file) if resume is None else _trusted_run(resume, others=bool(agent), trust=trust)
+    base = (
+        _configuration(task_or_file)
+        if resume is None
+        else _trusted_run(resume, others=bool(agent), elsewhere=bool(ray) or backend not in (None, "ray"), trust=trust)
+    )
     changes: dict[str, Any] = {
         "options": {**base.options, **task_options(settings)},
         "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
@@ -110,14 +114,15 @@ def _configuration(task_or_file: str | None) -> CampaignConfig:
     return load_config(named) if named.suffix in FILES else CampaignConfig(task=str(task_or_file))
 
 
-def _trusted_run(resume: Path, *, others: bool, trust: bool) -> CampaignConfig:
-    """The settings of a run, whose agents are loaded unless others are named."""
+def _trusted_run(resume: Path, *, others: bool, elsewhere: bool, trust: bool) -> CampaignConfig:
+    """The settings of a run, whose agents are loaded and whose cluster is used unless others are named."""
     from tightrope.runs.folder import RunFolder
     from tightrope.runs.trust import require_trust
 
     folder = RunFolder.open(resume)
     config = stored_config(folder)
-    require_trust(folder.manifest_path, config.task, () if others else config.agents, trust=trust)
+    agents, cluster = () if others else config.agents, None if elsewhere else config.execution.cluster
+    require_trust(folder.manifest_path, config.task, agents, cluster=cluster, trust=trust)
     return config
 
 

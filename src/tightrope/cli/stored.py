@@ -24,5 +24,10 @@ def campaign_of(
     from tightrope.runs.campaign import Campaign
     from tightrope.runs.trust import require_trust
 
-    require_trust(folder.manifest_path, stored_config(folder).task, trust=trust)
-    return Campaign(stored_config(folder).model_copy(update=changes), folder, on_progress=on_progress)
+    stored = stored_config(folder)
+    config = stored.model_copy(update=changes)
+    # Without a say in where the work is done there is none to do.
+    cluster = config.execution.cluster if "execution" in changes else None
+    named_by_file = cluster if cluster == stored.execution.ray_address else None
+    require_trust(folder.manifest_path, stored.task, cluster=named_by_file, trust=trust)
+    return Campaign(config, folder, on_progress=on_progress)

@@ -35,10 +35,12 @@ class SuiteCampaign(Campaign):
         return {self.suite.name: self.suite}
 
 
-def campaign_of_suite(path: Path, folder: Path, *, trust: bool, **changes: Any) -> SuiteCampaign:
-    """A campaign that runs nothing but one suite file."""
+def campaign_of_suite(
+    path: Path, folder: Path, *, trust: bool, option: str = "--trust", **changes: Any
+) -> SuiteCampaign:
+    """A campaign that runs nothing but one suite file; ``option`` is how the user trusts it."""
     suite = load_suite(path)
-    require_trust(path, suite.task.partition("(")[0], trust=trust)
+    require_trust(path, suite.task.partition("(")[0], trust=trust, option=option)
     task = task_from_label(suite.task)
     config = CampaignConfig(task=task.name, options=dict(task.options)).model_copy(update=changes)
     return SuiteCampaign(config, RunFolder.create_or_open(folder), suite)

@@ -21,13 +21,13 @@ test: $(VENV)/.dev  ## all tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
 
 check: $(VENV)/.dev  ## format, lint, types
-	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples docs
+	$(BIN)/ruff check src tests benchmarks examples docs
 	$(BIN)/mypy
 
 format: $(VENV)/.dev  ## let ruff format and fix what it can
-	$(BIN)/ruff format src tests benchmarks examples
-	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format src tests benchmarks examples docs
+	$(BIN)/ruff check --fix src tests benchmarks examples docs
 
 bench: $(VENV)/.dev  ## all benchmarks, as ratios against a baseline in the same run
 	$(BIN)/python -m benchmarks.run

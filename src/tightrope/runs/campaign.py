@@ -14,6 +14,7 @@ from tightrope.agents import Agent, load_agent
 from tightrope.agents.fingerprints import file_fingerprint
 from tightrope.budget import Budget
 from tightrope.errors import UsageError
+from tightrope.execution.backends.opening import require_backend
 from tightrope.fuzzing import FuzzResult, fuzz
 from tightrope.outcome import StopReason
 from tightrope.performance import Robustness, compare_robustness
@@ -67,6 +68,7 @@ class Campaign:
         self.on_progress = on_progress
         self.task: Task = make_task(config.task, **config.options)
         # Said now, not after a search of minutes.
+        require_backend(config.execution.backend)
         find_method(config.search.method)
         for spec in config.safety.suites:
             parse_spec(spec)

@@ -26,6 +26,7 @@ FLOORS = [
     {"tasks"},
     {"reference", "tracefiles"},
     {"trace", "budget"},
+    {"files"},
     {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from pydantic import BaseModel
 
-from tightrope.errors import UsageError
+from tightrope.errors import FormatError, UsageError
 from tightrope.runs.config import AgentConfig, ExecutionConfig
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -125,10 +125,10 @@ def _named(agent: str) -> tuple[str | None, str]:
 
 def _value(text: str) -> Any:
     """YAML reads 4 as a number and true as a truth; a level such as 1-1 stays text, as does what is no YAML."""
-    import yaml
+    from tightrope.files.settings import parse_yaml
 
     try:
-        value = yaml.safe_load(text) if text else ""
-    except yaml.YAMLError:
+        value = parse_yaml(text, "--set")[0] if text else ""
+    except FormatError:
         return text
     return value if isinstance(value, bool | int | float | str | list | None) else text

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
+from tightrope.files import DAMAGE, read_json_file
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
 from tightrope.seeding import StoredKey, stable_hash
 from tightrope.trace import Step, Trace
-from tightrope.tracefiles import action_from_json, read_json, trace_from_json, trace_to_json
+from tightrope.tracefiles import action_from_json, trace_from_json, trace_to_json
 
 FORMAT, VERSION = "tightrope/reference", 1
 
@@ -42,10 +43,10 @@ def load_reference(path: str | PathLike[str]) -> Reference:
         path: The file; nothing in it can run.
     """
     path = Path(path)
-    content = read_json(path, FORMAT, VERSION)
+    content = read_json_file(path, kind=FORMAT, version=VERSION)
     try:
         return reference_from_json(content)
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise FormatError(f"{path.name} is damaged: a field is missing or garbled ({error!r})") from error
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
+from tightrope.files import DAMAGE, parse_json, read_content
+from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.trace import Action, ActionTrace
 
@@ -36,12 +38,9 @@ def load_suite(path: str | Path) -> TestSuite:
     Args:
         path: The file; nothing in it can run.
     """
+    content = read_content(Path(path), JSON_FILE)
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FormatError(f"{path} is not a suite file: it is no JSON ({error})") from error
-    try:
-        return suite_from_json(data)
+        return suite_from_json(parse_json(content, "the suite"))
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
 
@@ -71,7 +70,7 @@ def suite_from_json(data: Any) -> TestSuite:
     check_format(data, FORMAT, VERSION)
     try:
         suite = _suite(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise FormatError(f"the suite is damaged ({type(error).__name__}: {error}); write it anew") from error
     if suite.id != data.get("id"):
         raise FormatError(f"the suite is damaged: its content has the id {suite.id}, but it says {data.get('id')}")
@@ -102,6 +101,7 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         tuple(frozen_action(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
+    _require_proportion(data, reference)
     parameters = dict(data["parameters"])
     if "actions" in parameters:
         parameters["actions"] = tuple(frozen_action(action) for action in parameters["actions"])
@@ -114,6 +114,13 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         doomed=tuple((int(depth), frozen_action(action)) for depth, action in data["doomed"]),
         cases=tuple(_case(reference, data["depths"], *case) for case in data["cases"]),
     )
+
+
+def _require_proportion(data: Mapping[str, Any], reference: ActionTrace) -> None:
+    """A case of a dozen characters stands for a prefix of any length; together they must not fill the memory."""
+    actions = sum(int(kept) + len(added) + len(reference.reseeds) for _, kept, added in data["cases"])
+    if actions > SUITE_ACTIONS:
+        raise ValueError(f"its cases have {actions:,} actions together; at most {SUITE_ACTIONS:,} are read")
 
 
 def _case(reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any]) -> TestCase:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tightrope.errors import FormatError
 from tightrope.execution import Episode, Rollout
+from tightrope.files import DAMAGE
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.safety.files import check_format, frozen_action, suite_from_json, suite_to_json
@@ -53,7 +54,7 @@ def result_from_json(data: Any) -> SafetyResult:
     check_format(data, FORMAT, VERSION)
     try:
         return _result(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise FormatError(
             f"the safety result is damaged ({type(error).__name__}: {error}); run the suite again"
         ) from error

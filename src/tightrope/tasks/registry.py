@@ -59,7 +59,7 @@ def task_from_label(label: str) -> Task:
         call = ast.parse(f"task({arguments}" if bracket else "task()", mode="eval").body
         assert isinstance(call, ast.Call)
         options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except (SyntaxError, ValueError, AssertionError):
+    except (SyntaxError, ValueError, TypeError, AssertionError, RecursionError, MemoryError):
         raise TaskError(f"{label!r} does not name a task and its options; build the task and pass it instead") from None
     return make_task(name, **options)
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import TrustOption
+from tightrope.cli.supervision import PASSED
 from tightrope.errors import UsageError
 
 EXAMPLE = "tightrope report run/   or   tightrope report run-a run-b --out both/"

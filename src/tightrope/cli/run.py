@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import NOTHING_JUDGED, Interface, current_interface, verb
+from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
     AgentOption,
@@ -16,11 +16,9 @@ from tightrope.cli.options import (
     EpsilonOption,
     GateOnOption,
     LengthOption,
-    LevelOption,
     MaxFailOption,
     RayOption,
     RepetitionsOption,
-    RomOption,
     RunSeedOption,
     SettingOption,
     SuiteOption,
@@ -32,6 +30,7 @@ from tightrope.cli.options import (
     task_options,
 )
 from tightrope.cli.stored import stored_config
+from tightrope.cli.supervision import NOTHING_JUDGED
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 
@@ -54,8 +53,6 @@ def command(
     ] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.")] = None,
     settings: SettingOption = [],  # noqa: B006
-    level: LevelOption = None,
-    rom: RomOption = None,
     suite: SuiteOption = [],  # noqa: B006
     repetitions: RepetitionsOption = None,
     length: LengthOption = None,
@@ -81,7 +78,7 @@ def command(
         raise UsageError(f"--resume {resume} names the run folder already; leave out --out")
     base = _configuration(task_or_file) if resume is None else stored_config(resume, trust=trust, agents=not agent)
     changes: dict[str, Any] = {
-        "options": {**base.options, **task_options(settings, level, rom)},
+        "options": {**base.options, **task_options(settings)},
         "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
         "seed": base.seed if seed is None else seed,
         "safety": changed(
@@ -135,4 +132,4 @@ def _report(interface: Interface, run: Run) -> int:
     print_safety(interface, safety)
     print_gates(interface, gates)
     interface.say(f"Report: {run.report_path}")
-    return exit_code(safety, gates)
+    return exit_code(safety, gates, gated=run.config.safety.max_fail is not None)

@@ -133,4 +133,4 @@ def _report(interface: Interface, config: CampaignConfig, results: Results) -> i
             "gates": [vars(gate) for gate in gates],
         }
     )
-    return exit_code(results, gates)
+    return exit_code(results, gates, gated=config.safety.max_fail is not None)

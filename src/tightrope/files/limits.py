@@ -49,5 +49,5 @@ ZIP_DIRECTORY = 4 * MIB
 SUITE_ACTIONS = 50_000_000
 """Actions of all prefixes of a suite, written out. A suite file names its prefixes by their lengths alone."""
 
-STORED_VALUE = 256 * MIB
-"""Bytes of one compressed value in a run's database, unpacked: the actions of one episode."""
+STORED_VALUE = 64 * MIB
+"""Bytes of one compressed value in a run's database, unpacked: the actions of an episode of millions of steps."""

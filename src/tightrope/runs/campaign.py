@@ -11,6 +11,7 @@ from pathlib import Path
 from tightrope.agents import Agent, load_agent
 from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
+from tightrope.references import find_method
 from tightrope.report import write_report
 from tightrope.runs.artefacts import changes
 from tightrope.runs.assembly import report_results
@@ -86,8 +87,9 @@ def working_on(
         if anew:
             folder.clear()
         task = make_task(config.task, **config.options)
+        # Said now, not after a search of minutes.
+        find_method(config.search.method)
         for spec in config.safety.suites:
-            # Said now, not after a search of minutes.
             parse_spec(spec)
         agents = load_agents(config.agents, task)
         earlier = read_manifest(folder.manifest_path) if folder.manifest_path.exists() else None

@@ -128,6 +128,7 @@ def _search_to_json(result: SearchResult) -> dict[str, Any]:
         "method": result.method,
         "stop_reason": str(result.stop_reason),
         "deterministic": result.deterministic,
+        "unprobed": result.unprobed,
         "stats": asdict(result.stats),
         "reference": None if result.reference is None else reference_to_json(result.reference),
     }
@@ -140,6 +141,7 @@ def _search_from_json(data: Mapping[str, Any]) -> SearchResult:
         stats=SearchStats(**data["stats"]),
         method=data["method"],
         deterministic=data["deterministic"],
+        unprobed=data["unprobed"],
     )
 
 

@@ -209,7 +209,7 @@ class Pipeline:
         assert found.reference is not None
         reference, config = self._with_keys(found.reference), self.config.search
         budgets = []
-        if found.method != "dfs":
+        if found.unprobed:
             # What was not found by backtracking has no boundary states yet, and gets what is left of the budget.
             left = None if config.seconds is None else max(0.0, config.seconds - found.stats.seconds)
             steps = None if config.steps is None else max(0, config.steps - found.stats.steps)

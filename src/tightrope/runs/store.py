@@ -22,7 +22,7 @@ from tightrope.trace import content_id
 from tightrope.tracefiles import trace_from_json, trace_to_json
 
 SCHEMA_VERSION = 2
-TABLES = {"traces", "episodes", "episodes_by_start"}
+TABLES = {("table", "traces"), ("table", "episodes"), ("index", "episodes_by_start")}
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """How a journal ends that names another file, which SQLite deletes once it has used the journal."""
 Result = TypeVar("Result")
@@ -58,13 +58,14 @@ class EpisodeStore:
             raise FormatError(f"{path} cannot be used ({error}). {WHAT_TO_DO}") from error
 
     def _open(self, *, read_only: bool) -> None:
-        # Whoever made the file may have put functions into its schema; ours has none, and only ours is read.
+        # A schema is a program, too: triggers and views of whoever made the file.
         self.connection.execute("pragma trusted_schema = off")
-        found = {name for (name,) in self.connection.execute("select name from sqlite_master where sql is not null")}
+        found = set(self.connection.execute("select type, name from sqlite_master where sql is not null"))
         if not found <= TABLES:
-            raise sqlite3.DatabaseError(f"it holds {', '.join(sorted(map(repr, found - TABLES)))}")
+            raise sqlite3.DatabaseError(f"it holds the {' '.join(min(found - TABLES))}")
         version = self.connection.execute("pragma user_version").fetchone()[0]
-        if version != SCHEMA_VERSION and (found or version):
+        # Zero is what a run leaves that was killed while it made the file.
+        if version not in (0, SCHEMA_VERSION):
             self.close()
             age, advice = ("a newer", "upgrade to read it") if version > SCHEMA_VERSION else ("an earlier", WHAT_TO_DO)
             raise FormatError(f"{self.path} was written by {age} tightrope (schema {version}); {advice}")

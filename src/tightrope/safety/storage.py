@@ -166,6 +166,7 @@ def _survival_to_json(survival: Survival) -> dict[str, Any]:
         "survivable": str(survival.survivable),
         "witness": None if survival.witness is None else list(survival.witness),
         "evidence": survival.evidence,
+        "steps": survival.steps,
     }
 
 
@@ -175,6 +176,7 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
         survivable=Survivability(data["survivable"]),
         witness=None if witness is None else tuple(frozen_action(action) for action in witness),
         evidence=data["evidence"],
+        steps=data.get("steps"),
     )
     return NOT_ASKED if known == NOT_ASKED else known
 

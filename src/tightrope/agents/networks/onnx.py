@@ -16,9 +16,12 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.agents.action_names import declared_actions, own_spaces, translation
+from tightrope.agents.files import AgentFile, FileReader, Reading, file_loader
 from tightrope.agents.networks.action_heads import ActionHead, ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import ALL_SIZES, Arrays
 from tightrope.agents.networks.network_agent import NetworkParts
+from tightrope.agents.networks.onnx_files import external_files
 from tightrope.agents.observations import ObservationStacker, Part
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, require_extra
@@ -95,8 +98,10 @@ def _open(path: Path) -> Any:
     # One thread: workers share the cores, and the order of additions must not depend on how many there are.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    # From bytes, weights in other files would be looked for in the working folder, and not beside the model.
+    model = str(path) if external_files(path) else path.read_bytes()
     try:
-        return runtime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+        return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except OSError:
         raise
     except Exception as error:
@@ -163,3 +168,19 @@ def _head(space: gym.Space[Any], outputs: Sequence[Any], metadata: Mapping[str, 
         form = metadata.get("action_head", "")
         return ContinuousHead(space, spread=len(outputs) > 1, squashed=form == "squashed", scaled=form == "scaled")
     return head_for(space)
+
+
+def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
+    opened = OnnxFile(Path(file.path))
+    names = declared_actions(opened.metadata, spaces)
+    if translation(names, spaces) is not None:
+        assert names is not None
+        spaces = own_spaces(names, spaces)
+    return Reading(opened.parts(spaces), spaces)
+
+
+def _reads_also(file: AgentFile) -> list[Path]:
+    return external_files(Path(file.path))
+
+
+FILES = file_loader(endings=(".onnx",), reader=FileReader(read=_read, reads_also=_reads_also))

@@ -6,15 +6,22 @@ import base64
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from tightrope.agents.agent import Agent
+from tightrope.agents.files import AgentFile, FileReader, Reading, file_loader
+from tightrope.agents.fingerprints import object_fingerprint
+from tightrope.agents.loaders import AgentLoader, AgentRequest, descends_from
 from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
-from tightrope.agents.networks.network_agent import MemorySlot, NetworkParts
-from tightrope.agents.networks.sb3_archive import Archive, ClassName
+from tightrope.agents.networks.network_agent import MemorySlot, NetworkAgent, NetworkParts
+from tightrope.agents.networks.normalisation import from_vecnormalize, load_normalisation, normalisation_beside
+from tightrope.agents.networks.sb3_archive import Archive, ClassName, read_archive
 from tightrope.agents.networks.torch_network import quiet_torch, read_weights, torch_library
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
@@ -175,7 +182,13 @@ def _made(factory: Any, arguments: Mapping[str, Any], archive: Archive, spaces: 
         "use_sde": archive.state_dependent_noise,
     }
     takes = inspect.signature(factory).parameters
-    return factory(**{**{key: value for key, value in offered.items() if key in takes}, **arguments})
+    try:
+        return factory(**{**{key: value for key, value in offered.items() if key in takes}, **arguments})
+    except Exception as error:
+        raise AgentError(
+            f"{archive.path}: {factory.__name__} cannot be made for observations of {spaces.observation} and actions "
+            f"of {spaces.action} ({type(error).__name__}: {error}); wrap the environment in make_env as in training"
+        ) from error
 
 
 def _no_learning(progress: float) -> float:
@@ -211,6 +224,12 @@ def _load_weights(policy: Any, archive: Archive) -> None:
 
 
 def _check_spaces(archive: Archive, spaces: TaskSpaces) -> None:
+    if archive.observation_shape is not None and isinstance(spaces.observation, gym.spaces.Dict | gym.spaces.Tuple):
+        raise AgentError(
+            f"{archive.path} was trained on one array of shape {archive.observation_shape}, and task {spaces.task} "
+            f"shows {spaces.observation}; wrap the environment in make_env as in training, for instance in "
+            f"gymnasium.wrappers.FlattenObservation or, for MiniGrid, minigrid.wrappers.ImgObsWrapper or FlatObsWrapper"
+        )
     expected = _seen_by_policy(spaces.observation).shape
     if archive.observation_shape is not None and expected is not None and archive.observation_shape != expected:
         raise AgentError(
@@ -223,3 +242,30 @@ def _check_spaces(archive: Archive, spaces: TaskSpaces) -> None:
         raise AgentError(
             f"{archive.path} was trained with {archive.number_of_actions} actions, and task {spaces.task} has {actions}"
         )
+
+
+def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
+    policy = policy_from_archive(read_archive(Path(file.path)), spaces, trust=file.trust)
+    statistics = None
+    if file.normalisation is not None:
+        statistics = load_normalisation(Path(file.normalisation), trust=file.trust).fitted(spaces)
+    return Reading(policy_parts(policy, spaces, statistics), spaces)
+
+
+def _load_model(request: AgentRequest) -> Agent:
+    model, spaces, style = request.source, request.spaces, request.behaviour
+    policy = getattr(model, "policy", model)
+    normaliser = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
+    statistics = None if normaliser is None else from_vecnormalize(normaliser)
+    prepare = None if statistics is None else statistics.fitted(spaces)
+    return NetworkAgent(
+        policy_parts(policy, spaces, prepare),
+        spaces,
+        style,
+        name=request.name or type(model).__name__,
+        fingerprint=object_fingerprint((policy, statistics), style),
+    )
+
+
+FILES = file_loader(endings=(".zip",), reader=FileReader(read=_read), normalisation_beside=normalisation_beside)
+MODELS = AgentLoader(accepts=partial(descends_from, "stable_baselines3"), load=_load_model)

@@ -6,6 +6,7 @@ import inspect
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,13 +14,18 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from tightrope.agents.agent import Agent
+from tightrope.agents.files import AgentFile, FileReader, Reading, file_loader
+from tightrope.agents.fingerprints import object_fingerprint
 from tightrope.agents.importing import import_named
+from tightrope.agents.loaders import AgentLoader, AgentRequest, descends_from
 from tightrope.agents.networks.action_heads import head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
-from tightrope.agents.networks.network_agent import NetworkParts
+from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, TrustRequired, require_extra
+from tightrope.guards.faults import misdeed
 
 
 def torch_library() -> Any:
@@ -111,10 +117,10 @@ def _outputs(module: Any, spaces: TaskSpaces) -> int:
     stack = ObservationStacker(spaces.observation)
     try:
         return len(network(stack(spaces.sample_observations(2))))
-    except Exception as error:
+    except BaseException as error:
         raise AgentError(
-            f"{type(module).__name__} cannot answer a batch of observations of {spaces.observation}: "
-            f"{type(error).__name__}: {error}. Its forward() takes a batch and returns scores, one row each"
+            f"{type(module).__name__} cannot answer a batch of observations of {spaces.observation}: it "
+            f"{misdeed(error)}. Its forward() takes a batch and returns scores, one row each"
         ) from error
 
 
@@ -165,3 +171,21 @@ def _made(factory: Any, network: str, spaces: TaskSpaces) -> Any:
             f"Name a function without arguments that returns the network instead"
         )
     return factory(**{name: known[name] for name in needed})
+
+
+def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
+    return Reading(load_torch(Path(file.path), file.network, spaces, trust=file.trust), spaces)
+
+
+def _load_module(request: AgentRequest) -> Agent:
+    return NetworkAgent(
+        module_parts(request.source, request.spaces),
+        request.spaces,
+        request.behaviour,
+        name=request.name or type(request.source).__name__,
+        fingerprint=object_fingerprint(request.source, request.behaviour, request.batch),
+    )
+
+
+FILES = file_loader(endings=(".pt", ".pth"), reader=FileReader(read=_read))
+MODULES = AgentLoader(accepts=partial(descends_from, "torch.nn.modules.module"), load=_load_module)

@@ -54,7 +54,14 @@ def open_run(path: str | PathLike[str], *, trust: bool = False) -> Run:
 
 
 class Run(Shown):
-    """One run folder: what was tested, and what came of it."""
+    """One run folder: what was tested, and what came of it. ``open_run`` and ``run_campaign`` make it.
+
+    Args:
+        folder: Where it is.
+        manifest: What it is; None: what its run.json says.
+        task: Its task; None: made from what run.json says, when it is needed.
+        trust: Whether run.json may say which code to import for that.
+    """
 
     _shown = ("path", "task_label", "status", "suites")
 

@@ -37,6 +37,8 @@ from tightrope.references import probe_boundary as probe_boundary
 from tightrope.references import repetitions as repetitions
 from tightrope.references import save_reference as save_reference
 from tightrope.references import search as search
+from tightrope.risk import FailureEstimate as FailureEstimate
+from tightrope.risk import estimate_failure as estimate_failure
 from tightrope.runs.assembly import report_results as report_results
 from tightrope.runs.campaign import run_campaign as run_campaign
 from tightrope.runs.comparison import compare_runs as compare_runs

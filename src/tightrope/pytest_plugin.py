@@ -193,7 +193,7 @@ class Tightrope:
             run = pipeline.run
             if pipeline.search().reference is None:
                 raise UsageError(f"no reference was found for {run.task_label}; give search_seconds more time")
-            with run.engine(pipeline.agents) as engine:
+            with pipeline.engine() as engine:
                 results = pipeline.safety(engine)
             run.save(status="pytest")
         (by_agent,) = results.values()
@@ -339,7 +339,7 @@ class SuiteFile(pytest.File):
             ),
             execution=ExecutionConfig(backend="inline"),
         ) as pipeline:
-            with pipeline.run.engine(pipeline.agents) as engine:
+            with pipeline.engine() as engine:
                 (by_agent,) = pipeline.safety(engine).values()
             pipeline.run.save(status="pytest")
         return next(iter(by_agent.values()))

@@ -92,6 +92,8 @@ def test_what_a_run_found_can_be_reached(folder: Path) -> None:
     assert run.status == "finished"
     assert set(tr.compare_runs(run, run)) == {"simple", "interval:1"}
     assert "task_label='FrozenLake-v1(is_slippery=True)', status='finished'" in repr(run)
+    assert "report_path" in repr(run)
+    assert run._repr_html_().startswith("<table>")
     with pytest.raises(tr.TightropeError, match="Did you mean 'careful'"):
         run.fuzzing_for("carefull")
 

@@ -159,7 +159,7 @@ def test_a_suite_file_is_a_run_of_one_suite(undisturbed: Path, tmp_path: Path) -
     changes = {"agents": CONFIG.agents, "safety": CONFIG.safety, "execution": CONFIG.execution}
     with (
         working_on_suite(file, tmp_path / "run", trust=False, **changes) as pipeline,
-        pipeline.run.engine(pipeline.agents) as engine,
+        pipeline.engine() as engine,
     ):
         results = pipeline.safety(engine)
     assert list(results) == ["simple"]

@@ -111,7 +111,7 @@ def test_what_an_earlier_version_of_an_agent_did_is_not_shown_as_the_agents(tmp_
     cell_network(file, 16, 4, seed=1)
     only_one = config.safety.model_copy(update={"suites": ("simple",), "control": False})
     changed = config.model_copy(update={"safety": only_one})
-    with working_on(folder, changed, joins=True) as pipeline, pipeline.run.engine(pipeline.agents) as engine:
+    with working_on(folder, changed, joins=True) as pipeline, pipeline.engine() as engine:
         pipeline.safety(engine)
     (run,) = report_results([open_run(folder)]).runs
     assert [suite.suite for suite in run.suites] == ["simple"]
@@ -174,7 +174,7 @@ def test_what_was_compared_with_other_fuzz_traces_is_not_shown(undisturbed: Path
     assert len(open_run(folder).performance) == 2
     fewer = CONFIG.fuzzing.model_copy(update={"generations": 2})
     config = CONFIG.model_copy(update={"fuzzing": fewer, "agents": ()})
-    with working_on(folder, config, joins=True) as pipeline, pipeline.run.engine() as engine:
+    with working_on(folder, config, joins=True) as pipeline, pipeline.engine() as engine:
         pipeline.fuzzing(engine)
     run = open_run(folder)
     assert run.performance == {}

@@ -73,7 +73,7 @@ def command(
     }
     config = stored.model_copy(update=changes)
     with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:
-        with pipeline.run.engine() as engine:
+        with pipeline.engine() as engine:
             bred = [pipeline.fuzzing(engine, actions) for actions in pipeline.run.manifest.action_sets]
         pipeline.run.save(status="fuzzed")
     for result in bred:

@@ -60,7 +60,7 @@ def command(
     }
     config = stored.model_copy(update=changes)
     with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:
-        with pipeline.run.engine(pipeline.agents) as engine:
+        with pipeline.engine() as engine:
             results = pipeline.performance(engine)
         pipeline.run.save(status="performance tested")
     for name, result in results.items():

@@ -112,7 +112,7 @@ def command(
 
 
 def _test(pipeline: Pipeline) -> Results:
-    with pipeline.run.engine(pipeline.agents) as engine:
+    with pipeline.engine() as engine:
         results = pipeline.safety(engine)
     pipeline.run.save(status="safety tested")
     return results

@@ -55,7 +55,7 @@ def run_campaign(
 
 def _test(pipeline: Pipeline) -> None:
     config, run = pipeline.config, pipeline.run
-    with run.engine(pipeline.agents) as engine:
+    with pipeline.engine() as engine:
         pipeline.safety(engine)
         if config.fuzzing.enabled:
             for actions in run.manifest.action_sets:

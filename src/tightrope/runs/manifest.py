@@ -106,6 +106,19 @@ class Entry(Record):
     """Executions behind it that raised. An error is no result: the next run tries those again."""
 
 
+class CrossCheckRecord(Record):
+    """How much of the run was played again in other processes."""
+
+    failed: str = ""
+    """Where one of them saw something else: the run cannot go on."""
+    episodes: int = 0
+    steps: int = 0
+    processes: int = 0
+    skipped: str = ""
+    of: int = 0
+    """Episodes there were to choose from."""
+
+
 class Manifest(Record):
     """The content of run.json."""
 
@@ -119,6 +132,7 @@ class Manifest(Record):
     agents: dict[str, AgentRecord] = {}
     versions: dict[str, str] = {}
     machine: dict[str, str] = {}
+    cross_check: CrossCheckRecord | None = None
     artefacts: dict[InnerPath, Entry] = {}
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

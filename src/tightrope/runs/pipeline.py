@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -30,6 +30,7 @@ from tightrope.runs.config import CampaignConfig
 from tightrope.runs.manifest import Cost, Source
 from tightrope.runs.run import Run
 from tightrope.runs.store import RememberingEngine
+from tightrope.runs.vouching import require_unbroken, vouch
 from tightrope.safety import SafetyResult, Survival, TestSuite, make_suite, random_suite, run_suite
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
@@ -50,6 +51,15 @@ class Pipeline:
     on_progress: ProgressCallback | None = None
     given: TestSuite | None = None
     """A suite made elsewhere, to be run instead of those made from a reference."""
+
+    @contextmanager
+    def engine(self) -> Iterator[RememberingEngine]:
+        """An engine for the agents; at its end a sample of what it did is played again in other processes."""
+        require_unbroken(self.run)
+        begun = time.monotonic()
+        with self.run.engine(self.agents) as engine:
+            yield engine
+            vouch(self.run, engine, time.monotonic() - begun)
 
     def search(self) -> SearchResult:
         """Step 1: find a reference, then prove its boundary states."""

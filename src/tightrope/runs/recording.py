@@ -45,6 +45,7 @@ def present_manifest(
         agents=records,
         versions=seen_versions({} if earlier is None else earlier.versions, versions()),
         machine=machine(),
+        cross_check=None if earlier is None else earlier.cross_check,
         artefacts={} if earlier is None else earlier.artefacts,
     )
 

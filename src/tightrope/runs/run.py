@@ -63,7 +63,7 @@ class Run(Shown):
         trust: Whether run.json may say which code to import for that.
     """
 
-    _shown = ("path", "task_label", "status", "suites")
+    _shown = ("path", "task_label", "status", "suites", "report_path")
 
     def __init__(
         self, folder: RunFolder, manifest: Manifest | None = None, *, task: Task | None = None, trust: bool = False

@@ -104,9 +104,14 @@ class EpisodeStore:
 
     def all(self) -> Iterator[Episode]:
         """Every stored episode, with the rollout that made it."""
+        return self.sample(-1)
+
+    def sample(self, number: int) -> Iterator[Episode]:
+        """So many episodes, always the same ones; their ids are hashes, so they are any."""
         rows = self.connection.execute(
-            "select rollout, traces.content, episodes.content "
-            "from episodes join traces on traces.id = episodes.start order by episodes.id"
+            "select rollout, traces.content, episodes.content from episodes join traces "
+            "on traces.id = episodes.start where not raised order by episodes.id limit ?",
+            (number,),
         )
         for rollout, trace, content in rows:
             yield self._read(_episode, self._read(_rollout, rollout, trace), content)
@@ -121,7 +126,7 @@ class EpisodeStore:
             ) from error
 
     def __len__(self) -> int:
-        return int(self.connection.execute("select count(*) from episodes").fetchone()[0])
+        return int(self.connection.execute("select count(*) from episodes where not raised").fetchone()[0])
 
     def close(self) -> None:
         """Close the file."""
@@ -136,6 +141,9 @@ class RememberingEngine(Engine):
         super().__init__(task, agents, **options)
         self.store = store
         self.remembered = 0
+        """Episodes that were answered from the store."""
+        self.added = 0
+        """Episodes that were run and stored."""
 
     def run(self, rollouts: Iterable[Rollout], *, on_episode: Callable[[Episode], None] | None = None) -> list[Episode]:
         """Run what is not stored yet; the result is the same as if everything had been run."""
@@ -155,6 +163,7 @@ class RememberingEngine(Engine):
 
         def keep(episode: Episode) -> None:
             self.store.add(self._identifier(episode.rollout), episode)
+            self.added += episode.error is None
             if on_episode is not None:
                 on_episode(episode)
 

@@ -324,7 +324,7 @@ def test_init_writes_a_file_that_runs(tmp_path: Path, run: Run) -> None:
         (["run", "--resume", "run", "--out", "other"], "leave out --out"),
         (["run", "FrozenLake-v1", "--epsilon", "0.5"], "go with --agent"),
         (["run", "FrozenLake-v1", "--agent", "tests.sample_agents:zigzag", "--suite", "simpel"], "mean 'simple'"),
-        (["search", "FrozenLake-v1", "--method", "guess"], "no search method named 'guess'"),
+        (["search", "FrozenLake-v1", "--method", "guess"], "no search method named 'guess'. Known: archive, auto"),
         (["search", "FrozenLake-v1", "--demonstration", "none.json"], "none.json"),
         (["search", "FrozenLake-v1", "--out", __file__], "Not a directory"),
         (["search", "mario", "--set", "levle=1-1"], "Did you mean 'level'"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tightrope.agents import Agent, load_agent
 from tightrope.errors import UsageError
+from tightrope.execution.backends.opening import require_backend
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.references import find_method
 from tightrope.report import write_report
@@ -88,6 +89,7 @@ def working_on(
             folder.clear()
         task = make_task(config.task, **config.options)
         # Said now, not after a search of minutes.
+        require_backend(config.execution.backend)
         find_method(config.search.method)
         for spec in config.safety.suites:
             parse_spec(spec)

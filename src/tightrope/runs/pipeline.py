@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -17,13 +17,12 @@ from tightrope.agents import Agent, own_actions
 from tightrope.agents.fingerprints import file_fingerprint
 from tightrope.budget import Budget
 from tightrope.errors import UsageError
-from tightrope.exploration.playing import replay_to_goal
 from tightrope.fuzzing import FuzzResult, fuzz
 from tightrope.outcome import StopReason
 from tightrope.performance import Robustness, compare_robustness
 from tightrope.progress import ProgressCallback
 from tightrope.reference import Reference
-from tightrope.references import SearchResult, probe_boundary, search
+from tightrope.references import SearchResult, probe_boundary, search, with_keys
 from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact
 from tightrope.runs.config import CampaignConfig
@@ -34,7 +33,6 @@ from tightrope.runs.vouching import require_unbroken, vouch
 from tightrope.safety import SafetyResult, Survival, TestSuite, make_suite, random_suite, run_suite
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
-from tightrope.simulation import open_simulator
 from tightrope.trace import Action
 
 T = TypeVar("T")
@@ -217,7 +215,7 @@ class Pipeline:
 
     def _probed(self, found: SearchResult) -> Reference:
         assert found.reference is not None
-        reference, config = self._with_keys(found.reference), self.config.search
+        reference, config = with_keys(self.run.task, found.reference), self.config.search
         budgets = []
         if found.unprobed:
             # What was not found by backtracking has no boundary states yet, and gets what is left of the budget.
@@ -232,11 +230,6 @@ class Pipeline:
             assert reference.probing is not None
             _go_on_only_if_finished(reference.probing.stop_reason)
         return reference
-
-    def _with_keys(self, reference: Reference) -> Reference:
-        """The reference with its keys themselves, of which a file has the hashes alone."""
-        with closing(open_simulator(self.run.task)) as simulator:
-            return replace(reference, trace=replay_to_goal(simulator, reference.actions))
 
     def _tested(self, engine: RememberingEngine, spec: str, suite: TestSuite, agent: Agent) -> SafetyResult:
         """One suite for one agent; the suite, and what is known of its cases, are shared by all agents."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tightrope.runs.campaign import run_campaign
 from tightrope.runs.config import CampaignConfig
-from tightrope.runs.folder import RunFolder
-from tightrope.runs.pipeline import run_campaign
+from tightrope.runs.run import open_run
 from tightrope.runs.store import EpisodeStore
 
 CONFIG = CampaignConfig.model_validate(
@@ -35,10 +35,10 @@ def executed(folder: Path) -> list[Any]:
 
 
 def test_a_run_with_a_late_slip_executes_everything_and_remembers(tmp_path: Path) -> None:
-    whole = run_campaign(CONFIG, tmp_path)
-    result = whole.safety["simple"]["forward"]
+    run = run_campaign(CONFIG, tmp_path)
+    result = run.safety["simple"]["forward"]
     assert all(len(case.episodes) == 4 and not case.deterministic for case in result.cases)
-    assert RunFolder.open(tmp_path).manifest()["stochastic"] is True
+    assert open_run(tmp_path).manifest.task.stochastic
     episodes = executed(tmp_path)
     assert len(episodes) == 4 * len(result.cases)
     assert not any(episode.deterministic for episode in episodes)

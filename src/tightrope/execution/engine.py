@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from itertools import chain, islice
@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 from tightrope.agents.agent import Agent
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
+from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
@@ -21,16 +22,13 @@ from tightrope.outcome import Outcome
 from tightrope.simulation import RandomnessMet, conformance_of, turn_stochastic
 from tightrope.tasks.task import Task
 
-BACKENDS = ("inline", "processes", "ray")
+Parameters = ParamSpec("Parameters")
+T = TypeVar("T")
 
 WINDOW = 4096
 """Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
 CALLS_PER_SECOND = 20.0
 """Of mapped functions, until their pace is known."""
-
-
-Parameters = ParamSpec("Parameters")
-T = TypeVar("T")
 
 
 class Engine:
@@ -76,6 +74,7 @@ class Engine:
         """Whether whoever runs this begins again when the task turns out to be stochastic."""
         self._pace = Pace(self.conformance.steps_per_second)
         self._running = False
+        self._found_out: dict[Hashable, Any] = {}
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
         """Make more agents known by name; a name stands for one agent for the life of the engine."""
@@ -160,6 +159,14 @@ class Engine:
             self._backend = self._open()
             self._ledger = Ledger(deterministic=False)
             self._affinity = Affinity(self._backend.workers)
+            self._found_out.clear()
+
+    def once(self, key: Hashable, find_out: Callable[[], T]) -> T:
+        """What depends on the task and not on the agent, found out once for all who share the engine."""
+        if key not in self._found_out:
+            self._found_out[key] = find_out()
+        found: T = self._found_out[key]
+        return found
 
     def close(self) -> None:
         """Stop workers and close environments."""
@@ -247,12 +254,16 @@ class Engine:
     def _opened(
         self, backend: str, workers: int | None, ray_address: str | None, memory_limit: int, lanes: int | None
     ) -> Backend:
-        from tightrope.execution.backends.opening import open_backend
-
-        return open_backend(
-            backend, self.task, self.agents, self.conformance,
-            workers=workers, ray_address=ray_address, memory_limit=memory_limit, lanes=lanes,
-        )  # fmt: skip
+        request = BackendRequest(
+            task=self.task,
+            agents=self.agents,
+            conformance=self.conformance,
+            workers=workers,
+            address=ray_address,
+            memory_limit=memory_limit,
+            lanes=lanes,
+        )
+        return open_backend(backend, request)
 
 
 @contextmanager
@@ -295,8 +306,7 @@ def begun_again_if_stochastic(step: Callable[Parameters, T]) -> Callable[Paramet
 
 
 def _check_options(backend: str, workers: int | None, memory_limit: int, lanes: int | None) -> None:
-    if backend not in BACKENDS:
-        raise UnknownName("back end", backend, BACKENDS)
+    require_backend(backend)
     for name, value in (("workers", workers), ("lanes", lanes)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")

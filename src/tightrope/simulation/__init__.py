@@ -3,7 +3,15 @@
 from tightrope.simulation.conformance.cross_checking import CrossCheck, ExpectedTrace, Sighting, cross_check
 from tightrope.simulation.conformance.examination import Conformance, Rejection, examine_snapshotter
 from tightrope.simulation.fresh_seeds import RandomnessMet, fresh_seeds_of
-from tightrope.simulation.opening import check_task, conformance_of, exploring, open_simulator, turn_stochastic
+from tightrope.simulation.opening import (
+    check_task,
+    conformance_of,
+    exploring,
+    is_known_stochastic,
+    open_simulator,
+    remember_stochastic,
+    turn_stochastic,
+)
 from tightrope.simulation.player import Moment, play
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
 from tightrope.simulation.snapshots import AttributesSnapshotter, Snapshotter, register_snapshotter
@@ -28,8 +36,10 @@ __all__ = [
     "examine_snapshotter",
     "exploring",
     "fresh_seeds_of",
+    "is_known_stochastic",
     "open_simulator",
     "play",
     "register_snapshotter",
+    "remember_stochastic",
     "turn_stochastic",
 ]

@@ -17,6 +17,8 @@ from tightrope.tasks.task import Task
 LOG = logging.getLogger("tightrope")
 
 _verdicts: WeakKeyDictionary[Task, Conformance] = WeakKeyDictionary()
+_seen_stochastic: WeakKeyDictionary[Task, str] = WeakKeyDictionary()
+"""Tasks that were seen to be stochastic where a check does not come, and where that was."""
 
 
 def open_simulator(task: Task, conformance: Conformance | None = None) -> Simulator:
@@ -59,17 +61,35 @@ def check_task(task: Task) -> Conformance:
     Args:
         task: Whose environments to try.
     """
-    _verdicts[task] = examine(task)
+    _verdicts[task] = _as_was_seen(task, examine(task))
     return _verdicts[task]
 
 
 def turn_stochastic(task: Task, seen: str) -> Conformance:
     """Take a task for stochastic from now on, because of what was seen."""
-    found = conformance_of(task)
-    if found.deterministic:
+    if conformance_of(task).deterministic:
         LOG.warning("task %s is not deterministic: %s. All of it is executed with fresh randomness", task.label, seen)
-        _verdicts[task] = replace(found, deterministic=False, notes=(*found.notes, f"not deterministic: {seen}"))
+        remember_stochastic(task, seen)
     return _verdicts[task]
+
+
+def remember_stochastic(task: Task, seen: str) -> None:
+    """A task turned stochastic earlier, which holds whatever a check finds."""
+    _seen_stochastic[task] = seen
+    if task in _verdicts:
+        _verdicts[task] = _as_was_seen(task, _verdicts[task])
+
+
+def is_known_stochastic(task: Task) -> bool:
+    """Whether the task is stochastic, as far as anybody has looked."""
+    return task in _verdicts and not _verdicts[task].deterministic
+
+
+def _as_was_seen(task: Task, found: Conformance) -> Conformance:
+    seen = _seen_stochastic.get(task)
+    if seen is None or not found.deterministic:
+        return found
+    return replace(found, deterministic=False, notes=(*found.notes, f"not deterministic: {seen}"))
 
 
 def conformance_of(task: Task, known: Conformance | None = None) -> Conformance:

@@ -147,7 +147,7 @@ def test_simulators_are_opened_where_the_architecture_page_says() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in ("open_simulator", "Simulator")
+        and node.func.id in ("open_simulator", "exploring", "Simulator")
     }
     (table,) = re.findall(r"\| file \| plays \|\n(.*?)\n\n", ARCHITECTURE.read_text(encoding="utf-8"), re.DOTALL)
     assert openers == set(re.findall(r"`([\w/]+\.py)`", table))

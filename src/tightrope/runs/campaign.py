@@ -23,6 +23,7 @@ from tightrope.runs.names import file_name
 from tightrope.runs.pipeline import Pipeline
 from tightrope.runs.recording import present_manifest
 from tightrope.runs.run import Run
+from tightrope.runs.store import RememberingEngine
 from tightrope.safety import TestSuite
 from tightrope.safety.shorthand import parse_spec
 from tightrope.tasks import Task, make_task
@@ -47,30 +48,22 @@ def run_campaign(
     """
     with working_on(out, config, command=command, on_progress=on_progress) as pipeline:
         run = pipeline.run
-        _search_and_test(pipeline)
-        if any(run.missing()):
-            # Randomness was seen on the way; what came before it, the reference first, is made again.
-            _search_and_test(pipeline)
+        if pipeline.search().reference is not None:
+            pipeline.with_engine(lambda engine: _test(pipeline, engine))
         write_run_report(run, on_progress)
         run.save(status="finished")
     return run
 
 
-def _search_and_test(pipeline: Pipeline) -> None:
-    if pipeline.search().reference is not None:
-        _test(pipeline)
-
-
-def _test(pipeline: Pipeline) -> None:
+def _test(pipeline: Pipeline, engine: RememberingEngine) -> None:
     config, run = pipeline.config, pipeline.run
-    with pipeline.engine() as engine:
-        pipeline.safety(engine)
-        if config.fuzzing.enabled:
-            for actions in run.manifest.action_sets:
-                pipeline.fuzzing(engine, actions)
-            if config.performance.enabled:
-                pipeline.performance(engine)
-        run.save(status="tested")
+    pipeline.safety(engine)
+    if config.fuzzing.enabled:
+        for actions in run.manifest.action_sets:
+            pipeline.fuzzing(engine, actions)
+        if config.performance.enabled:
+            pipeline.performance(engine)
+    run.save(status="tested")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightrope as tr
-from tests.references.oracles import Recursive, World, doomed_states, doomed_within, worlds
+from tests.exploration.oracles import Recursive, World, doomed_states, doomed_within, worlds
 from tightrope.errors import TaskError
 from tightrope.references.dfs import DepthFirst
 from tightrope.references.reporting import ProgressLine

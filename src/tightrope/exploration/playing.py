@@ -7,6 +7,7 @@ from typing import Any
 from tightrope.errors import NotReproducible
 from tightrope.outcome import Outcome
 from tightrope.simulation import Reseed, Simulator, play
+from tightrope.tasks.task import Transition
 from tightrope.trace import ActionTrace, Step, Trace
 
 
@@ -42,3 +43,13 @@ def action_trace(simulator: Simulator) -> ActionTrace:
         else:
             actions.append(event)
     return ActionTrace(simulator.task.label, seed, tuple(actions), tuple(reseeds.items()))
+
+
+def timeout_is_unsafe(simulator: Simulator) -> bool:
+    """Whether the task would call it unsafe if time were up in this situation; also where it cannot say."""
+    seen = simulator.transition
+    info = {**seen.info, "TimeLimit.truncated": True}
+    try:
+        return bool(simulator.task.unsafe(Transition(seen.observation, seen.reward, False, True, info)))
+    except Exception:  # a predicate that reads what only a real time-out brings
+        return True

@@ -16,6 +16,8 @@ from tightrope.trace import Action, ActionTrace
 
 FORMAT = "tightrope/suite"
 VERSION = 1
+PROOF = ("depth", "action", "steps")
+"""What a proof of doom says; older files do not say within how many steps, which proves nothing about an episode."""
 
 
 def save_suite(suite: TestSuite, path: str | Path) -> Path:
@@ -60,7 +62,7 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
         # Hexadecimal, because readers other than Python round integers above 2⁵³.
         "checksums": [f"{checksum:x}" for checksum in suite.checksums],
         "depths": list(suite.depths),
-        "doomed": [list(pair) for pair in suite.doomed],
+        "doomed": [list(proof) for proof in suite.doomed],
         "cases": [[case.boundary, case.kept, list(case.added)] for case in suite.cases],
     }
 
@@ -111,9 +113,13 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         reference=reference,
         checksums=tuple(int(checksum, 16) for checksum in data["checksums"]),
         depths=tuple(map(int, data["depths"])),
-        doomed=tuple((int(depth), frozen_action(action)) for depth, action in data["doomed"]),
+        doomed=tuple(_proof(*proof) for proof in data["doomed"] if len(proof) == len(PROOF)),
         cases=tuple(_case(reference, data["depths"], *case) for case in data["cases"]),
     )
+
+
+def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:
+    return int(depth), frozen_action(action), int(fuse)
 
 
 def _require_proportion(data: Mapping[str, Any], reference: ActionTrace) -> None:

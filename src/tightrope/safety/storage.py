@@ -92,6 +92,7 @@ def _case_to_json(case: CaseResult) -> dict[str, Any]:
             "survivable": str(case.survivable),
             "witness": None if case.witness is None else list(case.witness),
             "evidence": case.survival.evidence,
+            "steps": case.survival.steps,
         },
         "episodes": [_episode_to_json(episode) for episode in case.episodes],
     }
@@ -103,6 +104,7 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
         survivable=Survivability(data["survivable"]),
         witness=None if witness is None else tuple(frozen_action(action) for action in witness),
         evidence=data["evidence"],
+        steps=data.get("steps"),
     )
 
 

@@ -189,6 +189,8 @@ def _can_be_asked(source: Any) -> bool:
 
 def _load_object(request: AgentRequest) -> Agent:
     source, style = request.source, request.behaviour
+    if isinstance(source, type):
+        raise AgentError(f"{source.__name__} is a class; give an object of it: {source.__name__}()")
     identity = {
         "name": request.name or str(getattr(source, "__name__", type(source).__name__)),
         "fingerprint": object_fingerprint(source, style, request.batch),

@@ -1,8 +1,8 @@
 """Copies of an agent's object, so that what it remembers in one episode is unknown to all others.
 
 Copied is what the object holds, and for a function what it encloses. Shared are its code, what cannot be copied (an
-inference session, a lock) and the weights of networks, which do not change while it answers. Whether the copies are
-then independent of each other is found out by asking them.
+inference session, a lock) and the weights of torch networks, unless it changes them. Whether the copies are then
+independent of each other is found out by asking them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from tightrope.agents.contents import Contents
 class Copier:
     """Makes copies of one object, and copies of those."""
 
-    def __init__(self, thing: Any) -> None:
+    def __init__(self, thing: Any, *, share_weights: bool) -> None:
         parts = Contents(thing, numbers=False).parts
-        self._shared = {id(part): part for part in parts if _is_weight(part) or _is_sealed(part)}
+        weights = weights_in(parts) if share_weights else []
+        self._shared = {id(part): part for part in [*weights, *filter(_is_sealed, parts)]}
         try:
             self.copy_of(thing)
         except Exception:
@@ -61,9 +62,10 @@ def _cell(cell: types.CellType, memo: dict[int, Any]) -> types.CellType:
         return types.CellType()
 
 
-def _is_weight(part: Any) -> bool:
-    """Whether this is a parameter of a torch network; told without importing torch."""
-    return type(part).__name__ == "Parameter" and type(part).__module__.startswith("torch.")
+def weights_in(parts: Sequence[Any]) -> list[Any]:
+    """The parameters of the torch networks among these; told without importing torch."""
+    networks = (part for part in parts if hasattr(type(part), "state_dict") and hasattr(type(part), "parameters"))
+    return [parameter for network in networks for parameter in network.parameters()]
 
 
 def _is_sealed(part: Any) -> bool:

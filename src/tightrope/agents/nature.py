@@ -16,11 +16,12 @@ from typing import Any
 
 from tightrope.agents.asking import Asking
 from tightrope.agents.contents import Contents
-from tightrope.agents.copies import Copier
+from tightrope.agents.copies import Copier, weights_in
 from tightrope.agents.randomness import generator_states, own_generators
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.agents.subjects import Nature, Subject
 from tightrope.errors import AgentError
+from tightrope.guards.faults import misdeed, require_fault
 from tightrope.seeding import generator
 from tightrope.tasks.observations import own_copy
 from tightrope.tasks.spaces import encode_action
@@ -44,10 +45,11 @@ def examined(thing: Any, asking: Asking, spaces: TaskSpaces, name: str) -> Subje
     try:
         trial = _tried(thing, asking, _sampled(spaces))
     except _ResetFailed as failure:
-        raise AgentError(f"agent {name!r}: reset() raised {failure}") from failure.__cause__
+        raise AgentError(f"agent {name!r}: reset() {failure}") from failure.__cause__
     whys = []
     for keeps in [True] if trial.keeps else [False, True]:
-        subject = Subject(thing, asking, Nature(keeps=keeps, draws=trial.draws, told=trial.told))
+        nature = Nature(keeps=keeps, draws=trial.draws, learns=trial.learns, told=trial.told)
+        subject = Subject(thing, asking, nature)
         why = _copying(thing) if keeps else None
         why = why or _Examination(subject, spaces, trial.observations).difference()
         if why is None:
@@ -65,6 +67,7 @@ class _Trial:
     """Those that it was asked about."""
     keeps: bool
     draws: bool
+    learns: bool
     told: bool
     changing: list[str]
     """What it holds that changed."""
@@ -81,13 +84,15 @@ def _tried(thing: Any, asking: Asking, observations: Sequence[Any]) -> _Trial:
     _reset(asking, thing, 0)
     drew = generator_states(own) != standing
     own = own_generators(thing)
-    standing, before = generator_states(own), _held(thing)
+    weights = weights_in(Contents(thing, numbers=False).parts)
+    standing, before, learnt = generator_states(own), _held(thing), Contents(weights).digest
     asked, _, told = _played(asking, thing, observations)
     after = _held(thing)
     return _Trial(
         observations=list(observations[:asked]),
         keeps=asking.resets is not None or before != after,
         draws=drew or generator_states(own) != standing or _reset_seeds_matter(asking, thing, observations[:asked]),
+        learns=Contents(weights).digest != learnt,
         told=told or "memory" in asking.takes,
         changing=sorted(repr(name) for name in after if name and before.get(name) != after[name]),
     )
@@ -100,7 +105,8 @@ def _played(asking: Asking, thing: Any, observations: Sequence[Any]) -> tuple[in
         try:
             answer, memory = asking(thing, own_copy(observation), memory, generator("trial", place), None)
             answers.append(Contents(answer).digest)
-        except Exception as error:
+        except BaseException as error:
+            require_fault(error)
             answers.append(type(error).__name__.encode())
         if place + 1 >= FEWEST_PROBES and perf_counter() - started > SECONDS:
             break
@@ -120,8 +126,8 @@ def _reset_seeds_matter(asking: Asking, thing: Any, observations: Sequence[Any])
 def _reset(asking: Asking, thing: Any, seed: int) -> None:
     try:
         asking.reset(thing, generator("trial reset", seed))
-    except Exception as error:
-        raise _ResetFailed(f"{type(error).__name__}: {error}") from error
+    except BaseException as error:
+        raise _ResetFailed(misdeed(error)) from error
 
 
 def _held(thing: Any) -> dict[str, bytes]:
@@ -142,13 +148,13 @@ def _inside(cell: types.CellType) -> Any:
 
 def _faithful_copy(thing: Any) -> Any:
     """A copy that holds what the object holds; None when there can be none."""
-    return None if _copying(thing) is not None else Copier(thing).copy_of(thing)
+    return None if _copying(thing) is not None else Copier(thing, share_weights=False).copy_of(thing)
 
 
 def _copying(thing: Any) -> str | None:
     """Why the object cannot be copied, if it cannot."""
     try:
-        made = Copier(thing).copy_of(thing)
+        made = Copier(thing, share_weights=False).copy_of(thing)
     except Exception as error:
         return f"it remembers, and it cannot be copied for every episode ({type(error).__name__}: {error})"
     if Contents(made).digest != Contents(thing).digest:
@@ -173,7 +179,7 @@ class _Examination:
     def difference(self) -> str | None:
         """What it does that it must not; None when nothing was found."""
         once = {place: self._answer(place, None)[0] for place in self._places}
-        for place in reversed(self._places):
+        for place in generator("order").permutation([*self._places] * 2).tolist():
             again = self._answer(place, None)[0]
             if again != once[place]:
                 return f"asked twice about the same observation it answered {_told(once[place])}, then {_told(again)}"
@@ -217,7 +223,8 @@ class _Examination:
     def _answer(self, place: int, memory: Any) -> tuple[Hashable, Any]:
         try:
             answer, memory = self._subject.ask(self._observations[place], memory, generator("examination", place), None)
-        except Exception as error:
+        except BaseException as error:
+            require_fault(error)
             return f"an error ({type(error).__name__})", memory
         try:
             return encode_action(self._action_space, answer), memory

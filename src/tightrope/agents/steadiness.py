@@ -10,6 +10,7 @@ from tightrope.agents.contents import Contents
 from tightrope.agents.randomness import generator_states, own_generators
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError
+from tightrope.guards.faults import require_fault
 from tightrope.seeding import generator
 
 PROBES = 12
@@ -33,7 +34,8 @@ def require_steady(agent: Agent, spaces: TaskSpaces, function: Any = None) -> No
         places = range(len(observations))
         once = _answers(agent, observations, [places])
         again = _answers(agent, observations, [places[::-2], places[::2], places[1:2]])
-    except Exception:
+    except BaseException as error:
+        require_fault(error)
         return
     differing = next((place for place in places if again.get(place, once[place]) != once[place]), None)
     if differing is not None:

@@ -23,6 +23,8 @@ class Nature:
     """It changes, or may begin an episode (``reset``): every episode has a copy of it, as it was when it was given."""
     draws: bool = False
     """It draws random numbers by itself: they are seeded from the episode's stream."""
+    learns: bool = False
+    """It changes the weights of a network while it answers: copies do not share them."""
     told: bool = False
     """It is handed its memory and hands it back (``memory``, ``state``)."""
 
@@ -85,7 +87,7 @@ class Subject:
 
     @cached_property
     def _copier(self) -> Copier:
-        return Copier(self.thing)
+        return Copier(self.thing, share_weights=not self.nature.learns)
 
     @cached_property
     def _generators(self) -> list[Any]:

@@ -12,6 +12,7 @@ from tests.agents import minds
 from tests.execution.test_worker import by_worker
 from tests.execution.workload import assert_same, cartpole, corridor, slippery_corridor
 from tightrope.agents import Agent, Answer
+from tightrope.errors import NotReproducible
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.execution.naive import run_naively
 from tightrope.execution.worker import agent_memory
@@ -137,7 +138,9 @@ def test_an_object_that_is_perfect_from_reset_never_fails(backend: str) -> None:
 def test_no_verdict_depends_on_the_back_end() -> None:
     task = corridor_task(length=10, holes=(3, 6))
     suite = tr.simple_suite(tr.search(task).reference)
-    kinds = {"planner": Planner, "drawn": lambda: drawn} | {title: KINDS[title] for title in ("frames", "own", "enclosing")}
+    kinds = {"planner": Planner, "drawn": lambda: drawn} | {
+        title: KINDS[title] for title in ("frames", "own", "enclosing")
+    }
     judged = []
     for backend in ("inline", "processes"):
         with Engine(task, backend=backend, workers=2 if backend == "processes" else None) as engine:
@@ -150,3 +153,38 @@ def test_no_verdict_depends_on_the_back_end() -> None:
     assert judged[:half] == judged[half:]
     assert judged[0][2] == [0, 0]
     assert any(sum(fails) for _, _, fails in judged)
+
+
+class Late:
+    """Says that it does not remember, and does from its five-thousandth answer on."""
+
+    name, fingerprint, deterministic, recurrent = "late", "late", True, False
+
+    def __init__(self) -> None:
+        self.answers = 0
+
+    def act(self, observations: Any, memories: Any, generators: Any, masks: Any) -> Answer:
+        self.answers += len(observations)
+        return Answer([int(self.answers > 5000)] * len(observations), [None] * len(observations))
+
+
+@pytest.mark.parametrize("backend", ["inline", "processes"])
+def test_an_agent_that_is_not_what_it_seemed_stops_the_run_by_name(backend: str) -> None:
+    task = slippery_corridor()
+    rollouts = [Rollout(start=ActionTrace(task.label, 0), agent="late", length=20, seed=seed) for seed in range(1500)]
+    engine = Engine(task, {"late": Late()}, backend=backend, workers=2 if backend == "processes" else None)
+    with (
+        engine,
+        pytest.raises(NotReproducible, match=r"agent 'late' was run twice .* at its step \d+ it played 0, then 1"),
+    ):
+        engine.run(rollouts)
+
+
+def test_a_steady_agent_is_run_again_for_a_hundredth_of_its_episodes() -> None:
+    task = slippery_corridor()
+    with Engine(task, {"steady": tr.load_agent(minds.steady, task)}) as engine:
+        engine.run(
+            Rollout(start=ActionTrace(task.label, 0), agent="steady", length=9, seed=seed) for seed in range(2000)
+        )
+        assert engine.counters.episodes == 2000
+        assert 8 <= engine.counters.episodes_rechecked <= 35

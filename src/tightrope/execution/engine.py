@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
+from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
@@ -22,7 +23,7 @@ from tightrope.seeding import stable_hash
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
 
-BACKENDS = ("inline", "processes", "ray")
+T = TypeVar("T")
 
 WINDOW = 4096
 """Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
@@ -70,6 +71,7 @@ class Engine:
         self._affinity = Affinity(self._backend.workers)
         self._pace = Pace(self.conformance.steps_per_second)
         self._running = False
+        self._found_out: dict[Hashable, Any] = {}
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
         """Make more agents known by name; a name stands for one agent for the life of the engine."""
@@ -120,6 +122,13 @@ class Engine:
                         raise result.error
                     answers[place] = result.value
         return [answers[place] for place in range(len(calls))]
+
+    def once(self, key: Hashable, find_out: Callable[[], T]) -> T:
+        """What depends on the task and not on the agent, found out once for all who share the engine."""
+        if key not in self._found_out:
+            self._found_out[key] = find_out()
+        found: T = self._found_out[key]
+        return found
 
     def close(self) -> None:
         """Stop workers and close environments."""
@@ -217,12 +226,16 @@ class Engine:
     def _opened(
         self, backend: str, workers: int | None, ray_address: str | None, memory_limit: int, lanes: int | None
     ) -> Backend:
-        from tightrope.execution.backends.opening import open_backend
-
-        return open_backend(
-            backend, self.task, self.agents, self.conformance,
-            workers=workers, ray_address=ray_address, memory_limit=memory_limit, lanes=lanes,
-        )  # fmt: skip
+        request = BackendRequest(
+            task=self.task,
+            agents=self.agents,
+            conformance=self.conformance,
+            workers=workers,
+            address=ray_address,
+            memory_limit=memory_limit,
+            lanes=lanes,
+        )
+        return open_backend(backend, request)
 
 
 @contextmanager
@@ -243,8 +256,7 @@ def borrowed_engine(
 
 
 def _check_options(backend: str, workers: int | None, memory_limit: int, lanes: int | None) -> None:
-    if backend not in BACKENDS:
-        raise UnknownName("back end", backend, BACKENDS)
+    require_backend(backend)
     for name, value in (("workers", workers), ("lanes", lanes)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")

@@ -134,6 +134,7 @@ def suite_result(campaign: Campaign, name: str, result: SafetyResult) -> SuiteRe
         suite=name,
         agent=result.agent,
         fail_frequency=result.fail_frequency,
+        fail_frequency_in_general=result.fail_frequency_in_general,
         survivable_fail_frequency=result.survivable_fail_frequency,
         mean_return=result.mean_return,
         fails_per_1000_steps=result.fails_per_1000_steps,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tightrope.reference import Survivability
 from tightrope.runs.config import SafetyConfig
-from tightrope.safety import SafetyResult
-from tightrope.statistics import Estimate, clustered_rate_estimate
+from tightrope.safety import SafetyResult, rate_without_doomed
+from tightrope.statistics import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +55,4 @@ def _gated(result: SafetyResult) -> tuple[Estimate, str]:
     """
     if not result.survivability[Survivability.NO]:
         return result.fail_frequency, "fail frequency"
-    groups: dict[int, list[float]] = defaultdict(list)
-    for case in result.cases:
-        if case.survivable is not Survivability.NO and case.fail_frequency.value is not None:
-            groups[case.case.boundary].append(case.fail_frequency.value)
-    return clustered_rate_estimate(list(groups.values())), "fail frequency without doomed cases"
+    return rate_without_doomed(result.cases), "fail frequency without doomed cases"

@@ -158,5 +158,5 @@ def suite_ids(safety: Mapping[str, Mapping[str, SafetyResult]]) -> dict[str, str
 
 
 def _plain(result: SafetyResult) -> dict[str, Any]:
-    estimate = result.fail_frequency
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+    """On these cases, and beside it in situations like these."""
+    return {**result.fail_frequency.to_json(), "in_general": result.fail_frequency_in_general.to_json()}

@@ -62,7 +62,7 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
         "checksums": [f"{checksum:x}" for checksum in suite.checksums],
         "depths": list(suite.depths),
         "doomed": [list(pair) for pair in suite.doomed],
-        "cases": [[case.boundary, case.kept, list(case.added)] for case in suite.cases],
+        "cases": [_case_to_json(case) for case in suite.cases],
     }
 
 
@@ -116,6 +116,14 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
     )
 
 
-def _case(reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any]) -> TestCase:
+def _case_to_json(case: TestCase) -> list[Any]:
+    """The number of the reference is written where there is more than one, so that older readers know the rest."""
+    return [case.boundary, case.kept, list(case.added), *([case.reference] if case.reference else [])]
+
+
+def _case(
+    reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
+) -> TestCase:
     prefix = reference.prefix(kept).then(frozen_action(action) for action in added)
-    return TestCase(prefix=prefix, boundary=boundary, depth=depths[boundary] if depths else None, kept=kept)
+    depth = depths[boundary] if depths else None
+    return TestCase(prefix=prefix, boundary=boundary, depth=depth, kept=kept, reference=int(number))

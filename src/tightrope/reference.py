@@ -40,6 +40,8 @@ class Successor:
     """What the witness leads to: ``goal``, ``truncated`` (the episode ends without harm) or ``cycle``."""
     loop: int = 0
     """Of a witness that ends in a cycle: how many of its last actions can be repeated for ever."""
+    fuse: int | None = None
+    """Of a doomed one: within how many steps harm follows whatever is played, this action included."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,8 @@ class BoundaryState:
     """How the branches below ended: counts of the `ENDINGS` that occurred."""
     successors: tuple[Successor, ...] = ()
     """What probing found out about every other action here; empty when it was not probed."""
+    fuse: int | None = None
+    """Where proven on a deterministic task: within how many steps harm follows, whichever of ``actions`` is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +93,8 @@ class Reference(Shown):
     """The actions that were tried; "doomed" means doomed for whoever has only these."""
     probing: Probing | None = None
     """What `probe_boundary` spent and found; None when it was not called."""
+    findings: tuple[str, ...] = ()
+    """What came out on the way that lowers trust: a key that stands for two situations, say. No proof rests on it."""
 
     def __len__(self) -> int:
         return len(self.actions)

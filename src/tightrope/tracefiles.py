@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from tightrope.errors import FormatError, UsageError
+from tightrope.files import DAMAGE, check_header, parse_json, read_json_file
+from tightrope.files.arrays import read_arrays
 from tightrope.trace import Action, ActionTrace
 
 FORMAT, VERSION = "tightrope/traces", 1
@@ -43,37 +44,14 @@ def read_traces(path: str | PathLike[str]) -> list[ActionTrace]:
     """
     path = Path(path)
     if path.suffix == ".json":
-        content = read_json(path, FORMAT, VERSION)
+        content = read_json_file(path, kind=FORMAT, version=VERSION)
         try:
             return [trace_from_json(trace) for trace in content["traces"]]
-        except (KeyError, TypeError, ValueError) as error:
+        except DAMAGE as error:
             raise FormatError(f"{path.name} is damaged: a trace lacks or garbles a field ({error!r})") from error
     if path.suffix == ".npz":
         return _read_npz(path)
     raise UsageError(f"action traces are read from .json or .npz files, not {path.name!r}")
-
-
-def read_json(path: Path, format: str, version: int) -> dict[str, Any]:
-    """The content of a portable JSON file, after its format and version were checked."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FormatError(f"{path.name} is not a JSON file ({error}); was it written to the end?") from error
-    if not isinstance(content, dict):
-        raise FormatError(f"{path.name} holds a JSON {type(content).__name__}, not a {format!r} object")
-    check_header(path.name, content, format, version)
-    return content
-
-
-def check_header(name: str, header: Mapping[str, Any], format: str, version: int) -> None:
-    """Refuse another kind of file, and a newer version of this one."""
-    if header.get("format") != format:
-        raise FormatError(f"{name} says it is {header.get('format')!r}, but {format!r} is needed")
-    if not isinstance(header.get("version"), int) or header["version"] > version:
-        raise FormatError(
-            f"{name} has version {header.get('version')!r} of {format!r}; this tightrope reads up to {version}. "
-            f"Update tightrope"
-        )
 
 
 def trace_to_json(trace: ActionTrace) -> dict[str, Any]:
@@ -126,18 +104,17 @@ def _action_column(actions: Sequence[Action]) -> Any:
 
 def _read_npz(path: Path) -> list[ActionTrace]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            columns = {name: file[name] for name in file.files}
-        check_header(path.name, json.loads(str(columns["header"])), FORMAT, VERSION)
+        columns = read_arrays(path)
+        check_header(path.name, parse_json(str(columns["header"]), f"the header of {path.name}"), FORMAT, VERSION)
         return _rows(columns)
-    except (KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
+    except (FormatError, *DAMAGE) as error:
         raise FormatError(f"{path.name} is not an npz file of action traces ({error})") from error
 
 
 def _rows(columns: Mapping[str, Any]) -> list[ActionTrace]:
     actions = columns["actions"].tolist()
     if columns["actions"].dtype.kind == "U":
-        actions = [action_from_json(json.loads(action)) for action in actions]
+        actions = [action_from_json(parse_json(action, "an action")) for action in actions]
     reseeds = [(index, seed) for index, seed in columns["reseeds"].tolist()]
     traces, action_at, reseed_at = [], 0, 0
     fields = zip(*(columns[name].tolist() for name in ("task", "seed", "length", "reseed_count")), strict=True)

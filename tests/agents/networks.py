@@ -72,8 +72,8 @@ class Graph:
         return path
 
 
-def dense_network(path: Path, inputs: int, outputs: int, *, batch: Any = "n", **options: Any) -> Path:
-    graph = Graph()
+def dense_network(path: Path, inputs: int, outputs: int, *, batch: Any = "n", seed: int = 0, **options: Any) -> Path:
+    graph = Graph(seed)
     hidden = graph.dense(graph.dense("observation", inputs, 64), 64, 64)
     scores = graph.dense(hidden, 64, outputs, relu=False)
     return graph.save(path, {"scores": (scores, [batch, outputs])}, shape=[batch, inputs], **options)

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
+import random
 import subprocess
 import sys
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
 from tightrope.agents.fingerprints import object_fingerprint
+from tightrope.errors import AgentError
 
 THRESHOLD = 3
 
@@ -146,3 +150,108 @@ def test_loggers_do_not_count() -> None:
     logging.getLogger("tests.fingerprints.another").addHandler(logging.NullHandler())
     log.setLevel(logging.ERROR)
     assert object_fingerprint(agent) == before
+
+
+FRAMES = """
+from collections import deque
+
+class Agent:
+    __slots__ = ("frames", "__hidden")
+
+    def __init__(self):
+        self.frames, self.__hidden = deque([{best}], maxlen=4), 3
+
+    def act(self, observation):
+        return self.frames[0]
+"""
+MADE_BY_IT = """
+class Table:
+    best = {best}
+
+    def look_up(self, cell):
+        return self.best
+
+def Agent():
+    return lambda observation: Table().look_up(observation)
+"""
+INHERITED = """
+class Base:
+    def chosen(self):
+        return {best}
+
+class Agent(Base):
+    def act(self, observation):
+        return self.chosen()
+"""
+TENSOR = """
+import torch
+
+class Agent:
+    def __init__(self):
+        self.weights = torch.full((3,), {best}, dtype=torch.bfloat16)
+"""
+ACTIVATION = """
+import torch
+
+def Agent():
+    return torch.nn.Sequential(torch.nn.Linear(2, 2, bias=False), [None, torch.nn.ReLU, torch.nn.Tanh][{best}]())
+"""
+
+
+@pytest.mark.parametrize("source", [FRAMES, MADE_BY_IT, INHERITED, TENSOR, ACTIVATION])
+def test_whatever_an_agent_holds_or_makes_counts(source) -> None:
+    if "torch" in source:
+        torch = pytest.importorskip("torch")
+    prints = []
+    for best in (1, 2, 1):
+        if "torch" in source:
+            torch.manual_seed(0)
+        module: dict[str, object] = {"__name__": "agents"}
+        exec(source.replace("{best}", str(best)), module)
+        prints.append(object_fingerprint(module["Agent"]()))
+    assert prints[0] != prints[1]
+    assert prints[0] == prints[2]
+
+
+def test_code_in_another_module_of_the_users_counts(tmp_path, monkeypatch) -> None:
+    """Edited helpers must not pass on the results of the old ones, in whichever way they are reached."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "fp_helpers").mkdir()
+    (tmp_path / "fp_helpers" / "__init__.py").write_text("")
+    (tmp_path / "fp_main.py").write_text(
+        "import fp_helpers.inner\nfrom fp_helpers.inner import value\n"
+        "def by_module(observation):\n    return fp_helpers.inner.value()\n"
+        "def by_name(observation):\n    return value()\n"
+        "def untouched(observation):\n    return 1\n"
+    )
+    prints: list[tuple[str, ...]] = []
+    for best in (1, 2):
+        (tmp_path / "fp_helpers" / "inner.py").write_text(f"LIMIT = {best}\ndef value():\n    return LIMIT\n")
+        for name in [name for name in sys.modules if name.startswith("fp_")]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        main = importlib.import_module("fp_main")
+        prints.append(tuple(object_fingerprint(getattr(main, f)) for f in ("by_module", "by_name", "untouched")))
+    assert [a == b for a, b in zip(*prints, strict=True)] == [False, False, True]
+
+
+def test_where_a_random_generator_stands_does_not_count() -> None:
+    """It is seeded anew for every question; a fingerprint that moved with it would fit no stored result."""
+
+    class Agent:
+        def __init__(self, seed):
+            self.streams = [np.random.default_rng(seed), np.random.RandomState(seed), random.Random(seed)]
+            self.space = gym.spaces.Dict({"a": gym.spaces.Discrete(3, seed=seed)})
+
+    agent = Agent(1)
+    before = object_fingerprint(agent)
+    agent.space.sample()
+    assert object_fingerprint(agent) == before == object_fingerprint(Agent(2))
+
+
+def test_values_nested_too_deep_are_refused_in_words() -> None:
+    nested: list[object] = []
+    for _ in range(20_000):
+        nested = [nested]
+    with pytest.raises(AgentError, match="thousands deep"):
+        object_fingerprint(nested)

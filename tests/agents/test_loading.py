@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 import tightrope as tr
+import tightrope.agents.loaders as loaders_module
 from tests.agents.networks import dense_network
 from tests.agents.tasks import MOVES, VECTOR, noise_task
-from tightrope.agents import parse_agent_argument
+from tests.installing import install
+from tightrope.agents import Agent, AgentLoader, AgentRequest, names_code, parse_agent_argument, register_loader
 from tightrope.errors import AgentError, MissingExtra, UnknownName, UsageError
 from tightrope.testing import ConstantAgent
 from tightrope.testing.agent_contract import ask, walk
@@ -102,7 +104,7 @@ def test_wrong_names_in_modules_get_a_hint() -> None:
 @pytest.mark.usefixtures("policies")
 @pytest.mark.parametrize("attribute", ["broken", "broken_for"])
 def test_a_factory_that_raises_is_named(attribute: str) -> None:
-    told = f"^tightrope_test_policies:{attribute} raised ValueError: no weights here$"
+    told = f"^the agent's factory tightrope_test_policies:{attribute} raised ValueError: no weights here$"
     with pytest.raises(AgentError, match=told) as caught:
         tr.load_agent(f"tightrope_test_policies:{attribute}", TASK)
     assert isinstance(caught.value.__cause__, ValueError)
@@ -157,3 +159,72 @@ def test_a_missing_library_names_its_extra(
     (tmp_path / "agent.pt").touch()
     with pytest.raises(MissingExtra, match=rf"pip install 'tightrope\[{extra}\]'"):
         tr.load_agent(f"{tmp_path}/{file}", TASK, network="collections:OrderedDict" if extra == "torch" else None)
+
+
+class Remote:
+    """What a stranger's loader might make an agent of."""
+
+
+def remote_agent(request: AgentRequest) -> Agent:
+    return request.agent_of(lambda observation: 3, name=str(request.source).rpartition("/")[2])
+
+
+REMOTE = AgentLoader(
+    accepts=lambda source: isinstance(source, Remote) or str(source).startswith("far://"),
+    load=remote_agent,
+    runs_code=lambda source: True,
+    endings=(".far",),
+)
+
+
+@pytest.fixture(params=["registered", "installed"])
+def stranger(request: pytest.FixtureRequest, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loaders_module, "_registered", [])
+    if request.param == "registered":
+        register_loader(REMOTE)
+        register_loader(REMOTE)
+    else:
+        install(site, "far-package", {"tightrope.agent_loaders": {"far": f"{__name__}:REMOTE"}})
+
+
+@pytest.mark.usefixtures("stranger")
+def test_a_loader_of_a_strangers_is_asked_first_and_is_all_it_takes() -> None:
+    assert [loader for loader in loaders_module.all_loaders() if loader is REMOTE] == [REMOTE]
+    agent = tr.load_agent("far://host/agent.onnx", TASK)
+    assert (agent.name, ask(agent, walk(TASK, 1)).actions) == ("agent.onnx", [3])
+    assert tr.load_agent("mine=far://host/agent.onnx", TASK).name == "mine"
+    assert ask(tr.load_agent(Remote(), TASK), walk(TASK, 1)).actions == [3]
+    assert names_code("far://host/agent.onnx")
+    assert not names_code("agent.onnx")
+    with pytest.raises(AgentError, match=r"\.far, \.onnx"):
+        tr.load_agent(__file__, TASK)
+
+
+def test_what_is_no_loader_is_refused() -> None:
+    with pytest.raises(UsageError, match="a loader is a"):
+        register_loader(7)  # type: ignore[arg-type]
+
+
+def test_a_factory_may_return_the_path_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = dense_network(tmp_path / "agent.onnx", 5, 4)
+    (tmp_path / "tightrope_test_paths.py").write_text(f"def make():\n    return {str(path)!r}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    agent = tr.load_agent("tightrope_test_paths:make", TASK)
+    assert (agent.name, agent.block_sizes) == ("make", tr.load_agent(path, TASK).block_sizes)
+
+
+def test_the_code_of_a_named_network_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    torch.save(torch.nn.Linear(5, 4).state_dict(), tmp_path / "w.pt")
+    prints = []
+    for sign in ("", "-", ""):
+        (tmp_path / "tightrope_test_net.py").write_text(
+            "import torch\nclass Net(torch.nn.Linear):\n    def __init__(self):\n        super().__init__(5, 4)\n"
+            f"    def forward(self, x):\n        return {sign}super().forward(x)\n"
+        )
+        sys.modules.pop("tightrope_test_net", None)
+        prints.append(tr.load_agent(f"{tmp_path}/w.pt@tightrope_test_net:Net", TASK).fingerprint)
+    assert prints[0] != prints[1]
+    assert prints[0] == prints[2]

@@ -265,3 +265,15 @@ def test_a_zip_that_is_no_archive_says_so(tmp_path: Path) -> None:
 def test_a_batch_never_meets_a_size_at_which_torch_differs() -> None:
     agent = tr.load_agent(saved("ppo"), task_of("ppo"))
     assert min(agent.block_sizes) >= 4
+
+
+@pytest.mark.parametrize("name", ["ppo", "ppo-picture", "ppo-cells"])
+def test_an_agent_of_one_array_does_not_fit_a_dict_and_says_what_to_write(name: str) -> None:
+    with pytest.raises(AgentError, match=r"and task noise shows Dict\(.*wrap the environment in make_env"):
+        tr.load_agent(saved(name), noise_task(PARTS, MOVES))
+
+
+def test_a_policy_that_cannot_be_made_for_the_spaces_is_no_fault_of_ours() -> None:
+    growing = gym.spaces.Dict(image=VECTOR, seen=gym.spaces.Sequence(VECTOR))
+    with pytest.raises(AgentError, match=r"cannot be made for observations of Dict.*wrap the environment in make_env"):
+        tr.load_agent(saved("ppo-parts"), noise_task(growing, MOVES))

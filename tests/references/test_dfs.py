@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightrope as tr
-from tests.references.oracles import Recursive, World, doomed_states, doomed_within, worlds
+from tests.exploration.oracles import Recursive, World, doomed_states, doomed_within, worlds
 from tightrope.errors import TaskError
 from tightrope.references.dfs import DepthFirst
 from tightrope.references.reporting import ProgressLine
@@ -338,7 +338,6 @@ def test_snapshots_are_taken_only_where_there_is_something_to_come_back_for():
         deterministic=True,
         seed=0,
         max_depth=None,
-        time_limit=None,
     )
     assert search.run() is tr.StopReason.GOAL_FOUND
     assert simulator.counters.saves == 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 import tightrope as tr
-from tests.references.oracles import World
+from tests.exploration.oracles import World
 from tightrope.agents.agent import Answer
 from tightrope.errors import UnknownName, UsageError
 from tightrope.references import reporting

@@ -76,7 +76,7 @@ def test_damage_is_named() -> None:
 
 def test_text_that_is_not_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text("<html>")
-    with pytest.raises(FormatError, match="not JSON"):
+    with pytest.raises(FormatError, match="not a JSON file"):
         load_results(tmp_path / "results.json")
 
 

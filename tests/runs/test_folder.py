@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tightrope.errors import FormatError, RunLocked, UsageError
+from tightrope.files import read_json_file
 from tightrope.runs.folder import RunFolder, write_json
-from tightrope.tracefiles import read_json
 
 
 def test_a_new_folder_has_the_four_steps(tmp_path: Path) -> None:
@@ -44,14 +44,14 @@ def test_a_damaged_or_foreign_file_is_refused(tmp_path: Path, content: str) -> N
     path = tmp_path / "file.json"
     path.write_text(content)
     with pytest.raises(FormatError):
-        read_json(path, "tightrope/run", 1)
+        read_json_file(path, kind="tightrope/run", version=1)
 
 
 def test_writing_replaces_the_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     for value in range(3):
         write_json(path, {"format": "x", "version": 1, "value": value})
-        assert read_json(path, "x", 1)["value"] == value
+        assert read_json_file(path, kind="x", version=1)["value"] == value
     assert list(tmp_path.iterdir()) == [path]
 
 

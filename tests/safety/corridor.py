@@ -7,12 +7,14 @@ walking falls into a hole. Every step costs 1, the goal earns 10, a hole costs 1
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 
+from tightrope.exploration.playing import replay
 from tightrope.reference import BoundaryState, Reference
 from tightrope.simulation import open_simulator
 from tightrope.tasks.task import Task
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
-from tightrope.trace import Action, ActionTrace, Step, Trace
+from tightrope.trace import Action, ActionTrace
 
 REFERENCE = (WALK, WALK, JUMP, WALK, JUMP, WALK, WALK, WALK)
 CORRIDOR = corridor_task()
@@ -31,24 +33,19 @@ def reference_of(
     reseeds: tuple[tuple[int, int], ...] = (),
     bad: Sequence[Action] = (WALK,),
     proven: bool = True,
+    fuse: int | None = 1,
 ) -> Reference:
     """A reference by its actions and the depths of its boundary states."""
-    simulator = open_simulator(task)
-    seeds = dict(reseeds)
-    simulator.reset(task.seed)
-    start, steps, keys = simulator.key(), [], [simulator.key()]
-    for index, action in enumerate(actions):
-        if index in seeds:
-            simulator.reseed(seeds[index])
-        reward = simulator.step(action).reward
-        steps.append(Step(action, reward, simulator.key(), simulator.outcome))
-        keys.append(simulator.key())
-    simulator.close()
+    way = ActionTrace(task.label, task.seed, tuple(actions), reseeds)
+    with closing(open_simulator(task)) as simulator:
+        trace = replay(simulator, way)
     return Reference(
-        trace=Trace(start, tuple(steps)),
-        actions=ActionTrace(task.label, task.seed, tuple(actions), reseeds),
+        trace=trace,
+        actions=way,
         boundary_states=tuple(
-            BoundaryState(depth=depth, key=keys[depth], actions=tuple(bad), proven=proven, evidence={"unsafe": 1})
+            BoundaryState(
+                depth=depth, key=trace.keys[depth], actions=tuple(bad), proven=proven, evidence={"unsafe": 1}, fuse=fuse
+            )
             for depth in depths
         ),
         method="demonstration",

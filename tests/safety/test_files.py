@@ -46,7 +46,7 @@ def test_actions_of_continuous_tasks_come_back_as_tuples() -> None:
 def test_what_is_no_suite_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.suite.json"
     for text, words in (
-        ("not json", "no JSON"),
+        ("not json", "not a JSON file"),
         ("[]", "expected a file of format 'tightrope/suite'"),
         ('{"format": "tightrope/reference", "version": 1}', "'tightrope/reference'"),
         ('{"format": "tightrope/suite", "version": 99}', "update tightrope"),

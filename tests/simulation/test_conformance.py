@@ -83,7 +83,7 @@ def test_a_snapshotter_that_raises_is_rejected_with_its_words() -> None:
 
     rejection = examine_snapshotter(line_task(), Failing)
     assert rejection is not None
-    assert rejection.reason == "OSError: disk on fire"
+    assert rejection.reason == "raised OSError: disk on fire"
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,27 @@ def test_rendering_does_not_disturb() -> None:
 
 
 @pytest.mark.parametrize("role", ["goal", "unsafe"])
-def test_a_task_that_is_over_at_reset_is_refused(role: str) -> None:
-    with pytest.raises(TaskError, match=f"{role}.* is already true right after reset"):
+def test_a_task_that_every_first_action_ends_is_refused(role: str) -> None:
+    with pytest.raises(TaskError, match=f"{role}.* is true after the first step .* whichever action it is"):
         check_task(line_task(**{role: lambda transition: True}))
+    assert check_task(line_task(**{role: lambda transition: transition.observation[0] > 0})).exact
+
+
+@pytest.mark.parametrize("role", ["goal", "unsafe"])
+def test_goal_and_unsafe_see_transitions_only(role: str) -> None:
+    class Telling(Line):
+        def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            observation, reward, terminated, truncated, _ = super().step(action)
+            return observation, reward, terminated, truncated, {"place": self.place}
+
+    task = line_task(Telling, **{role: lambda transition: transition.info["place"] > 3})
+    verdict = check_task(task)
+    assert verdict.exact
+    simulator = open_simulator(task)
+    simulator.reset()
+    while not simulator.outcome.terminal:
+        simulator.step(1)
+    assert (str(simulator.outcome), simulator.depth) == (role, 4)
 
 
 def test_a_reset_without_seed_is_refused() -> None:

@@ -292,7 +292,7 @@ def test_differences_cover(truth: float) -> None:
 
 
 def test_places_that_always_differ_outweigh_noise() -> None:
-    """Three cases newly always fail, two newly never do: on these cases that is worse, though 30 against 20 may be luck."""
+    """Three cases newly always fail, two newly never do: that is worse there, though 30 against 20 may be luck."""
     strata = [Stratum(values=[1.0] * 10)] * 3 + [Stratum(values=[-1.0] * 10)] * 2 + [Stratum(values=[0.0] * 10)] * 6
     found, p_value = stratified_difference(strata)
     assert found.value == pytest.approx(1 / 11)

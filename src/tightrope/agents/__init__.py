@@ -2,16 +2,20 @@
 
 from tightrope.agents.action_names import TranslatedAgent
 from tightrope.agents.agent import Agent, Answer
+from tightrope.agents.loaders import AgentLoader, AgentRequest, register_loader
 from tightrope.agents.loading import AgentArgument, load_agent, names_code, parse_agent_argument
 from tightrope.agents.networks.normalisation import convert_normalisation
 
 __all__ = [
     "Agent",
     "AgentArgument",
+    "AgentLoader",
+    "AgentRequest",
     "Answer",
     "TranslatedAgent",
     "convert_normalisation",
     "load_agent",
     "names_code",
     "parse_agent_argument",
+    "register_loader",
 ]

@@ -9,13 +9,16 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from tightrope.agents.agent import Answer
+from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, require_available, stream
+from tightrope.agents.fingerprints import object_fingerprint
+from tightrope.agents.loaders import AgentLoader, AgentRequest
 from tightrope.agents.networks.batch_invariance import REFERENCE_SIZE, Arrays
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TaskError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.observations import own_copy
 from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
@@ -41,8 +44,8 @@ class PythonAgent(Shown):
     def _ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
-        except Exception as error:
-            raise AgentFailure(f"agent {self.name!r} raised {type(error).__name__}: {error}") from error
+        except BaseException as error:
+            raise AgentFailure(f"agent {self.name!r} {misdeed(error)}") from error
 
     def _checked(self, action: Any, mask: Any) -> Action:
         """The action in hashable form, if the task's action space holds it and the mask allows it."""
@@ -223,3 +226,25 @@ def _within(space: gym.Space[Any], action: Any) -> bool:
     if isinstance(space, gym.spaces.Box | gym.spaces.MultiDiscrete | gym.spaces.MultiBinary):
         return bool(space.contains(np.asarray(action, dtype=space.dtype)))
     return True
+
+
+def _load_complete(request: AgentRequest) -> Agent:
+    agent: Agent = request.source
+    if request.behaviour != Behaviour():
+        raise AgentError(f"agent {agent.name!r} is complete already; behaviour and epsilon do not apply to it")
+    return agent
+
+
+def _load_object(request: AgentRequest) -> Agent:
+    source, style = request.source, request.behaviour
+    identity = {
+        "name": request.name or str(getattr(source, "__name__", type(source).__name__)),
+        "fingerprint": object_fingerprint(source, style, request.batch),
+    }
+    if hasattr(source, "predict"):
+        return PredictorAgent(source, request.spaces, style, **identity)
+    return (BatchAgent if request.batch else CallableAgent)(source, request.spaces, style, **identity)
+
+
+COMPLETE = AgentLoader(accepts=lambda source: isinstance(source, Agent), load=_load_complete)
+OBJECTS = AgentLoader(accepts=lambda source: hasattr(source, "predict") or callable(source), load=_load_object)

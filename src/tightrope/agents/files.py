@@ -1,25 +1,22 @@
-"""Agents from files: which reader fits, and how the same agent is made again in a worker process."""
+"""Agents from files: what decides how one is read, and how the same agent is made again in a worker process."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tightrope.agents.action_names import TranslatedAgent, declared_actions, own_spaces, translation
+from tightrope.agents.action_names import TranslatedAgent, translation
 from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
-from tightrope.agents.fingerprints import file_fingerprint
+from tightrope.agents.fingerprints import file_fingerprint, object_fingerprint
+from tightrope.agents.importing import import_named
+from tightrope.agents.loaders import AgentLoader, AgentRequest, no_such_file
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
-from tightrope.agents.networks.normalisation import NormalisedParts, load_normalisation
-from tightrope.agents.networks.onnx import OnnxFile
-from tightrope.agents.networks.sb3 import policy_from_archive, policy_parts
-from tightrope.agents.networks.sb3_archive import read_archive
-from tightrope.agents.networks.torch_network import load_torch
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError
-
-SUFFIXES = (".onnx", ".zip", ".pt", ".pth")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +31,6 @@ class AgentFile:
     """A file of observation statistics."""
     trust: bool = False
 
-    def fingerprint(self) -> str:
-        """Hash of the content of the files and of the options."""
-        statistics = None if self.normalisation is None else file_fingerprint(self.normalisation)
-        return file_fingerprint(self.path, self.behaviour, self.network, statistics)
-
 
 class Reading(NamedTuple):
     """What a reader made of a file."""
@@ -48,59 +40,83 @@ class Reading(NamedTuple):
     """The task as the agent sees it: with its own actions, where the file names them."""
 
 
-def agent_from_file(file: AgentFile, spaces: TaskSpaces, name: str) -> Agent:
+def _nothing_else(file: AgentFile) -> Sequence[Path]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileReader:
+    """How files of one kind are read."""
+
+    read: Callable[[AgentFile, TaskSpaces], Reading]
+    reads_also: Callable[[AgentFile], Sequence[Path]] = _nothing_else
+    """The other files that the agent is made of, which the file itself names."""
+
+    def fingerprint(self, file: AgentFile) -> str:
+        """Hash of all that the agent is made of: the content of every file that is read, the options, named code."""
+        statistics = None if file.normalisation is None else file_fingerprint(file.normalisation)
+        more = [f"{path.name} {file_fingerprint(path)}" for path in self.reads_also(file)]
+        if file.network is not None:
+            more.append(object_fingerprint(import_named(file.network)))
+        return file_fingerprint(file.path, file.behaviour, file.network, statistics, *more)
+
+
+def file_loader(
+    *,
+    endings: tuple[str, ...],
+    reader: FileReader,
+    normalisation_beside: Callable[[Path], Path | None] | None = None,
+) -> AgentLoader:
+    """A loader of files that end in certain ways. ``normalisation_beside`` finds the statistics saved with one."""
+
+    def accepts(source: Any) -> bool:
+        return isinstance(source, str) and Path(source).suffix in endings
+
+    def load(request: AgentRequest) -> Agent:
+        path = Path(request.source).expanduser()
+        if not path.is_file():
+            raise no_such_file(request.source)
+        file = AgentFile(
+            # Not resolved: what a link points to may have another ending, and other neighbours.
+            path=os.path.abspath(path),
+            behaviour=request.behaviour,
+            network=request.network,
+            normalisation=_statistics(path, request.normalisation, normalisation_beside),
+            trust=request.trust,
+        )
+        return agent_from_file(reader, file, request.spaces, request.name or path.stem)
+
+    return AgentLoader(accepts=accepts, load=load, endings=endings)
+
+
+def agent_from_file(reader: FileReader, file: AgentFile, spaces: TaskSpaces, name: str) -> Agent:
     """Read a file and fit it to the task."""
-    agent = _network_agent(file, spaces, name, file.fingerprint())
+    agent = _network_agent(reader, file, spaces, name, reader.fingerprint(file))
     mapping = translation(agent.own_actions, spaces)
     return agent if mapping is None else TranslatedAgent(agent, mapping)
 
 
-def _network_agent(file: AgentFile, spaces: TaskSpaces, name: str, fingerprint: str) -> NetworkAgent:
+def _network_agent(
+    reader: FileReader, file: AgentFile, spaces: TaskSpaces, name: str, fingerprint: str
+) -> NetworkAgent:
     """Also what a worker process calls; the file must still be the one the agent was loaded from."""
-    if file.fingerprint() != fingerprint:
+    if reader.fingerprint(file) != fingerprint:
         raise AgentError(f"{file.path} has changed since agent {name!r} was loaded; load it again")
-    reading = _read(file, spaces)
+    reading = reader.read(file, spaces)
     return NetworkAgent(
         reading.parts,
         reading.spaces,
         file.behaviour,
         name=name,
         fingerprint=fingerprint,
-        rebuild=(_network_agent, (file, spaces, name, fingerprint)),
+        rebuild=(_network_agent, (reader, file, spaces, name, fingerprint)),
     )
 
 
-def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
-    path = Path(file.path)
-    if path.suffix == ".onnx":
-        return _read_onnx(path, spaces)
-    if path.suffix == ".zip":
-        policy = policy_from_archive(read_archive(path), spaces, trust=file.trust)
-        return Reading(policy_parts(policy, spaces, _statistics(file, spaces)), spaces)
-    return Reading(load_torch(path, file.network, spaces, trust=file.trust), spaces)
-
-
-def _read_onnx(path: Path, spaces: TaskSpaces) -> Reading:
-    opened = OnnxFile(path)
-    names = declared_actions(opened.metadata, spaces)
-    if translation(names, spaces) is not None:
-        assert names is not None
-        spaces = own_spaces(names, spaces)
-    return Reading(opened.parts(spaces), spaces)
-
-
-def _statistics(file: AgentFile, spaces: TaskSpaces) -> NormalisedParts | None:
-    if file.normalisation is None:
-        return None
-    return load_normalisation(Path(file.normalisation), trust=file.trust).fitted(spaces)
-
-
-def require_known_suffix(path: Path, source: Any) -> None:
-    """Raise unless a reader knows files of this kind."""
-    if path.is_dir():
-        raise AgentError(f"{source} is a folder; an agent is a file ({', '.join(SUFFIXES)}) or package.module:factory")
-    if path.suffix not in SUFFIXES:
-        raise AgentError(
-            f"{source}: files that end in {path.suffix!r} are not agents tightrope can read; known are "
-            f"{', '.join(SUFFIXES)}. Anything else comes in by a function: package.module:factory"
-        )
+def _statistics(
+    model: Path, given: str | os.PathLike[str] | bool | None, beside: Callable[[Path], Path | None] | None
+) -> str | None:
+    found = beside(model) if given in (None, True) and beside is not None else None
+    if isinstance(given, (str, os.PathLike)):
+        found = Path(given)
+    return None if found is None else os.path.abspath(found)

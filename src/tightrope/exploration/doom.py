@@ -1,9 +1,13 @@
 """Is a situation doomed? A bounded search from it for harm that cannot be avoided, or for a way to survive.
 
 The search goes depth first and ends at the first way to survive: the goal, an end without harm, a situation known to
-survive, or a cycle, which can be run through for ever. Whatever it leaves before that is doomed, with proof: all its
-successors are unsafe or doomed. What is learnt about any situation on the way is kept, so that no situation is searched
-twice.
+survive, a cycle, which can be run through for ever, or as many steps as were asked about. Whatever it leaves before
+that is doomed, with proof: all its successors are unsafe or doomed. What is learnt about any situation on the way is
+kept, so that no situation is searched twice.
+
+*Doomed* and *survivable* are said against one horizon: harm follows within so many steps whatever is played, or
+somebody can hold out for so many. A doomed situation knows within how many steps harm follows (its *fuse*), so that one
+proof serves every horizon; a way to survive knows how long it was seen to.
 """
 
 from __future__ import annotations
@@ -11,10 +15,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
 
-from tightrope.exploration.playing import time_limit
+from tightrope.exploration.knowledge import End, Knowledge, Way, Witness
+from tightrope.exploration.playing import timeout_is_unsafe
+from tightrope.exploration.sameness import Sameness
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.simulation import Simulator, Snapshot
@@ -25,66 +29,18 @@ _NOT_YET = object()
 """A branch that has not been found to survive."""
 
 
-class End(Enum):
-    """How a way to survive can end; a member is never equal to a situation's fingerprint."""
-
-    GOAL = "goal"
-    TRUNCATED = "truncated"
-
-
-@dataclass
-class Knowledge:
-    """What is proven about situations, by their exact fingerprints."""
-
-    doomed: dict[Hashable, int] = field(default_factory=dict)
-    """Within how many steps harm follows, whatever is played."""
-    surviving: dict[Hashable, tuple[Action, Hashable]] = field(default_factory=dict)
-    """An action to survive with and where it leads: another surviving situation or an `End`."""
-
-    def update(self, other: Knowledge) -> None:
-        """Take over what another search has proven, keeping what was known."""
-        self.doomed = {**other.doomed, **self.doomed}
-        self.surviving = {**other.surviving, **self.surviving}
-
-    def beyond(self, other: Knowledge) -> Knowledge:
-        """What is known here and not there."""
-        return Knowledge(
-            {key: fuse for key, fuse in self.doomed.items() if key not in other.doomed},
-            {key: way for key, way in self.surviving.items() if key not in other.surviving},
-        )
-
-    def witness(self, situation: Hashable) -> Witness:
-        """The actions that survive from a surviving situation, followed to their end."""
-        actions: list[Action] = []
-        met: dict[Hashable, int] = {}
-        while not isinstance(situation, End):
-            if situation in met:
-                return Witness(tuple(actions), "cycle", len(actions) - met[situation])
-            met[situation] = len(actions)
-            action, situation = self.surviving[situation]
-            actions.append(action)
-        return Witness(tuple(actions), situation.value, 0)
-
-
-@dataclass(frozen=True)
-class Witness:
-    """Actions that survive, what they lead to, and how many of the last ones can be repeated for ever."""
-
-    actions: tuple[Action, ...]
-    ending: str
-    loop: int
-
-
 class _Frame:
     """A situation on the open path of one classification."""
 
-    __slots__ = ("actions", "doomed", "fuse", "identity", "snapshot", "tried")
+    __slots__ = ("actions", "doomed", "followed", "fuse", "name", "snapshot", "tried")
 
-    def __init__(self, identity: Hashable, actions: Sequence[Action], snapshot: Snapshot | None) -> None:
-        self.identity, self.actions, self.snapshot = identity, actions, snapshot
+    def __init__(self, name: Hashable, actions: Sequence[Action], snapshot: Snapshot | None) -> None:
+        self.name, self.actions, self.snapshot = name, actions, snapshot
         self.tried = 0
         self.doomed = bool(actions)
         self.fuse = 0
+        self.followed: list[tuple[Action, Hashable]] = []
+        """Where each action led."""
 
     def harm(self, fuse: int) -> None:
         """Count a successor that is unsafe (fuse 0) or doomed."""
@@ -95,26 +51,38 @@ class _Frame:
 class Classifier:
     """Classifies situations of one simulator, remembering what it proves.
 
-    ``preferred`` are the reference's actions by depth: what led to the goal once is tried first. Where the task has no
-    exact fingerprint every situation counts as a new one, so neither cycles nor known situations are recognised.
+    ``preferred`` are the reference's actions by depth: what led to the goal once is tried first. ``actions`` are those
+    somebody may take (None: the search actions); a proof holds for whoever has no others. ``cut_stuck``: whether the
+    task's ``stuck`` hook ends branches, which proves nothing. ``play_witnesses``: whether every way to survive that was
+    put together from several is played, and not only some. Where nothing names situations exactly, every one counts
+    as new, so neither cycles nor known situations are recognised.
     """
 
     def __init__(
         self,
         simulator: Simulator,
         knowledge: Knowledge,
-        preferred: Sequence[Action],
         *,
+        preferred: Sequence[Action] = (),
+        actions: tuple[Action, ...] | None = None,
         deterministic: bool,
-        deadline: float,
+        deadline: float = math.inf,
+        cut_stuck: bool = True,
+        play_witnesses: bool = False,
+        exact: bool = True,
     ) -> None:
         self.simulator, self.knowledge, self.preferred = simulator, knowledge, preferred
-        self.deterministic, self.deadline = deterministic, deadline
-        task = simulator.task
-        self.exact = task.identity is not None or task.key_is_exact
-        self._lossy_key = not task.key_is_exact
-        self._time_limit = time_limit(simulator) or math.inf
-        self._stuck = task.stuck
+        self.actions, self.deterministic, self.deadline = actions, deterministic, deadline
+        self.play_witnesses = play_witnesses
+        self.sameness = Sameness(simulator, actions=actions, exact=exact)
+        self._lossy_key = not simulator.task.key_is_exact
+        self._time_limit = simulator.time_limit
+        self._stuck = simulator.task.stuck if cut_stuck else None
+        self._last_depth = math.inf
+        """The depth at which a branch has survived long enough."""
+        self._due = math.inf
+        """The depth at which it has, or time is up."""
+        self._start: Snapshot
         self._frames: list[_Frame] = []
         self._path: list[Visit] = []
         self._open: set[Hashable] = set()
@@ -124,35 +92,56 @@ class Classifier:
         """Branches of the latest classification that ended unsafe."""
         self.exhausted = False
         """Whether the latest classification tried everything it was going to try, however much work was allowed."""
+        self.fuse: int | None = None
+        """Within how many steps harm follows where the latest classification ended; None where it is not doomed."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether what is known of a name may be used when it is met again."""
+        return self.sameness.exact
 
     @property
     def spent(self) -> int:
         """Environment steps so far, replays included."""
         return self.simulator.counters.steps + self.simulator.counters.replayed_steps
 
-    def classify(self, effort: int) -> tuple[Survivability, Witness | None]:
+    def classify(self, effort: int, horizon: int | None = None) -> tuple[Survivability, Witness | None]:
         """Classify the situation the simulator stands in, with at most so many steps.
 
-        Where keys are lossy, half of the effort goes into a second search that enters each key once: it proves less but
-        finds ways out that the exact search has no time for.
+        ``horizon``: how many steps are to be survived; None: all there will ever be. Where keys are lossy, half of the
+        effort goes into a second search that enters each key once: it proves less but finds ways out that the exact
+        search has no time for. A name that turns out to stand for two situations voids all that was known, and the
+        search begins anew without it.
         """
-        self.harms, self.exhausted = 0, False
-        start = self.simulator.save() if self._lossy_key else None
+        simulator, last = self.simulator, self.spent + effort
+        self.harms, self.exhausted, self.fuse = 0, False, None
+        self._last_depth = math.inf if horizon is None else simulator.depth + horizon
+        self._due = min(self._last_depth, self._time_limit)
+        self.sameness.timed = self._time_limit <= self._last_depth and timeout_is_unsafe(simulator)
+        if horizon == 0:
+            return Survivability.YES, Witness((), End.WATCHED.value, 0)
+        self._start, was_exact = simulator.save(), self.exact
+        if not was_exact:
+            self.knowledge = Knowledge()
         verdict, witness = self._search(effort // 2 if self._lossy_key else effort, once_per_key=False)
-        if verdict is Survivability.UNKNOWN and start is not None and not self.exhausted:
-            self.simulator.load(start)
-            verdict, witness = self._search(effort - effort // 2, once_per_key=True)
+        if was_exact and not self.exact:
+            self.knowledge = Knowledge()
+            simulator.load(self._start)
+            verdict, witness = self._search(last - self.spent, once_per_key=False)
+        if verdict is Survivability.UNKNOWN and self._lossy_key and not self.exhausted:
+            simulator.load(self._start)
+            verdict, witness = self._search(last - self.spent, once_per_key=True)
             self.exhausted = False
         return verdict, witness
 
     def _search(self, effort: int, *, once_per_key: bool) -> tuple[Survivability, Witness | None]:
         self._frames, self._path, self._open, self._left = [], [], set(), set()
         self._keys = set() if once_per_key else None
-        last = self.spent + effort
-        root = self._identity()
+        exact, last = self.exact, self.spent + effort
+        root = self.sameness.name()
         end = self._arrive(root, None)
         while end is _NOT_YET and self._frames:
-            if self.spent >= last or time.time() >= self.deadline:
+            if self.spent >= last or time.time() >= self.deadline or exact is not self.exact:
                 return Survivability.UNKNOWN, None
             frame = self._frames[-1]
             if frame.tried == len(frame.actions):
@@ -160,9 +149,13 @@ class Classifier:
             else:
                 end = self._try(frame)
         if end is not _NOT_YET:
-            return Survivability.YES, self._witness(root, end)
-        self.exhausted = True
-        return (Survivability.NO if root in self.knowledge.doomed else Survivability.UNKNOWN), None
+            return self._survived(root, end)
+        self.exhausted = exact is self.exact
+        fuse = self.knowledge.doomed.get(root)
+        if not self.exhausted or fuse is None or self._start.depth + fuse > self._due:
+            return Survivability.UNKNOWN, None
+        self.fuse = fuse
+        return Survivability.NO, None
 
     def _try(self, frame: _Frame) -> Hashable:
         """Play the next action; where the branch survives, or `_NOT_YET`."""
@@ -175,28 +168,39 @@ class Classifier:
         simulator.step(action)
         outcome = simulator.outcome
         if outcome is Outcome.ONGOING:
-            return self._arrive(self._identity(), action)
+            if simulator.depth >= self._last_depth:
+                return End.WATCHED
+            name = self.sameness.name()
+            frame.followed.append((action, name))
+            return self._arrive(name, action)
         if outcome is Outcome.UNSAFE:
+            frame.followed.append((action, outcome))
+            if simulator.timed_out and not self.sameness.timed:
+                # That time is up here says nothing of the same situation earlier in an episode.
+                frame.doomed = False
+                return _NOT_YET
             self.harms += 1
             frame.harm(0)
             return _NOT_YET
         return End.GOAL if outcome is Outcome.GOAL else End.TRUNCATED
 
-    def _arrive(self, identity: Hashable, action: Action | None) -> Hashable:
+    def _arrive(self, name: Hashable, action: Action | None) -> Hashable:
         """Enter a situation, or judge the branch by what is known of it."""
-        knowledge, frames = self.knowledge, self._frames
-        if identity in knowledge.surviving or (identity in self._open and self.deterministic):
-            return identity
-        fuse = knowledge.doomed.get(identity)
-        if fuse is not None and self.simulator.depth + fuse <= self._time_limit:
+        knowledge, frames, depth = self.knowledge, self._frames, self.simulator.depth
+        way = knowledge.surviving.get(name)
+        if (way is not None and depth + way.steps >= self._due) or (name in self._open and self.deterministic):
+            return name
+        fuse = knowledge.doomed.get(name)
+        if fuse is not None and depth + fuse <= self._due:
             if frames:
                 self.harms += 1
                 frames[-1].harm(fuse)
-        elif identity in self._open or identity in self._left or self._pruned(action):
+            self.sameness.holds(name, fuse)
+        elif name in self._open or name in self._left or self._pruned(action):
             # Given up, which proves nothing.
             frames[-1].doomed = False
         else:
-            self._enter(identity)
+            self._enter(name)
         return _NOT_YET
 
     def _pruned(self, action: Action | None) -> bool:
@@ -216,38 +220,72 @@ class Classifier:
             return True
         return False
 
-    def _enter(self, identity: Hashable) -> None:
+    def _enter(self, name: Hashable) -> None:
         simulator = self.simulator
-        actions = simulator.available_actions()
+        actions = simulator.available_actions(self.actions)
         if simulator.depth < len(self.preferred) and self.preferred[simulator.depth] in actions:
             first = self.preferred[simulator.depth]
             actions = (first, *(action for action in actions if action != first))
-        self._frames.append(_Frame(identity, actions, simulator.save() if len(actions) > 1 else None))
-        self._open.add(identity)
+        self._frames.append(_Frame(name, actions, simulator.save() if len(actions) > 1 else None))
+        self._open.add(name)
 
     def _leave(self) -> None:
         """Close the newest situation: nothing tried from it survived."""
         frame = self._frames.pop()
         if self._path:
             self._path.pop()
-        self._open.discard(frame.identity)
+        self._open.discard(frame.name)
         parent = self._frames[-1] if self._frames else None
         if frame.doomed and self.deterministic:
-            self.knowledge.doomed[frame.identity] = frame.fuse
+            self.knowledge.doomed[frame.name] = frame.fuse
+            if self.exact:
+                self.sameness.remember(frame.name, frame.followed)
             if parent is not None:
                 parent.harm(frame.fuse)
         else:
-            self._left.add(frame.identity)
+            self._left.add(frame.name)
             if parent is not None:
                 parent.doomed = False
 
-    def _witness(self, root: Hashable, end: Hashable) -> Witness:
+    def _survived(self, root: Hashable, end: Hashable) -> tuple[Survivability, Witness | None]:
         """Note that every situation on the open path survives, and how the first one does."""
         surviving = self.knowledge.surviving
-        following = [*(frame.identity for frame in self._frames[1:]), end]
-        for frame, target in zip(self._frames, following, strict=False):
-            surviving[frame.identity] = (frame.actions[frame.tried - 1], target)
-        return self.knowledge.witness(root)
+        steps = self._lasts(end)
+        target = end
+        for frame in reversed(self._frames):
+            steps += 1
+            surviving[frame.name] = Way(frame.actions[frame.tried - 1], target, steps)
+            target = frame.name
+        witness = self.knowledge.witness(root)
+        together = self.deterministic and not isinstance(end, End)
+        if together and (self.sameness.to_be_tested() or self.play_witnesses):
+            self._test(witness)
+            if not self.exact:
+                return Survivability.UNKNOWN, None
+        return Survivability.YES, witness
 
-    def _identity(self) -> Hashable:
-        return self.simulator.identity() if self.exact else object()
+    def _lasts(self, end: Hashable) -> float:
+        """For how many steps an end is known to survive."""
+        if end is End.GOAL or end in self._open:
+            return math.inf
+        if isinstance(end, End):
+            # A time limit ends what would have gone on; an end of the environment's own does not.
+            return math.inf if end is End.TRUNCATED and not self.simulator.timed_out else 0.0
+        return self.knowledge.surviving[end].steps
+
+    def _test(self, witness: Witness) -> None:
+        """Play a way that was put together from several: if it goes otherwise, one name stood for two situations."""
+        simulator, begun = self.simulator, len(witness.actions) - witness.loop
+        simulator.load(self._start)
+        returns_to = self.sameness.name()
+        for number, action in enumerate(witness.actions, 1):
+            simulator.step(action)
+            if simulator.outcome.terminal or simulator.depth >= self._last_depth:
+                break
+            if number == begun:
+                returns_to = self.sameness.name()
+        went_on = simulator.outcome is Outcome.ONGOING and simulator.depth < self._last_depth
+        if simulator.outcome is Outcome.UNSAFE:
+            self.sameness.refute(f"a way known to survive did harm after {simulator.depth - self._start.depth} steps")
+        elif went_on and (not witness.loop or self.sameness.name() != returns_to):
+            self.sameness.refute(f"a way known to end in {witness.ending!r} did not")

@@ -1,4 +1,4 @@
-"""Playing an action trace from reset, and what limits an episode's length."""
+"""Playing an action trace from reset."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from tightrope.errors import NotReproducible
 from tightrope.outcome import Outcome
 from tightrope.simulation import Reseed, Simulator, play
+from tightrope.tasks.task import Transition
 from tightrope.trace import ActionTrace, Step, Trace
 
 
@@ -44,13 +45,11 @@ def action_trace(simulator: Simulator) -> ActionTrace:
     return ActionTrace(simulator.task.label, seed, tuple(actions), tuple(reseeds.items()))
 
 
-def time_limit(simulator: Simulator) -> int | None:
-    """After how many steps an episode is ended from outside, as far as task and environment say so."""
-    limits = [simulator.task.max_steps]
-    layer = simulator.env
-    while layer is not None:
-        limits.append(getattr(layer, "_max_episode_steps", None))
-        layer = vars(layer).get("env")
-    limits.append(getattr(simulator.env.unwrapped, "max_steps", None))
-    known = [limit for limit in limits if isinstance(limit, int) and limit > 0]
-    return min(known, default=None)
+def timeout_is_unsafe(simulator: Simulator) -> bool:
+    """Whether the task would call it unsafe if time were up in this situation; also where it cannot say."""
+    seen = simulator.transition
+    info = {**seen.info, "TimeLimit.truncated": True}
+    try:
+        return bool(simulator.task.unsafe(Transition(seen.observation, seen.reward, False, True, info)))
+    except Exception:  # a predicate that reads what only a real time-out brings
+        return True

@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from tightrope.tasks.spaces import action_list, encode_action
+from tightrope.tasks.spaces import action_list, encode_action, mask_allows
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
@@ -63,10 +63,8 @@ class ActionSource:
         return ActionSource(self.space, listed or self.listed)
 
     def allows(self, action: Action, mask: Any) -> bool:
-        """Whether the mask allows the action; masks speak of Discrete spaces only."""
-        if not isinstance(self.space, gym.spaces.Discrete) or not isinstance(action, int):
-            return True
-        return bool(mask[action - int(self.space.start)])
+        """Whether the mask allows the action."""
+        return mask_allows(self.space, mask, action)
 
 
 def action_source(task: Task, actions: Sequence[Action] | None = None) -> ActionSource:

@@ -8,12 +8,13 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from tightrope.display import Shown
+from tightrope.files import check_header
 from tightrope.fuzzing.fitness import Fitness
 from tightrope.fuzzing.perturbation import Perturbation, perturbation_from_json
 from tightrope.fuzzing.population import Member
 from tightrope.outcome import Outcome, StopReason
 from tightrope.trace import ActionTrace
-from tightrope.tracefiles import check_header, trace_from_json
+from tightrope.tracefiles import trace_from_json
 
 FORMAT, VERSION = "tightrope/fuzzing", 1
 

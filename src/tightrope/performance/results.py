@@ -8,8 +8,8 @@ from statistics import fmean
 from typing import Any
 
 from tightrope.display import Shown
+from tightrope.files import check_header
 from tightrope.statistics import Estimate
-from tightrope.tracefiles import check_header
 
 VERSION = 1
 COMPARISON_FORMAT, ROBUSTNESS_FORMAT = "tightrope/performance", "tightrope/robustness"

@@ -24,6 +24,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from tightrope.budget import Meter
+from tightrope.exploration.sameness import Sameness
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import ENDINGS, BoundaryState
 from tightrope.references.reporting import ProgressLine
@@ -49,6 +50,7 @@ class _Frame:
         "actions",
         "doomed",
         "endings",
+        "followed",
         "fuse",
         "key",
         "loops",
@@ -72,6 +74,8 @@ class _Frame:
         """Tries that led back to the open path."""
         self.doomed = bool(actions)
         self.fuse = 0
+        self.followed: list[tuple[Action, Hashable]] = []
+        """Where each try led: a name or an end."""
         self.endings = [0] * len(ENDINGS)
         self.reseed = 0
 
@@ -95,25 +99,28 @@ class DepthFirst:
         deterministic: bool,
         seed: int,
         max_depth: int | None,
-        time_limit: int | None,
+        time_limit: float = math.inf,
     ) -> None:
         self.simulator, self.meter, self.stats, self.progress = simulator, meter, stats, progress
         self.repetitions, self.deterministic, self.seed = repetitions, deterministic, seed
         self.max_depth = max_depth
-        self.time_limit = math.inf if time_limit is None else time_limit
+        self.time_limit = time_limit
         self.path: list[Visit] = []
         self._frames: list[_Frame] = []
         self._standing: dict[Hashable, int] = {}
         task = simulator.task
         self._stuck, self._order = task.stuck, task.order_actions
         self._has_hooks = task.stuck is not None or task.order_actions is not None
-        self._merges = task.identity is None and not task.key_is_exact
-        self._identities: dict[Hashable, Hashable] | None = None if task.identity is None else {}
+        self._sameness = Sameness(simulator)
+        self._keys_are_names = self._sameness.keys_are_names
+        self._names: dict[Hashable, Hashable] = {}
+        """By the key under which a situation was entered, its name."""
 
     def run(self) -> StopReason:
         """Search until the goal is found, everything was tried, or the budget is spent."""
         frames, meter = self._frames, self.meter
-        self._enter(self.simulator.key(), None)
+        key = self.simulator.key()
+        self._enter(key, self._sameness.name(key), None)
         while frames:
             if meter.spent:
                 return StopReason.BUDGET_SPENT
@@ -133,6 +140,11 @@ class DepthFirst:
         return ActionTrace(task.label, task.seed, actions, reseeds)
 
     @property
+    def findings(self) -> tuple[str, ...]:
+        """What came out that lowers trust; no proof rests on it."""
+        return (self._sameness.refutation,) if self._sameness.refutation else ()
+
+    @property
     def boundary_states(self) -> tuple[BoundaryState, ...]:
         """The situations on the open path that have explored successors."""
         return tuple(
@@ -142,6 +154,7 @@ class DepthFirst:
                 actions=tuple(frame.troubled),
                 proven=all(frame.troubled.values()),
                 evidence=_evidence(frame),
+                fuse=frame.fuse if self.deterministic and all(frame.troubled.values()) else None,
             )
             for depth, frame in enumerate(self._frames)
             if frame.troubled
@@ -165,7 +178,9 @@ class DepthFirst:
             self._arrive(frame, action)
         elif outcome is Outcome.UNSAFE:
             stats.unsafe_hits += 1
-            self._end(frame, action, UNSAFE, fuse=0)
+            frame.followed.append((action, outcome))
+            # That time was up is no harm that follows from the situation: earlier in an episode it is none.
+            self._end(frame, action, TRUNCATED if simulator.timed_out else UNSAFE, fuse=0)
         elif outcome is Outcome.TRUNCATED:
             stats.truncated += 1
             self._end(frame, action, TRUNCATED)
@@ -187,31 +202,34 @@ class DepthFirst:
     def _arrive(self, frame: _Frame, action: Action) -> None:
         """Enter the situation just reached, or cut the branch because its key is known."""
         key = self.simulator.key()
+        name = key if self._keys_are_names else self._sameness.name(key)
+        frame.followed.append((action, name))
         standing = self._standing.get(key)
         if standing is None:
-            self._enter(key, action)
+            self._enter(key, name, action)
             return
         self.stats.cycles_cut += 1
         if standing == OPEN:
             frame.loops += 1
             frame.endings[CYCLE] += 1
             frame.doomed = False
-        elif self._merges or not self._same_situation(key):
+        elif self._names[key] != name:
             self._end(frame, action, MERGED)
         elif standing == LEFT or self.simulator.depth + standing > self.time_limit:
             self._end(frame, action, VISITED)
-        else:
+        elif self._same_continuation(name, standing):
             self._end(frame, action, UNSAFE, fuse=standing)
+        else:
+            self._end(frame, action, MERGED)
 
-    def _enter(self, key: Hashable, action: Action | None) -> None:
+    def _enter(self, key: Hashable, name: Hashable, action: Action | None) -> None:
         """Put the situation just reached on the open path, unless it is cut as stuck or too deep."""
         simulator, stats = self.simulator, self.stats
         actions = simulator.available_actions()
         # Only the hooks read the info; environments may reuse its dict.
         info = dict(simulator.info) if self._has_hooks else _NO_INFO
         self.path.append(Visit(key, action, simulator.transition.reward, info))
-        if self._identities is not None:
-            self._identities[key] = simulator.identity()
+        self._names[key] = name
         cut = self._cut(actions)
         if cut is not None:
             self.path.pop()
@@ -244,6 +262,8 @@ class DepthFirst:
         frame, visit = self._frames.pop(), self.path.pop()
         doomed = frame.doomed and self.deterministic
         self._standing[frame.key] = frame.fuse if doomed else LEFT
+        if doomed and self._sameness.exact:
+            self._sameness.remember(self._names[frame.key], frame.followed)
         if not self._frames:
             return
         parent = self._frames[-1]
@@ -263,9 +283,19 @@ class DepthFirst:
         if fuse >= frame.fuse:
             frame.fuse = fuse + 1
 
-    def _same_situation(self, key: Hashable) -> bool:
-        """Whether the situation is the very one that was entered under this key."""
-        return self._identities is None or self._identities[key] == self.simulator.identity()
+    def _same_continuation(self, name: Hashable, fuse: int) -> bool:
+        """Whether a name that was proven doomed goes on as it did; if not, nothing proven so far can be trusted."""
+        before = self.simulator.counters.steps
+        holds = self._sameness.holds(name, fuse)
+        self.meter.steps += self.simulator.counters.steps - before
+        self.stats.steps += self.simulator.counters.steps - before
+        if not holds:
+            self._keys_are_names = False
+            self._standing.update({key: LEFT for key, standing in self._standing.items() if standing >= 0})
+            for frame in self._frames:
+                frame.doomed = False
+                frame.troubled = dict.fromkeys(frame.troubled, False)
+        return holds
 
 
 def _evidence(frame: _Frame) -> dict[str, int]:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
+from tightrope.files import DAMAGE, read_json_file
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
 from tightrope.seeding import StoredKey, stable_hash
 from tightrope.trace import Step, Trace
-from tightrope.tracefiles import action_from_json, read_json, trace_from_json, trace_to_json
+from tightrope.tracefiles import action_from_json, trace_from_json, trace_to_json
 
 FORMAT, VERSION = "tightrope/reference", 1
 
@@ -42,10 +43,10 @@ def load_reference(path: str | PathLike[str]) -> Reference:
         path: The file; nothing in it can run.
     """
     path = Path(path)
-    content = read_json(path, FORMAT, VERSION)
+    content = read_json_file(path, kind=FORMAT, version=VERSION)
     try:
         return reference_from_json(content)
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise FormatError(f"{path.name} is damaged: a field is missing or garbled ({error!r})") from error
 
 
@@ -63,6 +64,7 @@ def reference_to_json(reference: Reference) -> dict[str, Any]:
         "search_actions": list(reference.search_actions),
         "boundary_states": [_boundary_to_json(state) for state in reference.boundary_states],
         "probing": None if reference.probing is None else _probing_to_json(reference.probing),
+        "findings": list(reference.findings),
     }
 
 
@@ -80,6 +82,7 @@ def reference_from_json(content: Mapping[str, Any]) -> Reference:
         method=str(content["method"]),
         search_actions=tuple(action_from_json(action) for action in content["search_actions"]),
         probing=None if probing is None else _probing_from_json(probing),
+        findings=tuple(map(str, content.get("findings", ()))),
     )
 
 
@@ -92,6 +95,7 @@ def _boundary_to_json(state: BoundaryState) -> dict[str, Any]:
         "proven": state.proven,
         "evidence": dict(state.evidence),
         "successors": [_successor_to_json(successor) for successor in state.successors],
+        "fuse": state.fuse,
     }
 
 
@@ -103,6 +107,7 @@ def _boundary_from_json(content: Mapping[str, Any]) -> BoundaryState:
         proven=bool(content["proven"]),
         evidence={str(ending): int(count) for ending, count in content["evidence"].items()},
         successors=tuple(_successor_from_json(successor) for successor in content["successors"]),
+        fuse=_optional_int(content.get("fuse")),
     )
 
 
@@ -110,7 +115,13 @@ def _successor_to_json(successor: Successor) -> dict[str, Any]:
     content: dict[str, Any] = {"action": successor.action, "survivable": str(successor.survivable)}
     if successor.witness is not None:
         content |= {"witness": list(successor.witness), "ending": successor.ending, "loop": successor.loop}
+    if successor.fuse is not None:
+        content["fuse"] = successor.fuse
     return content
+
+
+def _optional_int(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 def _successor_from_json(content: Mapping[str, Any]) -> Successor:
@@ -121,6 +132,7 @@ def _successor_from_json(content: Mapping[str, Any]) -> Successor:
         witness=None if witness is None else tuple(action_from_json(action) for action in witness),
         ending=str(content.get("ending", "")),
         loop=int(content.get("loop", 0)),
+        fuse=_optional_int(content.get("fuse")),
     )
 
 

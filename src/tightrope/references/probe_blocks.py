@@ -7,8 +7,10 @@ from collections.abc import Hashable
 from contextlib import closing
 from dataclasses import dataclass
 
-from tightrope.exploration.doom import Classifier, End, Knowledge, Witness
+from tightrope.exploration.doom import Classifier
+from tightrope.exploration.knowledge import End, Knowledge, Way, Witness
 from tightrope.exploration.playing import replay_to_goal
+from tightrope.exploration.sameness import Sameness
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.seeding import derive_seed
@@ -45,6 +47,8 @@ class Block:
     deterministic: bool
     repetitions: int
     seed: int
+    exact: bool = True
+    """Whether a name may stand for one situation; False once it was seen to stand for two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +65,10 @@ class Finding:
     """Whether the action leads (on stochastic tasks: can lead) into a situation proven doomed."""
     final: bool = True
     """Whether more work could not settle more."""
+    fuse: int | None = None
+    """Of a doomed one: within how many steps harm follows, the action included."""
+    merged: bool = False
+    """Whether the verdict may rest on a name that was met more than once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +78,8 @@ class BlockAnswer:
     findings: tuple[Finding, ...]
     learnt: Knowledge
     steps: int
+    refutation: str = ""
+    """What showed that a name stands for two situations; the findings then rest on no name."""
 
 
 def survey(task: Task, request: tuple[ActionTrace, bool]) -> Survey:
@@ -80,46 +90,52 @@ def survey(task: Task, request: tuple[ActionTrace, bool]) -> Survey:
     reference, deterministic = request
     with closing(open_simulator(task)) as simulator:
         replay_to_goal(simulator, reference)
-        questions, identities = [], []
+        questions, names, sameness = [], list[Hashable](), Sameness(simulator)
         for moment in play(simulator, reference):
             if moment.upcoming is None:
                 break
             own = {moment.upcoming} if deterministic else set()
             available = simulator.available_actions()
             questions.append((moment.depth, tuple(action for action in available if action not in own)))
-            identities.append(simulator.identity())
-        exact = task.identity is not None or task.key_is_exact
-        knowledge = _reference_survives(identities, reference.actions) if exact else Knowledge()
+            names.append(sameness.name())
+        knowledge = _reference_survives(names, reference.actions) if sameness.exact else Knowledge()
         return Survey(questions=tuple(questions), knowledge=knowledge, steps=2 * len(reference))
 
 
 def probe_block(task: Task, block: Block) -> BlockAnswer:
     """Classify the successors of a block."""
     with closing(open_simulator(task)) as simulator:
-        known = block.knowledge
         classifier = Classifier(
             simulator,
-            Knowledge(dict(known.doomed), dict(known.surviving)),
-            block.reference.actions,
+            block.knowledge.copy(),
+            preferred=block.reference.actions,
             deterministic=block.deterministic,
             deadline=block.deadline,
+            exact=block.exact,
         )
-        asked = dict(block.questions)
-        findings = []
-        for depth in (moment.depth for moment in play(simulator, block.reference.prefix(max(asked)))):
-            if depth in asked:
-                here = simulator.save()
-                findings += [_probe(classifier, here, depth, action, block) for action in asked[depth]]
-                simulator.load(here)
-        learnt = classifier.knowledge.beyond(known) if classifier.exact else Knowledge()
-        return BlockAnswer(findings=tuple(findings), learnt=learnt, steps=classifier.spent)
+        findings = _findings(classifier, block)
+        refutation = classifier.sameness.refutation
+        if refutation:
+            findings = _findings(classifier, block)
+        learnt = classifier.knowledge.beyond(block.knowledge) if classifier.exact else Knowledge()
+        return BlockAnswer(findings=tuple(findings), learnt=learnt, steps=classifier.spent, refutation=refutation)
 
 
-def _reference_survives(identities: list[Hashable], actions: tuple[Action, ...]) -> Knowledge:
+def _findings(classifier: Classifier, block: Block) -> list[Finding]:
+    simulator, asked, findings = classifier.simulator, dict(block.questions), list[Finding]()
+    for depth in (moment.depth for moment in play(simulator, block.reference.prefix(max(asked)))):
+        if depth in asked:
+            here = simulator.save()
+            findings += [_probe(classifier, here, depth, action, block) for action in asked[depth]]
+            simulator.load(here)
+    return findings
+
+
+def _reference_survives(names: list[Hashable], actions: tuple[Action, ...]) -> Knowledge:
     knowledge = Knowledge()
     # A situation met twice keeps the later way, so that following the ways always comes nearer to the goal.
-    for identity, action, target in zip(identities, actions, [*identities[1:], End.GOAL], strict=True):
-        knowledge.surviving[identity] = (action, target)
+    for name, action, target in zip(names, actions, [*names[1:], End.GOAL], strict=True):
+        knowledge.surviving[name] = Way(action, target)
     return knowledge
 
 
@@ -138,12 +154,10 @@ def _follow(classifier: Classifier, depth: int, action: Action, effort: int) -> 
     simulator.step(action)
     outcome = simulator.outcome
     if outcome is Outcome.UNSAFE:
-        return Finding(depth=depth, action=action, survivable=Survivability.NO, harms=1, harmful=True)
+        return Finding(depth=depth, action=action, survivable=Survivability.NO, harms=1, harmful=True, fuse=1)
     if outcome.terminal:
         end = End.GOAL if outcome is Outcome.GOAL else End.TRUNCATED
         return Finding(depth=depth, action=action, survivable=Survivability.YES, witness=Witness((), end.value, 0))
-    if not classifier.exact:
-        classifier.knowledge = Knowledge()
     survivable, witness = classifier.classify(effort)
     return Finding(
         depth=depth,
@@ -154,6 +168,8 @@ def _follow(classifier: Classifier, depth: int, action: Action, effort: int) -> 
         harms=max(classifier.harms, survivable is Survivability.NO),
         harmful=survivable is Survivability.NO,
         final=survivable is not Survivability.UNKNOWN or classifier.exhausted,
+        fuse=None if classifier.fuse is None else classifier.fuse + 1,
+        merged=classifier.exact,
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UsageError
 from tightrope.execution import Engine, borrowed_engine
-from tightrope.exploration.doom import Knowledge
+from tightrope.exploration.knowledge import Knowledge
 from tightrope.outcome import StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
@@ -86,6 +86,7 @@ class _Probe:
         self.seed, self.on_progress = seed, on_progress
         self.knowledge = Knowledge()
         self.findings: dict[tuple[int, Action], Finding] = {}
+        self.refutation = ""
 
     def run(self, most_effort: int | None) -> StopReason:
         """Ask about every successor, with growing effort, until all is settled or the budget is spent."""
@@ -94,10 +95,14 @@ class _Probe:
             effort = FIRST_EFFORT
             while questions := self._open_questions():
                 effort = effort if most_effort is None else min(effort, most_effort)
+                trusted = not self.refutation
                 for blocks in self._rounds(questions, effort):
                     if not blocks:
                         return StopReason.BUDGET_SPENT
                     self._answer(blocks)
+                if trusted and self.refutation:
+                    effort = FIRST_EFFORT
+                    continue
                 if effort == most_effort:
                     break
                 effort *= EFFORT_GROWTH
@@ -119,7 +124,8 @@ class _Probe:
             seconds=self.meter.seconds,
             stop_reason=stop_reason,
         )
-        return replace(self.reference, boundary_states=self._boundary_states(), probing=probing)
+        told = (*self.reference.findings, self.refutation) if self.refutation else self.reference.findings
+        return replace(self.reference, boundary_states=self._boundary_states(), probing=probing, findings=told)
 
     def _begin(self) -> None:
         [surveyed] = self.engine.map(survey, [(self.reference.actions, self.engine.deterministic)])
@@ -143,6 +149,8 @@ class _Probe:
                     survivable=Survivability.NO,
                     harms=state.evidence.get("unsafe", 1),
                     harmful=True,
+                    fuse=state.fuse,
+                    merged=True,
                 )
 
     def _open_questions(self) -> list[Question]:
@@ -186,6 +194,7 @@ class _Probe:
             deterministic=self.engine.deterministic,
             repetitions=self._repetitions,
             seed=self.seed,
+            exact=not self.refutation,
         )
 
     @property
@@ -193,17 +202,29 @@ class _Probe:
         return 1 if self.engine.deterministic else repetitions()
 
     def _answer(self, blocks: list[Block]) -> None:
-        learnt = Knowledge(dict(self.knowledge.doomed), dict(self.knowledge.surviving))
+        learnt, refutation = self.knowledge.copy(), self.refutation
         for answer in self.engine.map(probe_block, blocks):
             self.meter.spend(answer.steps)
             learnt.update(answer.learnt)
+            refutation = refutation or answer.refutation
             self.findings.update({(finding.depth, finding.action): finding for finding in answer.findings})
         self.knowledge = learnt
+        if refutation and not self.refutation:
+            self._begin_without_names(refutation)
         if self.on_progress is not None:
             settled = sum(finding.final for finding in self.findings.values())
             harmful = sum(finding.harmful for finding in self.findings.values())
             note = f"{harmful} doomed, {self.meter.steps:,} steps"
             self.on_progress(Progress("probing", settled, len(self.findings), note))
+
+    def _begin_without_names(self, refutation: str) -> None:
+        """A name stood for two situations: every verdict that may rest on one is open again."""
+        self.refutation, self.knowledge = refutation, Knowledge()
+        for place, finding in self.findings.items():
+            if finding.merged:
+                self.findings[place] = Finding(
+                    depth=finding.depth, action=finding.action, survivable=Survivability.UNKNOWN, final=False
+                )
 
     def _boundary_states(self) -> tuple[BoundaryState, ...]:
         earlier = {state.depth: state for state in self.reference.boundary_states}
@@ -234,7 +255,15 @@ def _boundary(key: object, findings: Sequence[Finding], earlier: BoundaryState |
         proven=bool(harmful),
         evidence=evidence,
         successors=tuple(_successor(finding) for finding in findings),
+        fuse=_longest_fuse(findings),
     )
+
+
+def _longest_fuse(findings: Sequence[Finding]) -> int | None:
+    """Within how many steps harm follows, whichever of the harmful actions is taken; None where one of them is open."""
+    fuses = [finding.fuse for finding in findings if finding.harmful]
+    known = [fuse for fuse in fuses if fuse is not None]
+    return max(known) if known and len(known) == len(fuses) else None
 
 
 def _successor(finding: Finding) -> Successor:
@@ -245,4 +274,5 @@ def _successor(finding: Finding) -> Successor:
         witness=None if witness is None else witness.actions,
         ending="" if witness is None else witness.ending,
         loop=0 if witness is None else witness.loop,
+        fuse=finding.fuse,
     )

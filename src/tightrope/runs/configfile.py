@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -14,7 +13,10 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from tightrope.errors import UsageError
+from tightrope.errors import FormatError, UsageError
+from tightrope.files import read_content
+from tightrope.files.limits import SETTINGS_FILE
+from tightrope.files.settings import parse_toml, parse_yaml
 from tightrope.runs.config import CampaignConfig
 from tightrope.runs.tomllines import Location, toml_lines
 
@@ -33,9 +35,11 @@ def load_config(path: str | PathLike[str]) -> CampaignConfig:
 def load_settings(path: Path, model: type[Settings]) -> Settings:
     """Read and validate a file of settings, YAML or TOML by its name."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_content(path, SETTINGS_FILE).decode("utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path} is not a text in UTF-8: {error}") from None
     content, lines = _parse(path, text)
     if not isinstance(content, dict):
         raise UsageError(f"{path}: this must be a table of settings; `tightrope init TASK` writes an example")
@@ -59,15 +63,8 @@ def commented_example(config: CampaignConfig) -> str:
 
 def _parse(path: Path, text: str) -> tuple[Any, dict[Location, int]]:
     if path.suffix == ".toml":
-        try:
-            return tomllib.loads(text), toml_lines(text)
-        except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"{path} is not valid TOML: {error}") from None
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+        return parse_toml(text, str(path)), toml_lines(text)
+    content, node = parse_yaml(text, str(path))
     if node is None:
         return content, {}
     lines = dict(_lines_of(node, ()))

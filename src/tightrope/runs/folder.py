@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import RunLocked, UsageError
-from tightrope.tracefiles import read_json
+from tightrope.files import read_json_file
+from tightrope.files.content import require_no_links
 
 FORMAT = "tightrope/run"
 VERSION = 1
@@ -31,6 +32,7 @@ class RunFolder:
     def create_or_open(cls, path: Path | str) -> RunFolder:
         """An existing run, or a new one in an empty or missing folder."""
         folder = cls(Path(path))
+        require_no_links(folder.path)
         if folder.manifest_path.exists():
             folder.manifest()
             return folder
@@ -46,6 +48,7 @@ class RunFolder:
     def open(cls, path: Path | str) -> RunFolder:
         """An existing run."""
         folder = cls(Path(path))
+        require_no_links(folder.path)
         if not folder.manifest_path.exists():
             raise UsageError(
                 f"{folder.path} is not a run folder: it has no run.json. `tightrope run … --out` makes one"
@@ -70,7 +73,7 @@ class RunFolder:
 
     def manifest(self) -> dict[str, Any]:
         """The content of run.json."""
-        return read_json(self.manifest_path, FORMAT, VERSION)
+        return read_json_file(self.manifest_path, kind=FORMAT, version=VERSION)
 
     def write_manifest(self, content: Mapping[str, Any]) -> None:
         """Replace run.json."""

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tightrope.files import read_json_file
 from tightrope.runs.folder import RunFolder, write_json
 from tightrope.runs.store import RememberingEngine
-from tightrope.tracefiles import read_json
 
 STEP_FORMAT = "tightrope/step"
 STEP_VERSION = 1
@@ -31,7 +31,7 @@ def once(
     """
     path = folder.path / name
     if path.exists():
-        known = read_json(path, STEP_FORMAT, STEP_VERSION)
+        known = read_json_file(path, kind=STEP_FORMAT, version=STEP_VERSION)
         if known["settings"] == settings and _agrees(known, made_with) and not _raised(known["content"]):
             return dict(known["content"])
     started = time.monotonic()
@@ -54,7 +54,7 @@ def once(
 def step_files(folder: RunFolder) -> dict[str, dict[str, Any]]:
     """The files of the steps that are finished, by their path in the folder."""
     return {
-        path.relative_to(folder.path).as_posix(): read_json(path, STEP_FORMAT, STEP_VERSION)
+        path.relative_to(folder.path).as_posix(): read_json_file(path, kind=STEP_FORMAT, version=STEP_VERSION)
         for path in sorted(folder.path.glob("[1-4]-*/**/*.json"))
         if not path.name.endswith(".suite.json") and path.name != "reference.json"
     }

@@ -7,18 +7,26 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import FormatError
 from tightrope.execution import Engine, Episode, Rollout
+from tightrope.files import DAMAGE, parse_json
+from tightrope.files.content import in_words
+from tightrope.files.limits import STORED_VALUE
 from tightrope.outcome import Outcome
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace, content_id
 
 SCHEMA_VERSION = 1
+TABLES = {("table", "traces"), ("table", "episodes"), ("index", "episodes_by_start")}
+SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+"""How a journal ends that names another file, which SQLite deletes once it has used the journal."""
+Result = TypeVar("Result")
+
 SCHEMA = """
 create table if not exists traces (id text primary key, content text not null) without rowid;
 create table if not exists episodes (
@@ -34,6 +42,8 @@ class EpisodeStore:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        _require_own_journal(path)
         self.connection = sqlite3.connect(path, isolation_level=None)
         self._known_traces: set[str] = set()
         try:
@@ -50,6 +60,11 @@ class EpisodeStore:
         if version > SCHEMA_VERSION:
             self.connection.close()
             raise FormatError(f"{path} was written by a newer tightrope (schema {version}); upgrade to read it")
+        # A schema is a program, too: triggers and views of whoever made the file.
+        self.connection.execute("pragma trusted_schema = off")
+        strange = set(self.connection.execute("select type, name from sqlite_master where sql is not null")) - TABLES
+        if strange:
+            raise sqlite3.DatabaseError(f"it holds the {' '.join(min(strange))}")
         # In WAL mode a commit survives the death of the process without waiting for the disk.
         self.connection.execute("pragma journal_mode = wal")
         self.connection.execute("pragma synchronous = normal")
@@ -83,7 +98,7 @@ class EpisodeStore:
         row = self.connection.execute(
             "select summary, actions, rewards, keys, positions from episodes where id = ?", (identifier,)
         ).fetchone()
-        return None if row is None else _episode(rollout, *row)
+        return None if row is None else self._read(_episode, rollout, *row)
 
     def all(self) -> Iterable[Episode]:
         """Every stored episode, with the rollout that made it."""
@@ -92,7 +107,17 @@ class EpisodeStore:
             "from episodes join traces on traces.id = episodes.start order by episodes.id"
         )
         for rollout_text, trace_text, *rest in rows:
-            yield _episode(_rollout(rollout_text, trace_text), *rest)
+            yield self._read(_episode, self._read(_rollout, rollout_text, trace_text), *rest)
+
+    def _read(self, read: Callable[..., Result], *columns: Any) -> Result:
+        """What a row says, or the error that names the file."""
+        try:
+            return read(*columns)
+        except (FormatError, zlib.error, *DAMAGE) as error:
+            raise FormatError(
+                f"{self.path} is damaged: an episode in it cannot be read ({error}). Remove the file: finished steps "
+                f"stay, and what they do not hold is run again"
+            ) from error
 
     def __len__(self) -> int:
         return int(self.connection.execute("select count(*) from episodes").fetchone()[0])
@@ -151,8 +176,10 @@ def _rollout_text(rollout: Rollout) -> str:
 
 
 def _rollout(rollout_text: str, trace_text: str) -> Rollout:
-    task, seed, actions, reseeds = _tuples(json.loads(trace_text))
-    agent, played, length, rollout_seed, fixed_prefix, record_keys, record_positions = _tuples(json.loads(rollout_text))
+    task, seed, actions, reseeds = _tuples(parse_json(trace_text, "a trace"))
+    agent, played, length, rollout_seed, fixed_prefix, record_keys, record_positions = _tuples(
+        parse_json(rollout_text, "a rollout")
+    )
     return Rollout(
         start=ActionTrace(task, seed, actions, reseeds),
         agent=agent,
@@ -177,25 +204,46 @@ def _summary_text(episode: Episode) -> str:
 def _episode(
     rollout: Rollout, summary: str, actions: bytes, rewards: bytes, keys: bytes | None, positions: bytes | None
 ) -> Episode:
-    prefix_steps, prefix_reward, prefix_outcome, outcome, reseeds, checksum, deterministic = json.loads(summary)
+    prefix_steps, prefix_reward, prefix_outcome, outcome, reseeds, checksum, deterministic = parse_json(
+        summary, "an episode"
+    )
     return Episode(
         rollout=rollout,
         prefix_steps=prefix_steps,
         prefix_reward=prefix_reward,
         prefix_outcome=Outcome(prefix_outcome),
         outcome=Outcome(outcome),
-        actions=_tuples(json.loads(zlib.decompress(actions))),
-        rewards=tuple(np.frombuffer(zlib.decompress(rewards), dtype=np.float64).tolist()),
+        actions=_tuples(parse_json(_unpacked(actions), "its actions")),
+        rewards=tuple(np.frombuffer(_unpacked(rewards), dtype=np.float64).tolist()),
         reseeds=_tuples(reseeds),
         checksum=checksum,
-        keys=None if keys is None else np.frombuffer(zlib.decompress(keys), dtype=np.uint64),
-        positions=None if positions is None else np.frombuffer(zlib.decompress(positions)).reshape(-1, 2),
+        keys=None if keys is None else np.frombuffer(_unpacked(keys), dtype=np.uint64),
+        positions=None if positions is None else np.frombuffer(_unpacked(positions)).reshape(-1, 2),
         deterministic=deterministic,
     )
 
 
 def _packed(array: Any) -> bytes | None:
     return None if array is None else zlib.compress(np.ascontiguousarray(array).tobytes(), 1)
+
+
+def _unpacked(content: bytes) -> bytes:
+    """A compressed value; how much it unpacks to is not known before."""
+    unpacker = zlib.decompressobj()
+    unpacked = unpacker.decompress(content, STORED_VALUE)
+    if not unpacker.eof:
+        raise ValueError(f"a value is cut off, or unpacks to more than {in_words(STORED_VALUE)}")
+    return unpacked
+
+
+def _require_own_journal(path: Path) -> None:
+    """Refuse a journal that names a file outside of the database: SQLite would delete that file on opening this one."""
+    journal = Path(f"{path.resolve()}-journal")
+    if journal.is_file():
+        with journal.open("rb") as file:
+            file.seek(max(0, journal.stat().st_size - len(SUPER_JOURNAL)))
+            if file.read() == SUPER_JOURNAL:
+                raise FormatError(f"{journal} names other files and is none of tightrope's; remove it")
 
 
 def _tuples(value: Any) -> Any:

@@ -7,8 +7,12 @@ from collections import Counter
 
 Location = tuple[int | str, ...]
 
-HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
-KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+LONGEST = 2000
+"""Characters of a line that is looked at: patterns take their time over a line made to hold them up."""
+
+# Nothing here can match the same spaces in two ways, or a line full of them would be tried in all ways.
+HEADER = re.compile(r"(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
+KEY = re.compile(r"""((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 INLINE_KEY = re.compile(r"""[{,]\s*([\w-]+|"[^"]*"|'[^']*')\s*=""")
 
 
@@ -20,7 +24,8 @@ def toml_lines(text: str) -> dict[Location, int]:
     lines: dict[Location, int] = {}
     entries: Counter[Location] = Counter()
     table: Location = ()
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, whole in enumerate(text.splitlines(), start=1):
+        line = whole.strip() if len(whole) <= LONGEST else ""
         if header := HEADER.match(line):
             table = _parts(header[2])
             if header[1] == "[[":

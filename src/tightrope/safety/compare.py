@@ -59,6 +59,8 @@ class SafetyComparison(Shown):
     """Fails of executions with common seeds; a deterministic case is one pair."""
     cases: tuple[CaseDifference, ...] = field(repr=False)
     """Cases judged under both, what got worse most first."""
+    errors: int = 0
+    """Executions that raised, of either agent: they are in none of the numbers, and might have been falls."""
 
     @property
     def exact(self) -> bool:
@@ -128,6 +130,7 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
         difference_in_general=_in_general(judged_a, of_b, pairs, by_case=result_a.suite.kind == "random"),
         episodes=PairCounts.of(pair for of_case in pairs.values() for pair in of_case),
         cases=tuple(sorted((_difference(a, b) for a, b in distinct.values()), key=lambda case: -case.difference)),
+        errors=sum(case.errors for result in (result_a, result_b) for case in result.distinct_cases),
     )
 
 

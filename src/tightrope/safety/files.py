@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
+from tightrope.files import DAMAGE, parse_json, read_content
+from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.trace import Action, ActionTrace
 
 FORMAT = "tightrope/suite"
 VERSION = 1
+PROOF = ("depth", "action", "steps")
+"""What a proof of doom says; older files do not say within how many steps, which proves nothing about an episode."""
 
 
 def save_suite(suite: TestSuite, path: str | Path) -> Path:
@@ -36,12 +40,9 @@ def load_suite(path: str | Path) -> TestSuite:
     Args:
         path: The file; nothing in it can run.
     """
+    content = read_content(Path(path), JSON_FILE)
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FormatError(f"{path} is not a suite file: it is no JSON ({error})") from error
-    try:
-        return suite_from_json(data)
+        return suite_from_json(parse_json(content, "the suite"))
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
 
@@ -61,7 +62,7 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
         # Hexadecimal, because readers other than Python round integers above 2⁵³.
         "checksums": [f"{checksum:x}" for checksum in suite.checksums],
         "depths": list(suite.depths),
-        "doomed": [list(pair) for pair in suite.doomed],
+        "doomed": [list(proof) for proof in suite.doomed],
         "cases": [_case_to_json(case) for case in suite.cases],
     }
 
@@ -71,7 +72,7 @@ def suite_from_json(data: Any) -> TestSuite:
     check_format(data, FORMAT, VERSION)
     try:
         suite = _suite(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise FormatError(f"the suite is damaged ({type(error).__name__}: {error}); write it anew") from error
     if suite.id != data.get("id"):
         raise FormatError(f"the suite is damaged: its content has the id {suite.id}, but it says {data.get('id')}")
@@ -102,6 +103,7 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         tuple(frozen_action(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
+    _require_proportion(data, reference)
     parameters = dict(data["parameters"])
     if "actions" in parameters:
         parameters["actions"] = tuple(frozen_action(action) for action in parameters["actions"])
@@ -111,9 +113,20 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         reference=reference,
         checksums=tuple(int(checksum, 16) for checksum in data["checksums"]),
         depths=tuple(map(int, data["depths"])),
-        doomed=tuple((int(depth), frozen_action(action)) for depth, action in data["doomed"]),
+        doomed=tuple(_proof(*proof) for proof in data["doomed"] if len(proof) == len(PROOF)),
         cases=tuple(_case(reference, data["depths"], *case) for case in data["cases"]),
     )
+
+
+def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:
+    return int(depth), frozen_action(action), int(fuse)
+
+
+def _require_proportion(data: Mapping[str, Any], reference: ActionTrace) -> None:
+    """A case of a dozen characters stands for a prefix of any length; together they must not fill the memory."""
+    actions = sum(int(kept) + len(added) + len(reference.reseeds) for _, kept, added, *_ in data["cases"])
+    if actions > SUITE_ACTIONS:
+        raise ValueError(f"its cases have {actions:,} actions together; at most {SUITE_ACTIONS:,} are read")
 
 
 def _case_to_json(case: TestCase) -> list[Any]:

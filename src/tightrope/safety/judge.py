@@ -96,7 +96,7 @@ def judge_case(case: TestCase, episodes: Sequence[Episode], length: int, surviva
         episodes=tuple(episodes),
         verdicts=verdicts,
         returns=returns[:1] if once else returns,
-        survival=survival,
+        survival=survival.within(length),
     )
 
 

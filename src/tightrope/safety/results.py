@@ -15,23 +15,12 @@ from typing import Any
 
 from tightrope.display import Shown
 from tightrope.execution import Episode
+from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
-
-
-@dataclass(frozen=True, kw_only=True)
-class Survival:
-    """Whether anyone could survive a case, and the evidence."""
-
-    survivable: Survivability
-    witness: tuple[Action, ...] | None = field(default=None, repr=False)
-    """Actions from hand-over on that survive; only where ``survivable`` is YES."""
-    evidence: str = ""
-    """How this is known, in a few words."""
-
 
 NO_PART_OF_AN_ERROR = ("Traceback ", "This was rollout ", "It did not happen again ")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tightrope.errors import FormatError
 from tightrope.execution import Episode, Rollout
+from tightrope.files import DAMAGE
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.safety.files import check_format, frozen_action, suite_from_json, suite_to_json
@@ -54,7 +55,7 @@ def result_from_json(data: Any) -> SafetyResult:
     check_format(data, FORMAT, VERSION)
     try:
         return _result(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise FormatError(
             f"the safety result is damaged ({type(error).__name__}: {error}); run the suite again"
         ) from error
@@ -92,6 +93,7 @@ def _case_to_json(case: CaseResult) -> dict[str, Any]:
             "survivable": str(case.survivable),
             "witness": None if case.witness is None else list(case.witness),
             "evidence": case.survival.evidence,
+            "steps": case.survival.steps,
         },
         "episodes": [_episode_to_json(episode) for episode in case.episodes],
     }
@@ -103,6 +105,7 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
         survivable=Survivability(data["survivable"]),
         witness=None if witness is None else tuple(frozen_action(action) for action in witness),
         evidence=data["evidence"],
+        steps=data.get("steps"),
     )
 
 

@@ -12,12 +12,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from tightrope.execution import Engine, Episode, Rollout
+from tightrope.exploration.escapes import Escapes, EscapeTask, Survival, find_escapes
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
-from tightrope.safety.escape import Escape, EscapeTask, find_escapes
 from tightrope.safety.replay import Replay, once_per_engine
-from tightrope.safety.results import Survival
 from tightrope.safety.shorthand import possible_actions
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.trace import Action, ActionTrace
@@ -63,7 +62,7 @@ def _by_knowledge(
     for case in suite.cases:
         survival = _by_reference(suite, case, length, reference)
         if survival is None and reference is not None and _proofs_hold(engine, actions):
-            survival = _by_search(suite, case)
+            survival = _by_search(suite, case, length)
         if survival is not None:
             known[case.id] = survival
     return known
@@ -78,17 +77,24 @@ def _by_reference(suite: TestSuite, case: TestCase, length: int, reference: Repl
     survives = reference.outcome is Outcome.GOAL or len(witness) == length
     if not witness or not survives:
         return None
-    return Survival(survivable=Survivability.YES, witness=witness, evidence="the rest of the reference")
+    steps = length if len(witness) == length else None
+    return Survival(survivable=Survivability.YES, witness=witness, evidence="the rest of the reference", steps=steps)
 
 
-def _by_search(suite: TestSuite, case: TestCase) -> Survival | None:
-    """The prefix leaves the reference by a step that step 1 proved to lead to doom."""
+def _by_search(suite: TestSuite, case: TestCase, length: int) -> Survival | None:
+    """The prefix leaves the reference by a step that step 1 proved to lead to doom, and soon enough to be watched."""
     left = case.kept
     while left < len(case.prefix) and case.prefix.actions[left : left + 1] == suite.reference.actions[left : left + 1]:
         left += 1
-    if left == len(case.prefix) or (left, case.prefix.actions[left]) not in suite.doomed:
+    fuses = {(depth, action): fuse for depth, action, fuse in suite.doomed}
+    fuse = None if left == len(case.prefix) else fuses.get((left, case.prefix.actions[left]))
+    if fuse is None or left + fuse - len(case.prefix) > length:
         return None
-    return Survival(survivable=Survivability.NO, evidence=f"proven by the search after {left + 1} actions")
+    return Survival(
+        survivable=Survivability.NO,
+        evidence=f"proven by the search after {left + 1} actions",
+        steps=max(left + fuse - len(case.prefix), 0),
+    )
 
 
 def _proofs_hold(engine: Engine, actions: tuple[Action, ...] | None) -> bool:
@@ -125,27 +131,27 @@ def _by_attempts(
             prefixes=tuple(case.prefix for case in group),
             reference=suite.reference.actions,
             actions=engine.task.search_actions if actions is None else actions,
+            deterministic=engine.deterministic,
             provable=engine.deterministic and actions is not None,
             length=length,
             steps_per_case=steps_per_case,
         )
         for group in groups
     ]
-    found: list[list[Escape]] = []
+    found: list[Escapes] = []
     for start in range(0, len(work), GROUPS_AT_A_TIME):
         found += engine.map(find_escapes, work[start : start + GROUPS_AT_A_TIME])
         _report(on_progress, len(found), len(groups))
-    pairs = [pair for group, escapes in zip(groups, found, strict=True) for pair in zip(group, escapes, strict=True)]
+    pairs = [
+        pair for group, escapes in zip(groups, found, strict=True) for pair in zip(group, escapes.answers, strict=True)
+    ]
     return _confirmed(engine, pairs, length)
 
 
-def _confirmed(engine: Engine, pairs: Sequence[tuple[TestCase, Escape]], length: int) -> dict[str, Survival]:
+def _confirmed(engine: Engine, pairs: Sequence[tuple[TestCase, Survival]], length: int) -> dict[str, Survival]:
     """Replay every witness from reset; one that does not survive again is no witness."""
-    known = {
-        case.id: Survival(survivable=escape.survivable, witness=escape.witness, evidence=escape.evidence)
-        for case, escape in pairs
-    }
-    witnessed = [(case, escape.witness) for case, escape in pairs if escape.witness is not None]
+    known = {case.id: survival for case, survival in pairs}
+    witnessed = [(case, survival.witness) for case, survival in pairs if survival.witness is not None]
     episodes = engine.run([exact_replay(case.prefix.then(witness)) for case, witness in witnessed])
     for (case, _), episode in zip(witnessed, episodes, strict=True):
         if not _survives(episode, len(case.prefix), length):

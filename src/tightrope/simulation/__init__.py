@@ -1,13 +1,13 @@
 """One environment that can be put back exactly, and the proof that it can."""
 
 from tightrope.simulation.conformance.examination import Conformance, Rejection, examine_snapshotter
-from tightrope.simulation.conformance.reproducing import require_open_start
 from tightrope.simulation.opening import check_task, conformance_of, open_simulator
 from tightrope.simulation.player import Moment, play
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
-from tightrope.simulation.snapshots import Snapshotter, register_snapshotter
+from tightrope.simulation.snapshots import AttributesSnapshotter, Snapshotter, register_snapshotter
 
 __all__ = [
+    "AttributesSnapshotter",
     "Conformance",
     "Moment",
     "Rejection",
@@ -22,5 +22,4 @@ __all__ = [
     "open_simulator",
     "play",
     "register_snapshotter",
-    "require_open_start",
 ]

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tightrope.errors import EnvironmentFailure, UsageError
+from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
+from tightrope.simulation.limits import limit_to_keep, time_limit
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
-from tightrope.simulation.user_faults import blame, wrong_step
+from tightrope.simulation.user_faults import blame, reward_number, wrong_step
 from tightrope.tasks.keys import require_hashable
 from tightrope.tasks.observations import kept, read_only
-from tightrope.tasks.spaces import action_decoder
+from tightrope.tasks.spaces import action_decoder, mask_allows
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
@@ -70,6 +72,9 @@ class Simulator:
         self.depth = 0
         self.transition = Transition(None, 0.0, False, False, {})
         self._history: Any = None
+        self.time_limit = time_limit(task, env)
+        """The step at which an episode is over at the latest."""
+        self._cut_at = limit_to_keep(task, env)
         self._decode = action_decoder(env.action_space)
         self._key_checked = False
         self._starts: dict[int, Snapshot] = {}
@@ -86,6 +91,11 @@ class Simulator:
     def info(self) -> Mapping[str, Any]:
         """The latest info."""
         return self.transition.info
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the episode was ended from outside: a time limit, not what was done, decided."""
+        return self.transition.truncated and not self.transition.terminated
 
     def reset(self, seed: int | None = None, *, reseed: int | None = None) -> Transition:
         """Begin an episode at the task's reset seed or another; ``reseed`` gives what follows fresh randomness."""
@@ -106,7 +116,7 @@ class Simulator:
             raise UsageError(f"task {self.task.label}: the episode is over ({self.outcome}); reset or load first")
         try:
             result = self.env.step(self._decode(action))
-        except Exception as error:
+        except BaseException as error:
             raise self._failure(action, error) from error
         try:
             observation, reward, terminated, truncated, info = result
@@ -114,9 +124,13 @@ class Simulator:
             raise wrong_step(self.task, result) from None
         self.depth += 1
         self.counters.steps += 1
-        if self.depth == self.task.max_steps:
+        if self.depth == self._cut_at:
             truncated = True
-        transition = self.transition = Transition(read_only(observation), float(reward), terminated, truncated, info)
+        try:
+            number = float(reward)
+        except (TypeError, ValueError):
+            number = reward_number(self.task, reward)
+        transition = self.transition = Transition(read_only(observation), number, terminated, truncated, info)
         self._history = (self._history, action)
         # Two blocks, because a try costs nothing and noting whose turn it is would.
         task = self.task
@@ -124,13 +138,13 @@ class Simulator:
             if task.unsafe(transition):
                 self.outcome = Outcome.UNSAFE
                 return transition
-        except Exception as error:
+        except BaseException as error:
             blame(task, "unsafe", error)
         try:
             if task.goal(transition):
                 self.outcome = Outcome.GOAL
                 return transition
-        except Exception as error:
+        except BaseException as error:
             blame(task, "goal", error)
         if terminated or truncated:
             self.outcome = Outcome.TRUNCATED
@@ -183,7 +197,7 @@ class Simulator:
         transition = self.transition
         try:
             key = self.task.state_key(self.env, transition.observation, transition.info)
-        except Exception as error:
+        except BaseException as error:
             blame(self.task, "state_key", error)
         if not self._key_checked:
             require_hashable(self.task.label, "state_key", key)
@@ -196,17 +210,16 @@ class Simulator:
             return self.key()
         try:
             return self.task.identity(self.env, self.transition.observation, self.transition.info)
-        except Exception as error:
+        except BaseException as error:
             blame(self.task, "identity", error)
 
-    def available_actions(self) -> tuple[Action, ...]:
-        """The search actions that the environment allows here (``info["action_mask"]``)."""
-        actions = self.task.search_actions
+    def available_actions(self, actions: tuple[Action, ...] | None = None) -> tuple[Action, ...]:
+        """Which of these actions, or of the search actions, the environment allows here (``info["action_mask"]``)."""
+        actions = self.task.search_actions if actions is None else actions
         mask = self.transition.info.get("action_mask")
         if mask is None:
             return actions
-        start = int(getattr(self.env.action_space, "start", 0))
-        return tuple(action for action in actions if mask[action - start])  # type: ignore[operator]
+        return tuple(action for action in actions if mask_allows(self.env.action_space, mask, action))
 
     def events(self) -> list[Any]:
         """The reset seed, then every action and reseeding since: what it takes to come here again."""
@@ -245,12 +258,11 @@ class Simulator:
         self.outcome = snapshot.outcome
         self.transition = snapshot.transition
 
-    def _failure(self, action: Action, error: Exception) -> EnvironmentFailure:
+    def _failure(self, action: Action, error: BaseException) -> EnvironmentFailure:
         events = self.events()
         return EnvironmentFailure(
-            f"task {self.task.label}: step {self.depth + 1} with action {action!r} raised "
-            f"{type(error).__name__}: {error}. It happens again after reset(seed={events[0]}) and the actions "
-            f"{events[1:]!r}"
+            f"task {self.task.label}: step {self.depth + 1} with action {action!r} {misdeed(error)}. "
+            f"It happens again after reset(seed={events[0]}) and the actions {events[1:]!r}"
         )
 
 

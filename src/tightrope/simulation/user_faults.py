@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
+import numpy as np
+
 from tightrope.errors import TaskError, TightropeError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.observations import RULE, is_change_in_place
 from tightrope.tasks.task import Task
 
 
-def blame(task: Task, role: str, error: Exception) -> NoReturn:
+def blame(task: Task, role: str, error: BaseException) -> NoReturn:
     """Raise the error of a task's function as one of that function; what tightrope raised stays as it is."""
     if isinstance(error, TightropeError):
         raise error
-    raised = f"{role} of task {task.label} raised {type(error).__name__}: {error}"
-    raise TaskError(f"{raised}. {RULE}" if is_change_in_place(error) else raised) from error
+    told = f"{role} of task {task.label} {misdeed(error)}"
+    raise TaskError(f"{told}. {RULE}" if is_change_in_place(error) else told) from error
 
 
 @contextmanager
@@ -24,7 +27,7 @@ def blaming(task: Task, role: str) -> Iterator[None]:
     """``blame`` for what raises inside; too slow for every step of a simulator."""
     try:
         yield
-    except Exception as error:
+    except BaseException as error:
         blame(task, role, error)
 
 
@@ -34,4 +37,23 @@ def wrong_step(task: Task, result: Any) -> TaskError:
     return TaskError(
         f"task {task.label}: step() must return (observation, reward, terminated, truncated, info), not {found}; "
         f"environments of the old Gym interface need a wrapper such as shimmy's"
+    )
+
+
+def reward_number(task: Task, reward: Any) -> float:
+    """The reward as one number; TaskError when it is none."""
+    if np.ndim(reward) and np.size(reward) == 1:
+        reward = np.asarray(reward).item()
+    if not isinstance(reward, str | bytes):
+        with suppress(TypeError, ValueError):
+            return float(reward)
+    if np.ndim(reward):
+        raise TaskError(
+            f"task {task.label}: step() gave a reward of {np.size(reward)} numbers ({reward!r:.80}), and tightrope "
+            f"adds up one. Say in make_env how they make one: gymnasium.wrappers.TransformReward(env, lambda "
+            f"rewards: float(rewards @ weights)); `goal` and `unsafe` can look at all of them if info carries them"
+        )
+    raise TaskError(
+        f"task {task.label}: step() gave the reward {reward!r:.80} ({type(reward).__name__}), which is no number; "
+        f"return a float"
     )

@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from tightrope.errors import TaskError
+from tightrope.tasks.candidates import candidate_actions, nested, unsupported
 from tightrope.trace import Action
 
 
 def encode_action(space: gym.Space[Any], action: Any) -> Action:
-    """The hashable form of an action of this space; raises TaskError when it is not one."""
+    """The hashable form of an action of this space, from either form; raises TaskError when it is not one."""
+    try:
+        encoded = _encoded(space, action)
+    except (TypeError, ValueError, KeyError, OverflowError):
+        encoded = None
+    if encoded is None:
+        raise TaskError(f"{action!r} is not an action of {space}")
+    return encoded
+
+
+def _encoded(space: gym.Space[Any], action: Any) -> Action | None:
     if isinstance(space, gym.spaces.Discrete):
         if isinstance(action, (int, np.integer)) or (isinstance(action, np.ndarray) and action.size == 1):
-            value = int(action)
-            if space.start <= value < space.start + space.n:
-                return value
-    elif isinstance(space, gym.spaces.Box | gym.spaces.MultiDiscrete | gym.spaces.MultiBinary):
+            value = int(action.item() if isinstance(action, np.ndarray) else action)
+            return value if space.start <= value < space.start + space.n else None
+        return None
+    if isinstance(space, gym.spaces.Box | gym.spaces.MultiDiscrete | gym.spaces.MultiBinary):
         array = np.asarray(action, dtype=space.dtype)
-        if array.shape == space.shape and (not isinstance(space, gym.spaces.Box) or bool(np.all(np.isfinite(array)))):
-            nested: Action = _nested(array.tolist())
-            return nested
-    elif isinstance(space, gym.spaces.Tuple):
+        return nested(array.tolist()) if array.shape == space.shape and _fits(space, array, action) else None
+    if isinstance(space, gym.spaces.Tuple):
         return tuple(encode_action(part, value) for part, value in zip(space.spaces, action, strict=True))
-    elif isinstance(space, gym.spaces.Dict):
-        return tuple(encode_action(part, action[name]) for name, part in space.spaces.items())
-    raise TaskError(f"{action!r} is not an action of {space}")
+    if isinstance(space, gym.spaces.Dict):
+        # The hashable form has the values alone, in the order of the space.
+        values = [action[name] for name in space.spaces] if isinstance(action, Mapping) else action
+        return tuple(encode_action(part, value) for part, value in zip(space.spaces.values(), values, strict=True))
+    return None
+
+
+def _fits(space: gym.Space[Any], array: Any, given: Any) -> bool:
+    """A Box takes any number, since environments clip; the others only what they hold, unrounded."""
+    if isinstance(space, gym.spaces.Box):
+        return bool(np.all(np.isfinite(array)))
+    return bool(np.all(array == np.asarray(given))) and space.contains(array)
 
 
 def action_decoder(space: gym.Space[Any]) -> Callable[[Action], Any]:
@@ -48,10 +66,7 @@ def action_decoder(space: gym.Space[Any]) -> Callable[[Action], Any]:
             name: part(value)
             for (name, part), value in zip(named.items(), action, strict=True)  # type: ignore[arg-type]
         }
-    raise TaskError(
-        f"actions of {type(space).__name__} spaces are not supported; wrap the environment so that its action space is "
-        f"Discrete, Box, MultiDiscrete, MultiBinary, Tuple or Dict"
-    )
+    raise TaskError(unsupported(space))
 
 
 class _Numbers(dict[Any, int]):
@@ -85,18 +100,27 @@ def plain_action(action: Any) -> Action:
 
 
 def action_list(task_name: str, space: gym.Space[Any], actions: Sequence[Any] | None) -> tuple[Action, ...]:
-    """The search actions in hashable form: those given, or all of a Discrete space."""
-    if actions is not None:
-        encoded = tuple(encode_action(space, action) for action in actions)
-        if len(set(encoded)) != len(encoded):
-            raise TaskError(f"task {task_name!r}: actions {list(actions)!r} names an action twice")
-        return encoded
-    if isinstance(space, gym.spaces.Discrete):
-        return tuple(range(int(space.start), int(space.start + space.n)))
-    raise TaskError(
-        f"task {task_name!r}: the action space {space} cannot be listed; give actions=[…], "
-        f"or actions=tightrope.span_box(env.action_space, levels=3)"
-    )
+    """The search actions in hashable form: those given, or the candidates of the space."""
+    if actions is None:
+        return candidate_actions(space)
+    encoded = tuple(encode_action(space, action) for action in actions)
+    if len(set(encoded)) != len(encoded):
+        raise TaskError(f"task {task_name!r}: actions {list(actions)!r} names an action twice")
+    return encoded
+
+
+def mask_allows(space: gym.Space[Any], mask: Any, action: Action) -> bool:
+    """Whether ``info["action_mask"]`` allows an action: one flag for each of a Discrete space, or for each choice of
+    every dimension of a MultiDiscrete one. Masks of other spaces say nothing that is known."""
+    if isinstance(space, gym.spaces.Discrete) and isinstance(action, int):
+        return bool(mask[action - int(space.start)])
+    if isinstance(space, gym.spaces.MultiDiscrete):
+        parts = mask if isinstance(mask, tuple) else (mask,)
+        flags = np.concatenate([np.ravel(np.asarray(part)) for part in parts])
+        choices = (np.asarray(action) - space.start).ravel()
+        starts = np.concatenate([[0], np.cumsum(space.nvec.ravel())[:-1]])
+        return bool(np.all(flags[starts + choices]))
+    return True
 
 
 def span_box(space: gym.Space[Any], levels: int = 3) -> tuple[Action, ...]:
@@ -115,10 +139,5 @@ def span_box(space: gym.Space[Any], levels: int = 3) -> tuple[Action, ...]:
         for low, high in zip(space.low.ravel(), space.high.ravel(), strict=True)
     ]
     return tuple(
-        _nested(np.array(values, dtype=space.dtype).reshape(space.shape).tolist())
-        for values in itertools.product(*axes)
+        nested(np.array(values, dtype=space.dtype).reshape(space.shape).tolist()) for values in itertools.product(*axes)
     )
-
-
-def _nested(value: Any) -> Any:
-    return tuple(_nested(part) for part in value) if isinstance(value, list) else value

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from tightrope.agents.agent import Agent
+from tightrope.agents.files import AgentFile, FileReader, Reading, file_loader
+from tightrope.agents.fingerprints import object_fingerprint
+from tightrope.agents.loaders import AgentLoader, AgentRequest, descends_from
 from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
-from tightrope.agents.networks.network_agent import MemorySlot, NetworkParts
-from tightrope.agents.networks.sb3_archive import Archive, ClassName
-from tightrope.agents.networks.torch_network import quiet_torch, read_weights, torch_library
+from tightrope.agents.networks.network_agent import MemorySlot, NetworkAgent, NetworkParts
+from tightrope.agents.networks.normalisation import from_vecnormalize, load_normalisation, normalisation_beside
+from tightrope.agents.networks.sb3_archive import Archive, read_archive
+from tightrope.agents.networks.sb3_policies import PURPOSE, checked_arguments, policy_class
+from tightrope.agents.networks.torch_network import quiet_torch, torch_library
+from tightrope.agents.networks.torch_weights import read_weights, require_tensors
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
-from tightrope.errors import AgentError, require_extra
-
-PURPOSE = "A Stable-Baselines3 agent"
+from tightrope.errors import AgentError, FormatError, require_extra
 
 
 def policy_from_archive(archive: Archive, spaces: TaskSpaces, *, trust: bool) -> Any:
     """Make the policy anew and give it the archive's weights. Unpickles only when trusted and needed."""
     require_extra("stable_baselines3", "sb3", PURPOSE)
     _check_spaces(archive, spaces)
-    factory, arguments = _readable_policy(archive) if not _needs_pickles(archive, trust) else _pickled_policy(archive)
-    policy = _made(factory, arguments, archive, spaces)
-    _load_weights(policy, archive)
+    weights = read_weights(archive.weights, str(archive.path), trust=trust)
+    if _needs_pickles(archive, trust):
+        policy = _made(*_pickled_policy(archive), archive, spaces)
+    else:
+        with _as_large_as(weights, str(archive.path)):
+            policy = _made(*_readable_policy(archive), archive, spaces)
+    _load_weights(policy, weights, str(archive.path))
     return policy
 
 
@@ -132,28 +143,39 @@ def _memory(policy: Any) -> tuple[MemorySlot, ...]:
 
 
 def _needs_pickles(archive: Archive, trust: bool) -> bool:
-    if not trust:
-        archive.require_readable()
-        return False
-    return "policy_class" in archive.pickles
+    return trust and "policy_class" in archive.pickles
 
 
 def _readable_policy(archive: Archive) -> tuple[Any, dict[str, Any]]:
+    archive.require_readable()
     assert archive.policy_class is not None
-    arguments = {
-        key: _named_class(value) if isinstance(value, ClassName) else value
-        for key, value in archive.policy_arguments.items()
-    }
-    return _named_class(archive.policy_class), arguments
-
-
-def _named_class(name: ClassName) -> Any:
-    if name.module.startswith("sb3_contrib"):
-        require_extra("sb3_contrib", "sb3", PURPOSE)
     try:
-        return getattr(importlib.import_module(name.module), name.name)
-    except (ImportError, AttributeError) as error:
-        raise AgentError(f"the archive names {name}, which the installed Stable-Baselines3 does not have") from error
+        policy = policy_class(archive.policy_class)
+        return policy, checked_arguments(policy, archive.policy_arguments)
+    except FormatError as error:
+        raise FormatError(f"{archive.path}: {error}") from error
+
+
+@contextmanager
+def _as_large_as(weights: Mapping[str, Any], source: str) -> Iterator[None]:
+    """While a policy is made, refuse one of more numbers than the file holds: its arguments could ask for any size.
+
+    A layer is told to the hook before its numbers are filled in, so what is refused never took memory.
+    """
+    room = require_tensors(weights, source)
+    module = torch_library().nn.modules.module
+
+    def count(owner: Any, name: str, parameter: Any) -> None:
+        nonlocal room
+        room -= parameter.numel()
+        if room < 0:
+            raise FormatError(f"{source} describes a policy of more numbers than there are weights in it")
+
+    hook = module.register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def _pickled_policy(archive: Archive) -> tuple[Any, dict[str, Any]]:
@@ -175,7 +197,15 @@ def _made(factory: Any, arguments: Mapping[str, Any], archive: Archive, spaces: 
         "use_sde": archive.state_dependent_noise,
     }
     takes = inspect.signature(factory).parameters
-    return factory(**{**{key: value for key, value in offered.items() if key in takes}, **arguments})
+    try:
+        return factory(**{**{key: value for key, value in offered.items() if key in takes}, **arguments})
+    except FormatError:
+        raise
+    except Exception as error:
+        raise AgentError(
+            f"{archive.path}: {factory.__name__} cannot be made for observations of {spaces.observation} and actions "
+            f"of {spaces.action} ({type(error).__name__}: {error}); wrap the environment in make_env as in training"
+        ) from error
 
 
 def _no_learning(progress: float) -> float:
@@ -195,22 +225,27 @@ def _seen_by_policy(space: gym.Space[Any]) -> gym.Space[Any]:
     return space
 
 
-def _load_weights(policy: Any, archive: Archive) -> None:
-    weights = read_weights(archive.weights, str(archive.path))
+def _load_weights(policy: Any, weights: Mapping[str, Any], source: str) -> None:
     try:
         missing, unexpected = policy.load_state_dict(weights, strict=False)
     except RuntimeError as error:
-        raise AgentError(f"{archive.path} does not fit the task's spaces or its own policy: {error}") from error
+        raise AgentError(f"{source} does not fit the task's spaces or its own policy: {error}") from error
     # Archives before 1.8 do not repeat the weights of a shared extractor under its other names.
     missing = [key for key in missing if not key.startswith(("pi_features_extractor.", "vf_features_extractor."))]
     if missing or unexpected:
         raise AgentError(
-            f"{archive.path}: the weights do not fit {type(policy).__name__}: missing {missing}, unexpected "
+            f"{source}: the weights do not fit {type(policy).__name__}: missing {missing}, unexpected "
             f"{unexpected}. If its policy was made with arguments the file does not spell out, load it with trust=True"
         )
 
 
 def _check_spaces(archive: Archive, spaces: TaskSpaces) -> None:
+    if archive.observation_shape is not None and isinstance(spaces.observation, gym.spaces.Dict | gym.spaces.Tuple):
+        raise AgentError(
+            f"{archive.path} was trained on one array of shape {archive.observation_shape}, and task {spaces.task} "
+            f"shows {spaces.observation}; wrap the environment in make_env as in training, for instance in "
+            f"gymnasium.wrappers.FlattenObservation or, for MiniGrid, minigrid.wrappers.ImgObsWrapper or FlatObsWrapper"
+        )
     expected = _seen_by_policy(spaces.observation).shape
     if archive.observation_shape is not None and expected is not None and archive.observation_shape != expected:
         raise AgentError(
@@ -223,3 +258,30 @@ def _check_spaces(archive: Archive, spaces: TaskSpaces) -> None:
         raise AgentError(
             f"{archive.path} was trained with {archive.number_of_actions} actions, and task {spaces.task} has {actions}"
         )
+
+
+def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
+    policy = policy_from_archive(read_archive(Path(file.path)), spaces, trust=file.trust)
+    statistics = None
+    if file.normalisation is not None:
+        statistics = load_normalisation(Path(file.normalisation), trust=file.trust).fitted(spaces)
+    return Reading(policy_parts(policy, spaces, statistics), spaces)
+
+
+def _load_model(request: AgentRequest) -> Agent:
+    model, spaces, style = request.source, request.spaces, request.behaviour
+    policy = getattr(model, "policy", model)
+    normaliser = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
+    statistics = None if normaliser is None else from_vecnormalize(normaliser)
+    prepare = None if statistics is None else statistics.fitted(spaces)
+    return NetworkAgent(
+        policy_parts(policy, spaces, prepare),
+        spaces,
+        style,
+        name=request.name or type(model).__name__,
+        fingerprint=object_fingerprint((policy, statistics), style),
+    )
+
+
+FILES = file_loader(endings=(".zip",), reader=FileReader(read=_read), normalisation_beside=normalisation_beside)
+MODELS = AgentLoader(accepts=partial(descends_from, "stable_baselines3"), load=_load_model)

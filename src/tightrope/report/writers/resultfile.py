@@ -12,6 +12,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tightrope.errors import FormatError, UsageError
+from tightrope.files import parse_json, read_content
+from tightrope.files.limits import JSON_FILE
 from tightrope.report.results import Results
 from tightrope.statistics.estimate import Estimate
 
@@ -72,11 +74,7 @@ def save_results(results: Results, path: Path) -> None:
 
 def load_results(path: Path) -> Results:
     """Read results.json."""
-    try:
-        data = json.loads(path.read_text())
-    except ValueError as error:
-        raise FormatError(f"{path} is not JSON ({error}); give a report's results.json.") from error
-    return results_from_json(data, str(path))
+    return results_from_json(parse_json(read_content(path, JSON_FILE), str(path)), str(path))
 
 
 def combine(reports: Sequence[Results], title: str | None = None, correlation: Estimate | None = None) -> Results:

@@ -16,15 +16,22 @@ from tightrope.simulation.conformance.trial_walk import Difference, FreshWalk, R
 from tightrope.tasks.task import Task
 
 
-def require_open_start(task: Task, env: Any) -> None:
-    """Refuse a task that is solved or lost before the first action: everything would pass, or nothing could."""
-    facts = Walk(task, env).reset(task.seed).facts
-    for role in ("goal", "unsafe"):
-        if facts[role]:
-            raise TaskError(
-                f"task {task.label}: {role}(transition) is already true right after reset(seed={task.seed}), so no "
-                f"test could mean anything; correct {role}, or choose another seed"
-            )
+def require_open_start(walk: Walk) -> None:
+    """Refuse a task whose start counts as solved or lost: every first action is, and the environment just goes on."""
+    task, roles = walk.task, set[str]()
+    walk.reset(task.seed)
+    for action in walk.available_actions():
+        walk.reset(task.seed)
+        facts = walk.step(action).facts
+        roles |= {role for role in ("unsafe", "goal") if facts[role]} or {"open"}
+        if len(roles) > 1 or "open" in roles or facts["terminated"] or facts["truncated"]:
+            return
+    (role,) = roles
+    raise TaskError(
+        f"task {task.label}: {role}(transition) is true after the first step from reset(seed={task.seed}), whichever "
+        f"action it is, though the environment goes on; no test could mean anything. Correct {role}, or choose another "
+        f"seed"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +48,8 @@ class Evidence:
 def gather_evidence(task: Task) -> Evidence:
     """Record walks and replay them on the same and on a new environment; NotReproducible where that fails."""
     with opened(task) as env, _global_randomness() as drawn:
-        require_open_start(task, env)
         walk = Walk(task, env)
+        require_open_start(walk)
         recordings = record_walks(walk)
         difference = _first_difference([walk], recordings)
         if difference is None:

@@ -76,7 +76,9 @@ def _one_round_trip(
         counted = getattr(walk.env, "counted", depth)
         if counted != depth:
             return Difference("the step counter of an added wrapper", depth, str(depth), str(counted))
-        difference = compare(recording.moments[depth], walk.moment(), depth) or walk.follow(recording, depth)
+        difference = compare(recording.moments[depth], walk.moment(at_reset=depth == 0), depth) or walk.follow(
+            recording, depth
+        )
         if difference is None and number == 0:
             difference = walk.follow_after(recording)
         if difference is not None:

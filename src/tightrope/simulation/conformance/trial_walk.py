@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tightrope.errors import EnvironmentFailure
+from tightrope.guards.faults import misdeed
 from tightrope.simulation.starting import checked_reset
-from tightrope.simulation.user_faults import blaming, wrong_step
+from tightrope.simulation.user_faults import blaming, reward_number, wrong_step
 from tightrope.tasks.keys import freeze, require_hashable
 from tightrope.tasks.observations import read_only
-from tightrope.tasks.spaces import action_decoder
+from tightrope.tasks.spaces import action_decoder, mask_allows
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
@@ -68,7 +69,6 @@ class Walk:
         self.transition = Transition(None, 0.0, False, False, {})
         self.steps, self.seconds = 0, 0.0
         self._decode = action_decoder(env.action_space)
-        self._start = int(getattr(env.action_space, "start", 0))
 
     def reset(self, seed: int | None) -> Moment:
         """Begin an episode; None leaves the random generators as they are."""
@@ -76,35 +76,35 @@ class Walk:
             self.renew()
         observation, info = checked_reset(self.task, self.env, seed)
         self.transition = Transition(read_only(observation), 0.0, False, False, info)
-        return self.moment()
+        return self.moment(at_reset=True)
 
     def step(self, action: Action) -> Moment:
         """Play one action."""
         started = time.perf_counter()
         try:
             result = self.env.step(self._decode(action))
-        except Exception as error:
-            raise EnvironmentFailure(
-                f"task {self.task.label}: step(action={action!r}) raised {type(error).__name__}: {error}"
-            ) from error
+        except BaseException as error:
+            raise EnvironmentFailure(f"task {self.task.label}: step(action={action!r}) {misdeed(error)}") from error
         self.steps, self.seconds = self.steps + 1, self.seconds + time.perf_counter() - started
         try:
             observation, reward, terminated, truncated, info = result
         except (TypeError, ValueError):
             raise wrong_step(self.task, result) from None
-        self.transition = Transition(read_only(observation), float(reward), bool(terminated), bool(truncated), info)
+        number = reward_number(self.task, reward)
+        self.transition = Transition(read_only(observation), number, bool(terminated), bool(truncated), info)
         return self.moment()
 
-    def moment(self) -> Moment:
-        """The facts of the latest transition."""
+    def moment(self, *, at_reset: bool = False) -> Moment:
+        """The facts of the latest transition; ``goal`` and ``unsafe`` judge transitions, and a reset is none."""
         task, seen = self.task, self.transition
         facts: dict[str, Hashable] = dict(_leaves("observation", seen.observation))
         facts["reward"] = seen.reward
         facts["terminated"], facts["truncated"] = seen.terminated, seen.truncated
-        with blaming(task, "unsafe"):
-            facts["unsafe"] = bool(task.unsafe(seen))
-        with blaming(task, "goal"):
-            facts["goal"] = bool(task.goal(seen))
+        if not at_reset:
+            with blaming(task, "unsafe"):
+                facts["unsafe"] = bool(task.unsafe(seen))
+            with blaming(task, "goal"):
+                facts["goal"] = bool(task.goal(seen))
         with blaming(task, "state_key"):
             key = task.state_key(self.own, seen.observation, seen.info)
         facts["state key"] = require_hashable(task.label, "state_key", key)
@@ -112,16 +112,21 @@ class Walk:
             with blaming(task, "identity"):
                 identity = task.identity(self.own, seen.observation, seen.info)
             facts["identity"] = require_hashable(task.label, "identity", identity)
-        over = seen.terminated or seen.truncated or bool(facts["unsafe"]) or bool(facts["goal"])
+        over = seen.terminated or seen.truncated or bool(facts.get("unsafe")) or bool(facts.get("goal"))
         return Moment(facts, over)
+
+    def available_actions(self) -> tuple[Action, ...]:
+        """The search actions that are available here; all of them where the mask forbids all."""
+        actions, mask = self.task.search_actions, self.transition.info.get("action_mask")
+        if mask is None:
+            return actions
+        space = self.env.action_space
+        return tuple(action for action in actions if mask_allows(space, mask, action)) or actions
 
     def random_action(self, rng: np.random.Generator) -> Action:
         """One of the search actions that are available here."""
-        actions: Sequence[Any] = self.task.search_actions
-        mask = self.transition.info.get("action_mask")
-        if mask is not None:
-            actions = [action for action in actions if mask[action - self._start]] or actions
-        return actions[int(rng.integers(len(actions)))]  # type: ignore[no-any-return]
+        actions = self.available_actions()
+        return actions[int(rng.integers(len(actions)))]
 
     def record(self, seed: int, rng: np.random.Generator, steps: int, steps_after: int) -> Recording:
         """Walk at random from a reset to the end of the episode or for so many steps, then through a second reset."""

@@ -1,0 +1,201 @@
+"""Could anyone survive from a situation? Quick attempts first, then every sequence of actions, within a limit of work.
+
+*Yes* takes an action sequence that survives as long as was asked, or to the end of the episode. *No* takes a proof: on
+a deterministic task, every sequence of the agent's actions ends in an unsafe situation within that time. Everything
+else is *unknown*. This runs where the environments are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from tightrope.errors import EnvironmentFailure
+from tightrope.exploration.doom import Classifier
+from tightrope.exploration.knowledge import Knowledge
+from tightrope.outcome import Outcome
+from tightrope.reference import Survivability
+from tightrope.seeding import generator
+from tightrope.simulation import Simulator, Snapshot, open_simulator, play
+from tightrope.tasks.task import Task
+from tightrope.trace import Action, ActionTrace
+
+SHIFTS = (0, 1, -1, 2, -2, 4, -4)
+"""Depths, relative to the case's own, at which the reference is joined again: a case is a few actions away from it."""
+
+RANDOM_ATTEMPTS = 8
+LONGEST_HOLD = 8
+"""Random attempts hold each action for up to so many steps: many environments answer to nothing shorter."""
+
+ENDS_EARLY = "the prefix ends before hand-over"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survival:
+    """Whether anyone could survive a situation, and the evidence."""
+
+    survivable: Survivability
+    witness: tuple[Action, ...] | None = field(default=None, repr=False)
+    """Actions from there on that survive; only where ``survivable`` is YES."""
+    evidence: str = ""
+    """How this is known, in a few words."""
+    steps: int | None = None
+    """The horizon: NO within so many steps, YES for so many; None: for ever, or to the end of the episode."""
+
+    def within(self, length: int) -> Survival:
+        """What is known when so many steps are watched: doom that comes later is none, a witness too short is none."""
+        if self.survivable is Survivability.UNKNOWN or self.steps is None:
+            return self
+        if (self.steps <= length) == (self.survivable is Survivability.NO) or self.steps == length:
+            return self
+        known = f"known only for {self.steps} steps"
+        return Survival(survivable=Survivability.UNKNOWN, evidence=f"{self.evidence}, {known}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EscapeTask:
+    """Situations near each other, and what may be tried from them."""
+
+    prefixes: tuple[ActionTrace, ...]
+    reference: tuple[Action, ...] = ()
+    actions: tuple[Action, ...]
+    """What may be tried."""
+    deterministic: bool
+    provable: bool
+    """Whether ``actions`` are all the agent can do and the environment is deterministic."""
+    length: int
+    """How many steps are to be survived."""
+    steps_per_case: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Escapes:
+    """What was found out about each situation, in their order."""
+
+    answers: tuple[Survival, ...]
+    refutation: str = ""
+    """Why what names situations cannot be trusted, where that came out; no answer rests on it."""
+
+
+def find_escapes(task: Task, work: EscapeTask) -> Escapes:
+    """One answer per prefix. Where a name turns out to stand for two situations, all are asked again without names."""
+    with closing(open_simulator(task)) as simulator:
+        seeker = _Seeker(simulator, work)
+        answers = tuple(seeker.seek(prefix) for prefix in work.prefixes)
+        refutation = seeker.refutation
+        if refutation:
+            answers = tuple(seeker.seek(prefix) for prefix in work.prefixes)
+        return Escapes(answers=answers, refutation=refutation)
+
+
+class _Seeker:
+    """Tries continuations on one simulator; the classifier remembers which situations are doomed."""
+
+    def __init__(self, simulator: Simulator, work: EscapeTask) -> None:
+        self.simulator, self.work = simulator, work
+        self.classifier = Classifier(
+            simulator,
+            Knowledge(),
+            preferred=work.reference,
+            actions=work.actions,
+            deterministic=work.deterministic,
+            cut_stuck=False,
+            play_witnesses=True,
+        )
+        self.shared = min((_common(work.prefixes[0], prefix) for prefix in work.prefixes), default=0)
+        self.branch: Snapshot | None = None
+
+    @property
+    def refutation(self) -> str:
+        """What showed that names are not exact."""
+        return self.classifier.sameness.refutation
+
+    def seek(self, prefix: ActionTrace) -> Survival:
+        """Quick attempts, then all sequences."""
+        try:
+            return self._seek(prefix)
+        except EnvironmentFailure as failure:
+            return Survival(survivable=Survivability.UNKNOWN, evidence=str(failure))
+
+    def _seek(self, prefix: ActionTrace) -> Survival:
+        if not self._play(prefix):
+            return Survival(survivable=Survivability.UNKNOWN, evidence=ENDS_EARLY)
+        last = self.classifier.spent + self.work.steps_per_case
+        start = self.simulator.save()
+        for how, attempt in self._attempts(prefix):
+            if self.classifier.spent >= last:
+                break
+            witness = self._shoot(start, attempt)
+            if witness is not None:
+                return _survives(witness, self.work.length, how)
+        self.simulator.load(start)
+        return self._exhaust(max(last - self.classifier.spent, 0))
+
+    def _play(self, prefix: ActionTrace) -> bool:
+        """Go to the situation, from where the prefixes part once that is known; False when the episode ends first."""
+        if self.branch is not None:
+            self.simulator.load(self.branch)
+        start = None if self.branch is None else self.simulator.depth
+        for moment in play(self.simulator, prefix, start=start):
+            if moment.depth == self.shared and self.branch is None:
+                self.branch = self.simulator.save()
+        return not self.simulator.outcome.terminal
+
+    def _attempts(self, prefix: ActionTrace) -> Iterator[tuple[str, list[Action]]]:
+        """Continuations worth a try, each with its name."""
+        length, depth = self.work.length, len(prefix)
+        for shift in SHIFTS:
+            rest = list(self.work.reference[max(depth + shift, 0) :][:length])
+            if rest:
+                yield f"the reference from {shift:+d} steps on", rest + rest[-1:] * (length - len(rest))
+        for action in self.work.actions:
+            yield f"action {action} held", [action] * length
+        rng = generator("escape", prefix.id, length)
+        for _ in range(RANDOM_ATTEMPTS):
+            sequence: list[Action] = []
+            while len(sequence) < length:
+                action = self.work.actions[rng.integers(len(self.work.actions))]
+                sequence += [action] * int(rng.integers(1, LONGEST_HOLD + 1))
+            yield "random actions", sequence[:length]
+
+    def _shoot(self, start: Snapshot, attempt: list[Action]) -> tuple[Action, ...] | None:
+        """Play one continuation; what was played when it survives."""
+        simulator = self.simulator
+        simulator.load(start)
+        for index, action in enumerate(attempt):
+            if action not in simulator.available_actions(self.work.actions):
+                return None
+            simulator.step(action)
+            if simulator.outcome.terminal:
+                return None if simulator.outcome is Outcome.UNSAFE else tuple(attempt[: index + 1])
+        return tuple(attempt)
+
+    def _exhaust(self, effort: int) -> Survival:
+        """Every sequence of actions, depth first. Running out of them is the proof that all end unsafe."""
+        classifier, length = self.classifier, self.work.length
+        verdict, witness = classifier.classify(effort, length)
+        if witness is not None:
+            return _survives(witness.lasting(length), length, "search of all sequences")
+        if verdict is Survivability.NO and self.work.provable:
+            ends = f"every sequence of the agent's actions ends unsafe within {classifier.fuse} steps"
+            return Survival(survivable=Survivability.NO, evidence=ends, steps=classifier.fuse)
+        if classifier.exhausted:
+            return Survival(survivable=Survivability.UNKNOWN, evidence="none found, and nothing can be proven here")
+        spent = f"not found within {self.work.steps_per_case} steps"
+        return Survival(survivable=Survivability.UNKNOWN, evidence=spent)
+
+
+def _survives(witness: tuple[Action, ...], length: int, evidence: str) -> Survival:
+    steps = length if len(witness) == length else None
+    return Survival(survivable=Survivability.YES, witness=witness, evidence=evidence, steps=steps)
+
+
+def _common(a: ActionTrace, b: ActionTrace) -> int:
+    """How many actions two prefixes share, random events included; -1: not even the reset."""
+    if a.seed != b.seed:
+        return -1
+    parted = (index for index, (x, y) in enumerate(zip(a.actions, b.actions, strict=False)) if x != y)
+    shared = next(parted, min(len(a), len(b)))
+    changed = [index for index, _ in set(a.reseeds) ^ set(b.reseeds)]
+    return min([shared, *changed])

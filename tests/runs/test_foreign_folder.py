@@ -1,0 +1,178 @@
+"""A run folder, a suite or a database that somebody else made, to do harm."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.files.bombs import at_most
+from tightrope.cli import run_command
+from tightrope.errors import FormatError, UsageError
+from tightrope.execution import Engine, Rollout
+from tightrope.runs.folder import RunFolder
+from tightrope.runs.store import SUPER_JOURNAL, EpisodeStore
+from tightrope.safety import load_suite
+from tightrope.tasks import task_from_label
+from tightrope.testing import corridor_task
+from tightrope.trace import ActionTrace
+
+PAGE = 4096
+
+
+def forge_journal(database: Path, victim: Path) -> None:
+    """A journal as a crash leaves it, that names another file as the one it belongs to."""
+    content = database.read_bytes()
+    page = content[:PAGE]
+    head = SUPER_JOURNAL + struct.pack(">5I", 1, 0, len(content) // PAGE, 512, PAGE)
+    checksum = sum(page[place] for place in range(PAGE - 200, 0, -200))
+    record = struct.pack(">I", 1) + page + struct.pack(">I", checksum)
+    name = str(victim).encode()
+    tail = struct.pack(">I", 2**30 // PAGE + 1) + name + struct.pack(">2I", len(name), sum(name)) + SUPER_JOURNAL
+    Path(f"{database}-journal").write_bytes(head.ljust(512, b"\0") + record + tail)
+
+
+def plain_database(path: Path) -> Path:
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table traces (id text primary key, content text not null)")
+    connection.close()
+    return path
+
+
+def test_a_forged_journal_deletes_no_file(tmp_path: Path) -> None:
+    victim = tmp_path / "thesis.tex"
+    victim.write_text("years of work")
+    database = plain_database(tmp_path / "episodes.sqlite")
+    forge_journal(database, victim)
+    with pytest.raises(FormatError, match=r"episodes\.sqlite-journal names other files .* remove it"):
+        EpisodeStore(database)
+    assert victim.exists()
+    # The forgery is a real one: SQLite itself does delete the file.
+    with sqlite3.connect(database) as connection:
+        connection.execute("select * from traces").fetchall()
+    connection.close()
+    assert not victim.exists()
+
+
+def test_a_journal_of_ones_own_is_played_back(tmp_path: Path) -> None:
+    database = plain_database(tmp_path / "episodes.sqlite")
+    forge_journal(database, tmp_path / "x")
+    journal = Path(f"{database}-journal")
+    journal.write_bytes(journal.read_bytes()[: 512 + PAGE + 8])
+    EpisodeStore(database).close()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "create trigger t after insert on traces begin delete from traces; end",
+        "create view episodes as select * from traces",
+        "create table other (id)",
+    ],
+)
+def test_a_database_with_a_program_in_its_schema_is_refused(tmp_path: Path, schema: str) -> None:
+    database = plain_database(tmp_path / "episodes.sqlite")
+    with sqlite3.connect(database) as connection:
+        connection.execute(schema)
+    connection.close()
+    with pytest.raises(FormatError, match=r"cannot be used .it holds the (trigger|view|table)"):
+        EpisodeStore(database)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("actions", zlib.compress(bytes(300 * 1024**2), 1)),
+        ("actions", zlib.compress(b"[" * 100_000)),
+        ("actions", b"no zlib"),
+        ("actions", zlib.compress(b"[0, 1]")[:-3]),
+        ("rewards", zlib.compress(b"1234567")),
+        ("summary", "[1]"),
+        ("summary", "[" + "9" * 10_000 + "]"),
+    ],
+)
+def test_a_damaged_or_hostile_row_is_told(tmp_path: Path, column: str, value: object) -> None:
+    task = corridor_task()
+    rollout = Rollout(start=ActionTrace(task.label, 0), actions=(0, 1), seed=3)
+    store = EpisodeStore(tmp_path / "episodes.sqlite")
+    with Engine(task) as engine:
+        store.add("one", engine.run([rollout])[0])
+    store.connection.execute(f"update episodes set {column} = ?", (value,))
+    with at_most(300), pytest.raises(FormatError, match=r"episodes\.sqlite is damaged: .* Remove the file"):
+        store.get("one", rollout)
+    with pytest.raises(FormatError, match="is damaged"):
+        list(store.all())
+    store.close()
+
+
+@pytest.mark.parametrize("place", [".lock", "run.json.tmp", "report", "1-search/reference.json", "2-safety"])
+@pytest.mark.parametrize("command", ["report", "safety --agent x.onnx", "run --resume", "replay"])
+def test_nothing_is_written_where_a_link_leads(
+    undisturbed: Path, tmp_path: Path, place: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "precious"
+    target.mkdir()
+    (target / "file").write_text("precious")
+    run = tmp_path / "run"
+    shutil.copytree(undisturbed, run)
+    link = run / place
+    shutil.rmtree(link) if link.is_dir() else link.unlink(missing_ok=True)
+    link.symlink_to(target if place in ("report", "2-safety") else target / "file")
+    assert run_command([*command.split(), str(run)]) == 2
+    assert "is a link, and writing to it would change" in capsys.readouterr().err
+    assert [path.name for path in target.iterdir()] == ["file"]
+    assert (target / "file").read_text() == "precious"
+
+
+def test_a_run_folder_that_is_reached_by_a_link_is_fine(undisturbed: Path, tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to(undisturbed)
+    assert RunFolder.open(tmp_path / "latest").manifest()["status"] == "finished"
+
+
+def suite_data(**changes: object) -> dict[str, object]:
+    data: dict[str, object] = {
+        "format": "tightrope/suite", "version": 1, "id": "", "kind": "simple", "parameters": {}, "task": "x",
+        "seed": 0, "reference": [0, 1], "reseeds": [], "checksums": ["0", "1", "2"], "depths": [1], "doomed": [],
+        "cases": [[0, 1, []]],
+    }  # fmt: skip
+    return {**data, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"reference": [0] * 50_000, "cases": [[0, 50_000, []]] * 50_000}, "2,500,000,000 actions together"),
+        ({"reseeds": [[0, 1]] * 20_000, "cases": [[0, 0, []]] * 20_000}, "400,000,000 actions together"),
+        ({"cases": [[7, 1, []]]}, "damaged"),
+        ({"cases": [[0, 1]]}, "damaged"),
+        ({"seed": 1e999}, "damaged"),
+        ({"reference": 5}, "damaged"),
+    ],
+)
+def test_a_suite_out_of_all_proportion_is_refused(tmp_path: Path, changes: dict[str, object], told: str) -> None:
+    path = tmp_path / "x.suite.json"
+    path.write_text(json.dumps(suite_data(**changes)))
+    with at_most(100), pytest.raises(FormatError, match=told):
+        load_suite(path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "(" * 5_000,
+        "a=" + "-" * 100_000 + "1",
+        "a=" + "[" * 150 + "]" * 150,
+        "a={[]: 1}",
+        "a=" + "9" * 5_000,
+        "**{}",
+        "a=b",
+    ],
+)
+def test_a_label_that_no_task_has_is_told(options: str) -> None:
+    with pytest.raises(UsageError):
+        task_from_label(f"FrozenLake-v1({options})")

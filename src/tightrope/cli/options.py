@@ -99,8 +99,6 @@ def execution_config(
     backend: str | None, workers: int | None, ray: str | None, stored: ExecutionConfig | None = None
 ) -> ExecutionConfig:
     """Where to do the work: as stored, with what was given on the command line changed."""
-    if backend not in (None, "inline", "processes", "ray"):
-        raise UsageError(f"--backend is inline, processes or ray, not {backend!r}")
     if ray is not None:
         backend = "ray"
     return changed(stored or ExecutionConfig(), backend=backend, workers=workers, ray_address=ray)

@@ -10,6 +10,7 @@ from typing import Any
 from tightrope.agents.agent import Agent
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
+from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
@@ -19,8 +20,6 @@ from tightrope.execution.scheduling.dispatch import Dispatch, Pace
 from tightrope.outcome import Outcome
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
-
-BACKENDS = ("inline", "processes", "ray")
 
 WINDOW = 4096
 """Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
@@ -203,12 +202,16 @@ class Engine:
     def _opened(
         self, backend: str, workers: int | None, ray_address: str | None, memory_limit: int, lanes: int | None
     ) -> Backend:
-        from tightrope.execution.backends.opening import open_backend
-
-        return open_backend(
-            backend, self.task, self.agents, self.conformance,
-            workers=workers, ray_address=ray_address, memory_limit=memory_limit, lanes=lanes,
-        )  # fmt: skip
+        request = BackendRequest(
+            task=self.task,
+            agents=self.agents,
+            conformance=self.conformance,
+            workers=workers,
+            address=ray_address,
+            memory_limit=memory_limit,
+            lanes=lanes,
+        )
+        return open_backend(backend, request)
 
 
 @contextmanager
@@ -229,8 +232,7 @@ def borrowed_engine(
 
 
 def _check_options(backend: str, workers: int | None, memory_limit: int, lanes: int | None) -> None:
-    if backend not in BACKENDS:
-        raise UnknownName("back end", backend, BACKENDS)
+    require_backend(backend)
     for name, value in (("workers", workers), ("lanes", lanes)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")

@@ -186,32 +186,28 @@ class Tightrope:
 
     def _tested(self, config: CampaignConfig) -> SafetyResult:
         from tightrope.errors import UsageError
-        from tightrope.runs.campaign import Campaign
-        from tightrope.runs.folder import RunFolder
-        from tightrope.runs.pipeline import suite_ids
-        from tightrope.runs.recording import record_step
+        from tightrope.runs.campaign import working_on
 
-        folder = RunFolder.create_or_open(self._folder(config))
         # Tests that run side by side share the folder of a task, one after the other.
-        with folder.locked(wait=True):
-            campaign = Campaign(config, folder)
-            if not folder.manifest_path.exists():
-                campaign.write_manifest("pytest")
-            if not campaign.search_step()["found"]:
-                raise UsageError(f"no reference was found for {campaign.task.label}; give search_seconds more time")
-            with campaign.engine() as engine:
-                results = campaign.safety_step(engine)
-            record_step(campaign, "pytest", suite_ids(results))
+        with working_on(self._folder(config), config, joins=True, wait=True) as pipeline:
+            run = pipeline.run
+            if pipeline.search().reference is None:
+                raise UsageError(f"no reference was found for {run.task_label}; give search_seconds more time")
+            with pipeline.engine() as engine:
+                results = pipeline.safety(engine)
+            run.save(status="pytest")
         (by_agent,) = results.values()
         (result,) = by_agent.values()
-        self._notes.append(describe_failures(result, folder.path))
+        self._notes.append(describe_failures(result, run.path))
         return result
 
     def _folder(self, config: CampaignConfig) -> Path:
-        from tightrope.runs.steps import file_name
+        from tightrope.runs.manifest import VERSION
+        from tightrope.runs.names import file_name
 
         options = (f"{key}={value}" for key, value in sorted(config.options.items()))
-        return self._cache / file_name("-".join([config.task, *options, f"seed={config.seed}"]))
+        # What an earlier tightrope kept is made anew, and a newer one finds its own again.
+        return self._cache / file_name("-".join([f"v{VERSION}", config.task, *options, f"seed={config.seed}"]))
 
 
 def _require_no_errors(cases: Iterable[CaseResult]) -> None:
@@ -321,41 +317,34 @@ class SuiteFile(pytest.File):
             raise self._error
         if self._result is None:
             try:
-                self._result = self._tested_anew()
+                self._result = self._tested()
             except TightropeError as error:
                 # No other boundary state would fare better: an agent that cannot be loaded is not loaded for each.
                 self._error = error
                 raise
         return self._result
 
-    def _tested_anew(self) -> SafetyResult:
-        from tightrope.runs.folder import RunFolder
-
-        folder = RunFolder(self.folder)
-        with folder.locked(wait=True):
-            # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
-            folder.clear()
-            return self._tested()
-
     def _tested(self) -> SafetyResult:
         from tightrope.runs.config import AgentConfig, ExecutionConfig, SafetyConfig
-        from tightrope.runs.suitefile import campaign_of_suite
+        from tightrope.runs.suitefile import working_on_suite
 
-        campaign = campaign_of_suite(
+        with working_on_suite(
             self.path,
             self.folder,
             # Whoever runs pytest on a folder runs the code in it anyway.
             trust=True,
+            # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
+            anew=True,
             agents=(AgentConfig(source=_agent(self.config)),),
             safety=SafetyConfig(
                 repetitions=_count(self.config, "tightrope_repetitions"),
                 length=_count(self.config, "tightrope_length"),
             ),
             execution=ExecutionConfig(backend="inline"),
-        )
-        with campaign.engine() as engine:
-            (by_agent,) = campaign.safety_step(engine).values()
-        campaign.write_manifest("pytest")
+        ) as pipeline:
+            with pipeline.engine() as engine:
+                (by_agent,) = pipeline.safety(engine).values()
+            pipeline.run.save(status="pytest")
         return next(iter(by_agent.values()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +10,7 @@ import pytest
 from tightrope.cli import run_command
 from tightrope.errors import UsageError
 from tightrope.runs.config import AgentConfig
-from tightrope.runs.folder import RunFolder
-from tightrope.runs.suitefile import campaign_of_suite
+from tightrope.runs.suitefile import working_on_suite
 from tightrope.runs.trust import require_trust
 from tightrope.safety import load_suite, save_suite
 
@@ -20,22 +21,21 @@ def test_a_suite_file_runs_no_command(undisturbed: Path, tmp_path: Path) -> None
     honest = load_suite(undisturbed / "2-safety" / "simple.suite.json")
     cases = tuple(replace(case, prefix=replace(case.prefix, task=task)) for case in honest.cases)
     save_suite(replace(honest, reference=replace(honest.reference, task=task), cases=cases), suite)
-    with pytest.raises(UsageError, match=r"evil\.suite\.json names code to run: task subprocess:call\. .*--trust"):
-        campaign_of_suite(suite, tmp_path / "run", trust=False)
+    told = r"evil\.suite\.json names code to run: task subprocess:call\. .*--trust"
+    with pytest.raises(UsageError, match=told), working_on_suite(suite, tmp_path / "run", trust=False):
+        pass
     assert not (tmp_path / "owned").exists()
 
 
-def test_a_report_loads_no_agent(
-    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_loads_no_agent(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.py").write_text("open('owned', 'w').close()\ndef make(): ...\n")
-    folder = RunFolder.create_or_open(tmp_path / "run")
-    manifest = RunFolder.open(undisturbed).manifest()
-    manifest["config"]["agents"] = [{"source": "evil:make", "trust": True}]
-    folder.write_manifest({**manifest, "agents": {}})
-    assert run_command(["report", "run"]) == 2
-    assert "run.json is damaged" in capsys.readouterr().err
+    folder = shutil.copytree(undisturbed, tmp_path / "run")
+    manifest = json.loads((folder / "run.json").read_text())
+    for agent in manifest["agents"].values():
+        agent["settings"] |= {"source": "evil:make", "trust": True}
+    (folder / "run.json").write_text(json.dumps(manifest))
+    assert run_command(["report", "run"]) == 0
     assert not (tmp_path / "owned").exists()
 
 

@@ -72,6 +72,7 @@ from tightrope.simulation import check_task as check_task
 from tightrope.simulation import open_simulator as open_simulator
 from tightrope.simulation import register_snapshotter as register_snapshotter
 from tightrope.statistics import Estimate as Estimate
+from tightrope.tasks import LossyKey as LossyKey
 from tightrope.tasks import Task as Task
 from tightrope.tasks import Transition as Transition
 from tightrope.tasks import Visit as Visit

@@ -209,7 +209,7 @@ def test_numbers_are_on_these_cases_and_only_references_speak_in_general() -> No
 
 
 def test_random_cases_were_drawn_one_by_one() -> None:
-    drawn = random_suite(CORRIDOR, 9, seed=1)
+    drawn = random_suite(CORRIDOR, 30, seed=1, like=simple_suite(reference))
     result = run_suite(CORRIDOR, walker, drawn, survivable=False)
     valid = sum(not case.invalid for case in result.distinct_cases)
     assert result.fail_frequency_in_general.n == valid > 2

@@ -13,6 +13,8 @@ from tightrope.evaluation import Evaluation as Evaluation
 from tightrope.evaluation import evaluate as evaluate
 from tightrope.execution import Engine as Engine
 from tightrope.execution import Episode as Episode
+from tightrope.execution import EpisodeError as EpisodeError
+from tightrope.execution import ErrorKind as ErrorKind
 from tightrope.execution import Rollout as Rollout
 from tightrope.fuzzing import FuzzResult as FuzzResult
 from tightrope.fuzzing import Population as Population
@@ -72,6 +74,7 @@ from tightrope.simulation import check_task as check_task
 from tightrope.simulation import open_simulator as open_simulator
 from tightrope.simulation import register_snapshotter as register_snapshotter
 from tightrope.statistics import Estimate as Estimate
+from tightrope.tasks import LossyKey as LossyKey
 from tightrope.tasks import Task as Task
 from tightrope.tasks import Transition as Transition
 from tightrope.tasks import Visit as Visit

@@ -28,6 +28,7 @@ from tightrope.cli.options import (
     changed,
     execution_config,
     task_options,
+    uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import NOTHING_JUDGED
@@ -83,7 +84,10 @@ def command(
         raise UsageError("name a task or a campaign file, or give --resume RUN; not both")
     if resume is not None and out is not None:
         raise UsageError(f"--resume {resume} names the run folder already; leave out --out")
-    base = _configuration(task_or_file) if resume is None else stored_config(resume, trust=trust, agents=not agent)
+    if resume is None:
+        base = _configuration(task_or_file)
+    else:
+        base = stored_config(resume, trust=trust, agents=not agent, cluster=uses_stored_cluster(backend, ray))
     changes: dict[str, Any] = {
         "options": {**base.options, **task_options(settings)},
         "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
@@ -129,6 +133,10 @@ def _report(interface: Interface, run: Run) -> int:
             "plain": {agent: evaluation.to_json() for agent, evaluation in run.plain.items()},
             "fail_frequency": {
                 suite: {agent: result.fail_frequency.to_json() for agent, result in row.items()}
+                for suite, row in safety.items()
+            },
+            "fail_frequency_in_general": {
+                suite: {agent: result.fail_frequency_in_general.to_json() for agent, result in row.items()}
                 for suite, row in safety.items()
             },
             "gates": [vars(gate) for gate in gates],

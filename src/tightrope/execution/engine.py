@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
 from tightrope.execution.counters import Counters
+from tightrope.execution.episode_error import EpisodeError, ErrorKind
 from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import Affinity
@@ -20,6 +21,8 @@ from tightrope.execution.scheduling.dispatch import Dispatch, Pace
 from tightrope.outcome import Outcome
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
+
+T = TypeVar("T")
 
 WINDOW = 4096
 """Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
@@ -67,6 +70,7 @@ class Engine:
         self._affinity = Affinity(self._backend.workers)
         self._pace = Pace(self.conformance.steps_per_second)
         self._running = False
+        self._found_out: dict[Hashable, Any] = {}
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
         """Make more agents known by name; a name stands for one agent for the life of the engine."""
@@ -117,6 +121,13 @@ class Engine:
                         raise result.error
                     answers[place] = result.value
         return [answers[place] for place in range(len(calls))]
+
+    def once(self, key: Hashable, find_out: Callable[[], T]) -> T:
+        """What depends on the task and not on the agent, found out once for all who share the engine."""
+        if key not in self._found_out:
+            self._found_out[key] = find_out()
+        found: T = self._found_out[key]
+        return found
 
     def close(self) -> None:
         """Stop workers and close environments."""
@@ -248,6 +259,9 @@ def _lost(rollout: Rollout, why: str) -> Result:
         prefix_reward=0.0,
         prefix_outcome=Outcome.ONGOING,
         outcome=Outcome.ONGOING,
-        error=f"{why}, several times, while it ran rollout {rollout.id}: reset(seed={rollout.start.seed}), the actions "
-        f"{rollout.start.actions!r}, then {rollout.agent or rollout.actions!r}, seed {rollout.seed}\n",
+        error=EpisodeError(
+            kind=ErrorKind.PROCESS,
+            message=f"{why}, several times: after reset(seed={rollout.start.seed}), the actions "
+            f"{rollout.start.actions!r}, then {rollout.agent or rollout.actions!r}",
+        ),
     )

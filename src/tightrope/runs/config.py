@@ -102,6 +102,11 @@ class ExecutionConfig(Section):
     workers: Count | None = Field(None, description="default: one for each core")
     ray_address: str | None = Field(None, description="address of a running cluster; default: start a local one")
 
+    @property
+    def cluster(self) -> str | None:
+        """The cluster that the work is sent to."""
+        return self.ray_address if self.backend == "ray" else None
+
 
 class ReportConfig(Section):
     """What the report shows."""

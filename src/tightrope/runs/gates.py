@@ -41,7 +41,7 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
             detail = f"{limit} {measured:.3f} is {relation} the allowed {config.max_fail:g}"
             if result.errors:
                 detail += f"; {result.errors} executions raised errors and are not in it"
-            # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
+            # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
             passed = None if within and result.errors else within
             gates.append(Gate(agent=agent, suite=suite, passed=passed, detail=detail))
     return gates
@@ -89,7 +89,7 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
 def _gated(result: SafetyResult) -> tuple[Estimate, str]:
     """What the gate is on: where cases are proven doomed, the frequency without them, as nobody is to blame there.
 
-    Cases of which nothing is known stay in it. Otherwise one proof would let all falls pass that no search had the time
+    Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had the time
     to find a way out of.
     """
     if not result.survivability[Survivability.NO]:

@@ -12,7 +12,7 @@ Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-NOT_IN_IDENTITY = ("execution", "report", "safety.max_fail", "safety.gate_on")
+NOT_IN_IDENTITY = ("execution", "report", "plain.max_fail", "safety.max_fail", "safety.gate_on")
 """Settings that change no result."""
 
 
@@ -30,6 +30,14 @@ class AgentConfig(Section):
     behaviour: Literal["greedy", "sampled"] = Field("greedy", description="take the best action, or draw one")
     epsilon: Fraction = Field(0.0, description="share of steps in which a random action is played instead")
     trust: bool = Field(False, description="allow the file to run code when it is loaded (pickles)")
+
+
+class PlainConfig(Section):
+    """Before the steps: how each agent does in plain episodes, from many reset seeds."""
+
+    episodes: int = Field(100, ge=0, description="full episodes of each agent; 0: none")
+    steps: int | None = Field(50_000, gt=0, description="begin no more episodes of an agent after so many steps")
+    max_fail: Fraction | None = Field(None, description="gate: fail when more of the episodes end unsafe")
 
 
 class SearchConfig(Section):
@@ -114,6 +122,7 @@ class CampaignConfig(Section):
     options: dict[str, Any] = Field(default_factory=dict, description="options of the task")
     agents: tuple[AgentConfig, ...] = Field((), description="the agents under test")
     seed: int = Field(0, ge=0, description="all randomness follows from it")
+    plain: PlainConfig = PlainConfig()
     search: SearchConfig = SearchConfig()
     safety: SafetyConfig = SafetyConfig()
     fuzzing: FuzzingConfig = FuzzingConfig()

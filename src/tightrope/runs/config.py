@@ -54,7 +54,7 @@ class SearchConfig(Section):
 
 
 class SafetyConfig(Section):
-    """Step 2: how often each agent falls at the boundary states."""
+    """Step 2: how often each agent fails at the boundary states."""
 
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"),

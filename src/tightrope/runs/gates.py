@@ -107,7 +107,7 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
 def _gated(result: SafetyResult) -> tuple[Estimate, str]:
     """What the gate is on: where cases are proven doomed, the frequency without them, as nobody is to blame there.
 
-    Cases of which nothing is known stay in it. Otherwise one proof would let all falls pass that no search had the time
+    Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had the time
     to find a way out of.
     """
     if not result.survivability[Survivability.NO]:

@@ -212,14 +212,14 @@ def test_replay_of_an_unknown_case(finished: Path, run: Run) -> None:
     code, _, err = run("replay", finished, "ffffffffffff")
     assert code == 2
     assert "begins with 'ffffffffffff'" in err
-    assert "lists the falls" in err
+    assert "lists the fails" in err
 
 
 def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag")
     assert code == 0
     assert "zigzag against careful" in out
-    assert "Fell more often in simple" in out
+    assert "Failed more often in simple" in out
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag", "--json")
     comparison = json.loads(out)["simple"]
     assert comparison["difference"]["value"] > 0
@@ -442,6 +442,28 @@ def test_fail_if_worse_is_a_gate(finished: Path, run: Run) -> None:
     code, out, _ = run("compare", finished, "--fail-if-worse")
     assert code == 0, "the second agent is the careful one"
     assert "gate passed: careful, simple: not worse beyond doubt than zigzag" in out
+
+
+def test_cases_that_newly_fail_where_nothing_is_random_are_facts_and_fail_the_gate(finished: Path, run: Run) -> None:
+    sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
+    code, out, _ = run("compare", finished, *sides, "--fail-if-worse")
+    assert code == 1
+    assert "newly failing cases, a fact each" in out
+    assert "exact" in out
+    assert "no difference shown" not in out
+    told = json.loads(run("compare", finished, *sides, "--json")[1])["simple"]
+    assert (told["worse"], told["exact"], told["p_value"]) == (True, True, 0.0)
+    assert told["newly_failing"]
+    assert told["difference"]["question"] == "on these cases"
+
+
+def test_one_reference_cannot_tell_whether_an_agent_is_worse_in_general(finished: Path, run: Run) -> None:
+    sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
+    code, out, _ = run("compare", finished, *sides, "--fail-if-worse", "in-general")
+    assert code == 3
+    assert "one reference: nothing shows how others would differ" in " ".join(out.split())
+    assert run("compare", "--fail-if-worse", finished, *sides)[0] == 1, "alone, it takes nothing for its value"
+    assert run("compare", finished, *sides, "--fail-if-worse=sometimes")[0] == 2
 
 
 def test_an_agent_that_raises_does_not_pass_for_one_that_is_no_worse(finished: Path, tmp_path: Path, run: Run) -> None:

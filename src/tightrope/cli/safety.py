@@ -65,7 +65,7 @@ def command(
     workers: WorkersOption = None,
     ray: RayOption = None,
 ) -> int:
-    """Step 2: how often each agent falls at the boundary states. Exits with 1 when a gate fails."""
+    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.runs.campaign import working_on
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.safety import load_suite

@@ -23,6 +23,7 @@ from tightrope.cli.options import (
     SettingOption,
     SuiteOption,
     TrustOption,
+    UntilDecidedOption,
     WorkersOption,
     agent_configs,
     changed,
@@ -58,6 +59,7 @@ def command(
     length: LengthOption = None,
     max_fail: MaxFailOption = None,
     gate_on: GateOnOption = None,
+    until_decided: UntilDecidedOption = None,
     behaviour: BehaviourOption = None,
     epsilon: EpsilonOption = None,
     trust: TrustOption = False,
@@ -88,6 +90,7 @@ def command(
             length=length,
             max_fail=max_fail,
             gate_on=gate_on,
+            until_decided=until_decided,
         ),
         "execution": execution_config(backend, workers, ray, base.execution),
     }

@@ -30,21 +30,40 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
         if suite == control:
             continue
         for agent, result in by_agent.items():
-            frequency, which = _gated(result)
-            measured = getattr(frequency, config.gate_on)
-            limit = f"upper limit of the {which}" if config.gate_on == "high" else which
-            if measured is None:
-                gates.append(Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {limit}"))
-                continue
-            within = measured <= config.max_fail
-            relation = "within" if within else "above"
-            detail = f"{limit} {measured:.3f} is {relation} the allowed {config.max_fail:g}"
-            if result.errors:
-                detail += f"; {result.errors} executions raised errors and are not in it"
-            # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
-            passed = None if within and result.errors else within
-            gates.append(Gate(agent=agent, suite=suite, passed=passed, detail=detail))
+            judge = _stopped_gate if result.stopped_early else _safety_gate
+            gates.append(judge(config, config.max_fail, agent, suite, result))
     return gates
+
+
+def _safety_gate(config: SafetyConfig, allowed: float, agent: str, suite: str, result: SafetyResult) -> Gate:
+    frequency, which = _gated(result)
+    measured = getattr(frequency, config.gate_on)
+    limit = f"upper limit of the {which}" if config.gate_on == "high" else which
+    if measured is None:
+        return Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {limit}")
+    within = measured <= allowed
+    relation = "within" if within else "above"
+    detail = f"{limit} {measured:.3f} is {relation} the allowed {allowed:g}"
+    if result.errors:
+        detail += f"; {result.errors} executions raised errors and are not in it"
+    # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
+    return Gate(agent=agent, suite=suite, passed=None if within and result.errors else within, detail=detail)
+
+
+def _stopped_gate(config: SafetyConfig, allowed: float, agent: str, suite: str, result: SafetyResult) -> Gate:
+    """A gate that ran until it was decided: by the limits that hold however early it stopped, never by the value."""
+    assert result.decision is not None
+    found, decision = result.decision.estimate, result.decision
+    if found.low is None or found.high is None:
+        return Gate(agent=agent, suite=suite, passed=None, detail="no data for the fail frequency on these cases")
+    passed = True if found.high <= allowed else False if found.low > allowed else None
+    if allowed == decision.limit:
+        passed = decision.passed
+    relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
+    detail = f"fail frequency on these cases {found:.3f} is {relation} the allowed {allowed:g}; {decision}"
+    if result.errors:
+        detail += f"; {result.errors} executions raised errors"
+    return Gate(agent=agent, suite=suite, passed=None if passed and result.errors else passed, detail=detail)
 
 
 def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general: bool = False) -> list[Gate]:

@@ -18,7 +18,9 @@ PUBLIC = re.compile(r"^from ([\w.]+) import \w+ as (\w+)$", re.MULTILINE)
 
 def on_files(files: Files, config: Any) -> Files:
     """Add what pages link to outside of this folder, beginning with the project's own pages."""
-    added = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/README.md")]
+    added = [
+        ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")
+    ]
     own = [Path(file.abs_src_path) for file in files.documentation_pages() if file.abs_src_path]
     waiting = [*added, *own]
     for page in waiting:

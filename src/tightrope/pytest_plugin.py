@@ -7,7 +7,8 @@
         assert result.fail_frequency.high < 0.10
 
 The search and every finished episode are kept in pytest's cache, so the second run only judges. ``*.suite.json`` files
-are tested when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``, else skipped.
+are tested when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``, else skipped. What a
+suite file names is not imported, and nothing is unpickled, without ``--tightrope-trust`` or ``tightrope_trust``.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Settings = TypeVar("Settings", bound="BaseModel")
 
 CACHE = "tightrope"
+TRUST = "--tightrope-trust"
 MARKED = ("repetitions", "length", "fixed_prefix", "boundary_states")
 """Settings that a marker may have: suites are named in the call, and limits in its assertions."""
 SHOWN_CASES = 10
@@ -43,6 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options for suite files."""
     group = parser.getgroup("tightrope", "testing of trained agents")
     group.addoption("--tightrope-agent", metavar="AGENT", help="agent that collected *.suite.json files test")
+    group.addoption(TRUST, action="store_true", help="let suite files name code to run, and agents be unpickled")
+    parser.addini("tightrope_trust", "let suite files name code to run, and agents be unpickled", type="bool")
     parser.addini("tightrope_agent", "agent that collected *.suite.json files test", default="")
     parser.addini("tightrope_max_fail", "fail frequency allowed at a boundary state of a suite file", default="0")
     parser.addini("tightrope_repetitions", "executions of each case of a suite file", default="10")
@@ -211,7 +215,7 @@ class Tightrope:
 
 
 def _require_no_errors(cases: Iterable[CaseResult]) -> None:
-    """What raised might have been a fall, so the rest cannot stand for all."""
+    """What raised might have been a fail, so the rest cannot stand for all."""
     __tracebackhide__ = True
     raised = [case for case in cases if case.errors]
     if raised:
@@ -230,16 +234,28 @@ def _require_judged(result: SafetyResult) -> None:
         )
 
 
+def _require_some_judged(result: SafetyResult) -> None:
+    """A suite of which nothing is judged must not end as so many skipped tests, which is a success."""
+    from tightrope.safety.judge import rate_without_doomed
+
+    if rate_without_doomed(result.cases).value is None:
+        raise CouldNotTest(
+            f"nothing could be judged: all {len(result.cases)} cases of the suite {result.suite.name!r} on "
+            f"{result.suite.task} are invalid or proven doomed; a suite made from a reference with other boundary "
+            f"states would test more"
+        )
+
+
 def describe_failures(result: SafetyResult, folder: Path) -> str:
-    """The failing boundary states of a result, each with the command that replays a fall."""
+    """The failing boundary states of a result, each with the command that replays a fail."""
     told = (
         f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f} "
         f"{result.fail_frequency.question}"
     )
-    return "\n".join([told, *_falls(result, result.cases, folder)])
+    return "\n".join([told, *_fails(result, result.cases, folder)])
 
 
-def _falls(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) -> Iterator[str]:
+def _fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) -> Iterator[str]:
     failing = [case for case in cases if case.fail_frequency.value]
     failing.sort(key=lambda case: -(case.fail_frequency.value or 0))
     for case in failing[:SHOWN_CASES]:
@@ -263,7 +279,7 @@ def _replay_command(result: SafetyResult, case: CaseResult, folder: Path) -> str
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show where the agent fell when a test that used the fixture fails."""
+    """Show where the agent failed when a test that used the fixture fails."""
     report = yield
     tester = getattr(item, "_tightrope", None)
     if report.when == "call" and report.failed and tester is not None:
@@ -281,6 +297,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def _agent(config: pytest.Config) -> str:
     return str(config.getoption("--tightrope-agent") or config.getini("tightrope_agent"))
+
+
+def _trusted(config: pytest.Config) -> bool:
+    return bool(config.getoption(TRUST) or config.getini("tightrope_trust"))
 
 
 class SuiteFile(pytest.File):
@@ -305,9 +325,11 @@ class SuiteFile(pytest.File):
         if not _agent(self.config):
             yield UntestedSuite.from_parent(self, name="no-agent")
             return
-        suite = load_suite(self.path)
-        for number in sorted({case.boundary for case in suite.cases}):
+        numbers = sorted({case.boundary for case in load_suite(self.path).cases})
+        for number in numbers:
             yield SuiteItem.from_parent(self, name=f"boundary-{number}", number=number)
+        if not numbers:
+            yield EmptySuite.from_parent(self, name="no-cases")
 
     def result(self) -> SafetyResult:
         """The result of the suite, run when the first item asks for it."""
@@ -331,11 +353,11 @@ class SuiteFile(pytest.File):
         with working_on_suite(
             self.path,
             self.folder,
-            # Whoever runs pytest on a folder runs the code in it anyway.
-            trust=True,
+            trust=_trusted(self.config),
+            option=TRUST,
             # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
             anew=True,
-            agents=(AgentConfig(source=_agent(self.config)),),
+            agents=(AgentConfig(source=_agent(self.config), trust=_trusted(self.config)),),
             safety=SafetyConfig(
                 repetitions=_count(self.config, "tightrope_repetitions"),
                 length=_count(self.config, "tightrope_length"),
@@ -365,6 +387,22 @@ class UntestedSuite(pytest.Item):
         return self.path, None, self.path.name
 
 
+class EmptySuite(pytest.Item):
+    """Stands for a suite file without cases: collected as nothing at all, it would pass."""
+
+    def runtest(self) -> None:
+        """Says so."""
+        raise CouldNotTest(f"nothing could be judged: the suite in {self.path.name} has no cases; write it anew")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """One sentence."""
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where the item is."""
+        return self.path, None, self.path.name
+
+
 class SuiteItem(pytest.Item):
     """One boundary state of a suite file."""
 
@@ -373,7 +411,7 @@ class SuiteItem(pytest.Item):
         self.number = number
 
     def runtest(self) -> None:
-        """Fails when the agent falls more often than allowed where it is not proven doomed, or cannot be tested."""
+        """Fails when the agent fails more often than allowed where it is not proven doomed, or cannot be tested."""
         from tightrope.safety.judge import rate_without_doomed
 
         assert isinstance(self.parent, SuiteFile)
@@ -383,19 +421,20 @@ class SuiteItem(pytest.Item):
         _require_no_errors(state.cases)
         measured = rate_without_doomed(state.cases)
         if measured.value is None:
+            _require_some_judged(result)
             pytest.skip(
                 f"no data: all cases of boundary state {self.number} are invalid or proven doomed; a suite made from a "
                 f"reference with other boundary states would test more"
             )
         if measured.value > allowed:
             told = (
-                f"{result.agent} falls in {measured:.2f} of the executions at boundary state "
+                f"{result.agent} fails in {measured:.2f} of the executions at boundary state "
                 f"{self.number}; {allowed:g} is allowed"
             )
-            raise FellTooOften("\n".join([told, *_falls(result, state.cases, self.parent.folder)]))
+            raise FailedTooOften("\n".join([told, *_fails(result, state.cases, self.parent.folder)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """One sentence and the replays for a fall, one sentence for a mistake; a traceback for anything unforeseen."""
+        """One sentence and the replays for a fail, one sentence for a mistake; a traceback for anything unforeseen."""
         return str(excinfo.value) if _speaks_for_itself(excinfo.value) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -406,11 +445,11 @@ class SuiteItem(pytest.Item):
 def _speaks_for_itself(error: BaseException) -> bool:
     from tightrope.errors import TightropeError
 
-    return isinstance(error, FellTooOften | CouldNotTest | TightropeError)
+    return isinstance(error, FailedTooOften | CouldNotTest | TightropeError)
 
 
-class FellTooOften(Exception):
-    """The agent fell more often than allowed."""
+class FailedTooOften(Exception):
+    """The agent failed more often than allowed."""
 
 
 class CouldNotTest(Exception):

@@ -54,5 +54,66 @@ def test_agents_that_are_code_need_trust(agent: AgentConfig) -> None:
     require_trust(Path("run.json"), "FrozenLake-v1", [agent], trust=True)
 
 
+def resumable(undisturbed: Path, folder: Path, agent: str = "late=agent.onnx", **changes: object) -> Path:
+    """A run that somebody else made: resuming it does what its run.json says."""
+    manifest = json.loads((undisturbed / "run.json").read_text())
+    manifest["config"] |= changes
+    manifest["artefacts"] = {}
+    manifest["agents"] = {"late": {"settings": {"source": agent}, "fingerprint": "0"}}
+    (folder / "run").mkdir(parents=True)
+    (folder / "run" / "run.json").write_text(json.dumps(manifest))
+    return folder / "run"
+
+
+def test_a_resumed_run_opens_an_archive_without_running_it(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("stable_baselines3")
+    from tests.attacks import ANY_CALLABLE, OWNED, Attacks, forge, policy
+
+    monkeypatch.chdir(tmp_path)
+    attacks = Attacks(tmp_path)
+    for module, name, given in ANY_CALLABLE[:2]:
+        named = {"policy_class": policy(module, name), "policy_kwargs": given}
+        forge(attacks, name, "", observation_space=None, action_space=None, **named)
+    for attack in attacks.found:
+        run = resumable(undisturbed, tmp_path / attack.name, agent=str(attack.path))
+        assert run_command(["run", "--resume", str(run)]) == 2
+        assert "is none of the policies of Stable-Baselines3" in capsys.readouterr().err
+    assert not (tmp_path / OWNED).exists()
+
+
+def test_a_resumed_run_makes_no_environment_that_a_data_set_names(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("h5py")
+    from tests.attacks import OWNED, Attacks, data_sets
+
+    monkeypatch.chdir(tmp_path)
+    attacks = Attacks(tmp_path)
+    data_sets(attacks)
+    search = {"method": "demonstration", "demonstration": f"minari:{attacks.found[0].path}"}
+    run = resumable(undisturbed, tmp_path, search=search)
+    assert run_command(["run", "--resume", str(run), "--agent", "late=tests.sample_agents:careful"]) == 2
+    assert "the demonstration must reach the goal" in capsys.readouterr().err
+    assert not (tmp_path / OWNED).exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run --resume RUN", "safety RUN --agent tests.sample_agents:careful", "fuzz RUN", "performance RUN --agent x:y"],
+)
+def test_a_cluster_is_not_taken_from_a_file(
+    undisturbed: Path, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Answers of a cluster are unpickled: whoever runs it can run anything here."""
+    away = {"backend": "ray", "ray_address": "ray://evil.example:10001"}
+    run = resumable(undisturbed, tmp_path, execution=away)
+    assert run_command(command.replace("RUN", str(run)).split()) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "names code to run: the cluster ray://evil.example:10001" in told
+    assert "with --trust" in told
+
+
 def test_files_and_registered_tasks_need_none() -> None:
     require_trust(Path("run.json"), "FrozenLake-v1", [AgentConfig(source="late=agent.onnx")], trust=False)

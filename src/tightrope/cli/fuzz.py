@@ -16,6 +16,7 @@ from tightrope.cli.options import (
     WorkersOption,
     changed,
     execution_config,
+    uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import PASSED
@@ -54,7 +55,7 @@ def command(
     from tightrope.runs.campaign import working_on
 
     interface = current_interface()
-    stored = stored_config(run, trust=trust)
+    stored = stored_config(run, trust=trust, cluster=uses_stored_cluster(backend, ray))
     fuzzing = changed(
         stored.fuzzing,
         enabled=True,

@@ -108,6 +108,11 @@ def execution_config(
     return changed(stored or ExecutionConfig(), backend=backend, workers=workers, ray_address=ray)
 
 
+def uses_stored_cluster(backend: str | None, ray: str | None) -> bool:
+    """Whether the work goes where a stored configuration says, because the command line says nothing else."""
+    return ray is None and backend in (None, "ray")
+
+
 def changed(section: Settings, **given: Any) -> Settings:
     """A part of the configuration with the options that were given (not None) in place of its own values."""
     return type(section).model_validate(

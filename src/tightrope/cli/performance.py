@@ -19,6 +19,7 @@ from tightrope.cli.options import (
     agent_configs,
     changed,
     execution_config,
+    uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
@@ -51,7 +52,7 @@ def command(
     from tightrope.runs.campaign import working_on
 
     interface = current_interface()
-    stored = stored_config(run, trust=trust)
+    stored = stored_config(run, trust=trust, cluster=uses_stored_cluster(backend, ray))
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "performance": changed(stored.performance, enabled=True, episodes=episodes, tests=tests, step_width=step_width),

@@ -28,6 +28,7 @@ from tightrope.cli.options import (
     agent_configs,
     changed,
     execution_config,
+    uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
@@ -66,7 +67,7 @@ def command(
     workers: WorkersOption = None,
     ray: RayOption = None,
 ) -> int:
-    """Step 2: how often each agent falls at the boundary states. Exits with 1 when a gate fails."""
+    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.runs.campaign import working_on
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.safety import load_suite
@@ -78,7 +79,9 @@ def command(
         if suite:
             raise UsageError(f"{run_or_suite} is one suite; leave out --suite, or name a run folder")
     in_run = run_or_suite.is_dir()
-    stored = stored_config(run_or_suite, trust=trust) if in_run else CampaignConfig(task="")
+    stored = CampaignConfig(task="")
+    if in_run:
+        stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(backend, ray))
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "execution": execution_config(backend, workers, ray, stored.execution),

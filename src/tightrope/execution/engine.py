@@ -12,6 +12,7 @@ from tightrope.errors import UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
 from tightrope.execution.counters import Counters
+from tightrope.execution.episode_error import EpisodeError, ErrorKind
 from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import Affinity
@@ -258,6 +259,9 @@ def _lost(rollout: Rollout, why: str) -> Result:
         prefix_reward=0.0,
         prefix_outcome=Outcome.ONGOING,
         outcome=Outcome.ONGOING,
-        error=f"{why}, several times, while it ran rollout {rollout.id}: reset(seed={rollout.start.seed}), the actions "
-        f"{rollout.start.actions!r}, then {rollout.agent or rollout.actions!r}, seed {rollout.seed}\n",
+        error=EpisodeError(
+            kind=ErrorKind.PROCESS,
+            message=f"{why}, several times: after reset(seed={rollout.start.seed}), the actions "
+            f"{rollout.start.actions!r}, then {rollout.agent or rollout.actions!r}",
+        ),
     )

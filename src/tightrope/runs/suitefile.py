@@ -22,13 +22,14 @@ def working_on_suite(
     out: Path,
     *,
     trust: bool,
+    option: str = "--trust",
     anew: bool = False,
     on_progress: ProgressCallback | None = None,
     **changes: Any,
 ) -> Iterator[Pipeline]:
-    """A run of nothing but one suite file; there is no reference to search for."""
+    """A run of nothing but one suite file; there is no reference to search for. ``option`` is how one trusts it."""
     suite = load_suite(path)
-    require_trust(path, suite.task.partition("(")[0], trust=trust)
+    require_trust(path, suite.task.partition("(")[0], trust=trust, option=option)
     task = task_from_label(suite.task)
     config = CampaignConfig(task=task.name, options=dict(task.options)).model_copy(update=changes)
     # Written to run.json, this is where a replay looks for the suite's results.

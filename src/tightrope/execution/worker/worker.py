@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.counters import Counters
+from tightrope.execution.episode_error import EpisodeError
 from tightrope.execution.naive import run_naively
 from tightrope.execution.prefixes.costs import Costs
 from tightrope.execution.prefixes.tree import PrefixTree
@@ -131,8 +131,7 @@ class Worker:
         simulator = crew.spare_simulator()
         episode = run_naively(simulator, self.agents, rollout, deterministic=self._conformance.deterministic)
         if episode.error is None and failure is not None:
-            text = "".join(traceback.format_exception(failure))
-            return replace(episode, error=f"{text}It did not happen again when the rollout was run alone.\n")
+            return replace(episode, error=EpisodeError.of(failure, repeated=False))
         return episode
 
 

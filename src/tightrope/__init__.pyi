@@ -33,6 +33,7 @@ from tightrope.reference import Reference as Reference
 from tightrope.references import SearchResult as SearchResult
 from tightrope.references import SearchSession as SearchSession
 from tightrope.references import demonstrate as demonstrate
+from tightrope.references import find_references as find_references
 from tightrope.references import load_reference as load_reference
 from tightrope.references import minari_traces as minari_traces
 from tightrope.references import probe_boundary as probe_boundary

@@ -17,9 +17,11 @@ from typing import Any, TextIO
 import typer
 from pydantic import ValidationError
 
+from tightrope.cli import supervision
 from tightrope.cli.supervision import INTERRUPTED, NOTHING_JUDGED, WRONG_USE
 from tightrope.errors import TightropeError, UsageError
 from tightrope.guards.faults import misdeed
+from tightrope.guards.watchdog import time_limited
 from tightrope.progress import ProgressCallback
 
 EVERYWHERE = {
@@ -125,6 +127,24 @@ class Interface:
                 yield callback
         else:
             yield PlainLines()
+
+    @contextmanager
+    def watch(self, step_timeout: float) -> Iterator[None]:
+        """Limit the time of every step, reset and answer meanwhile; 0: do not."""
+        supervision.promise_life(step_timeout)
+        try:
+            with time_limited(step_timeout, self._end_stuck, supervision.show_life):
+                yield
+        finally:
+            supervision.promise_life(0)
+
+    def _end_stuck(self, what: str) -> None:
+        self.error(
+            f"{what} (--step-timeout) and cannot be interrupted, as it is in compiled code; the process is ended, and "
+            f"nothing was judged. With --backend processes a worker is ended instead, and the rest goes on; a search "
+            f"has none"
+        )
+        supervision.end_now(NOTHING_JUDGED)
 
     def _console(self, *, stderr: bool = False) -> Any:
         from rich.console import Console

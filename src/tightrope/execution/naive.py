@@ -17,6 +17,7 @@ from tightrope.agents.agent import Agent
 from tightrope.errors import AgentFailure, EnvironmentFailure, TaskError
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.worker.recording import plain_actions
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed, require_fault
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
@@ -46,11 +47,18 @@ def run_naively(
     simulator: Simulator, agents: Mapping[str, Agent], rollout: Rollout, *, deterministic: bool = False
 ) -> Episode:
     """Run one rollout from reset. ``deterministic``: the environment is, so it is not reseeded."""
+    return attempt(simulator, agents, rollout, deterministic=deterministic)[0]
+
+
+def attempt(
+    simulator: Simulator, agents: Mapping[str, Agent], rollout: Rollout, *, deterministic: bool
+) -> tuple[Episode, BaseException | None]:
+    """The same, with what was raised on the way beside its text in the episode."""
     agent = None if rollout.agent is None else agents[rollout.agent]
     rng, watching = agent_generator(rollout), watching_generator(rollout)
     record = _Record(simulator, rollout)
     memory: Any = None
-    error = None
+    failure, error = None, None
     try:
         reseeds = record.plan_reseeds(deterministic)
         for moment in play(simulator, replace(rollout.start, reseeds=record.reseeds)):
@@ -71,11 +79,13 @@ def run_naively(
                 record.step(action)
     except BaseException as raised:
         require_fault(raised)
+        failure = raised
         error = f"{traceback.format_exc()}This was rollout {rollout.id}.\n"
     quiet_agent = agent is None or agent.deterministic
-    return record.episode(deterministic=deterministic and quiet_agent, error=error)
+    return record.episode(deterministic=deterministic and quiet_agent, error=error), failure
 
 
+@calls_out("agent {agent.name!r}", act="its answer")
 def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     try:
         answer = agent.act([simulator.observation], [memory], [rng], [shown_mask(simulator.info)])

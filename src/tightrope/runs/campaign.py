@@ -100,6 +100,7 @@ class Campaign:
                 backend=execution.backend,
                 workers=execution.workers,
                 ray_address=execution.ray_address,
+                step_timeout=execution.step_timeout,
             )
             with engine:
                 yield engine

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from time import perf_counter
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.backends.backend import Report, Result, Work, work_through
 from tightrope.execution.worker.worker import Worker
+from tightrope.guards.watchdog import time_limited
 
 
 class InlineBackend:
@@ -16,8 +18,9 @@ class InlineBackend:
     workers = 1
     may_stall = False
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, step_timeout: float | None) -> None:
         self._worker = worker
+        self._step_timeout, self._limit = step_timeout, ExitStack()
         self._work: Work = ()
         self._under_way: Iterator[tuple[int, Result]] | None = None
         self._started = 0.0
@@ -25,6 +28,7 @@ class InlineBackend:
     def submit(self, worker: int, work: Work) -> None:
         """Begin when next asked for news."""
         self._work, self._under_way = work, work_through(self._worker, work)
+        self._limit.enter_context(time_limited(self._step_timeout))
         self._started = perf_counter()
 
     def collect(self, timeout: float | None) -> list[Report]:
@@ -35,6 +39,7 @@ class InlineBackend:
         if result is not None:
             return [Report(0, self._work, [result])]
         self._under_way = None
+        self._limit.close()
         seconds = perf_counter() - self._started
         return [Report(0, self._work, finished=True, counters=self._worker.counters.taken(), seconds=seconds)]
 
@@ -53,4 +58,5 @@ class InlineBackend:
     def close(self) -> None:
         """Close the environments."""
         self._under_way = None
+        self._limit.close()
         self._worker.close()

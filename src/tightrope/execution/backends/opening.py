@@ -24,17 +24,19 @@ def open_backend(
     ray_address: str | None,
     memory_limit: int,
     lanes: int | None,
+    step_timeout: float | None,
 ) -> Backend:
     """The back end with workers for this task."""
     if name == "inline":
-        return InlineBackend(Worker(task, agents, conformance, memory_limit=memory_limit, lanes=lanes))
+        return InlineBackend(Worker(task, agents, conformance, memory_limit=memory_limit, lanes=lanes), step_timeout)
     if name == "processes":
         workers = workers or available_cores()
-        return ProcessBackend(Setup.of(task, agents, conformance, memory_limit // workers, lanes), workers)
+        setup_here = Setup.of(task, agents, conformance, memory_limit // workers, lanes)
+        return ProcessBackend(setup_here, workers, step_timeout)
     from tightrope.execution.backends.ray_cluster import open_cluster
 
     def setup(count: int) -> Setup:
         # The limit is one for each machine, and those of a cluster are taken to be like this one.
         return Setup.of(task, agents, conformance, memory_limit // min(count, available_cores()), lanes)
 
-    return open_cluster(setup, workers, ray_address)
+    return open_cluster(setup, workers, ray_address, step_timeout)

@@ -16,11 +16,9 @@ from tightrope.cli.options import (
     EpsilonOption,
     GateOnOption,
     LengthOption,
-    LevelOption,
     MaxFailOption,
     RayOption,
     RepetitionsOption,
-    RomOption,
     RunSeedOption,
     SettingOption,
     SuiteOption,
@@ -55,8 +53,6 @@ def command(
     ] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.")] = None,
     settings: SettingOption = [],  # noqa: B006
-    level: LevelOption = None,
-    rom: RomOption = None,
     suite: SuiteOption = [],  # noqa: B006
     repetitions: RepetitionsOption = None,
     length: LengthOption = None,
@@ -82,7 +78,7 @@ def command(
         raise UsageError(f"--resume {resume} names the run folder already; leave out --out")
     base = _configuration(task_or_file) if resume is None else _trusted_run(resume, others=bool(agent), trust=trust)
     changes: dict[str, Any] = {
-        "options": {**base.options, **task_options(settings, level, rom)},
+        "options": {**base.options, **task_options(settings)},
         "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
         "seed": base.seed if seed is None else seed,
         "safety": changed(

@@ -19,6 +19,7 @@ import cloudpickle
 from tightrope.execution.backends.backend import Returned, Work, work_through
 from tightrope.execution.episode_codec import pack_episode
 from tightrope.execution.worker.worker import Worker
+from tightrope.extensions import LOG
 from tightrope.guards.parents import end_with
 from tightrope.guards.watchdog import Watchdog
 
@@ -58,6 +59,8 @@ class Line:
 def main(descriptor: str, stack: str, parent: str, by_kernel: str, step_timeout: str) -> None:
     """Serve one pipe; the arguments come from a command line."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Which installed packages are broken, the process that started this one says already.
+    LOG.disabled = True
     end_with(int(parent), by_kernel=bool(int(by_kernel)))
     faulthandler.register(signal.SIGUSR1, file=int(stack))
     line = Line(int(descriptor))

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tightrope.cli.interface import current_interface, verb
-from tightrope.cli.options import SettingOption, TaskArgument, task_options
+from tightrope.cli.options import SettingOption, StepTimeoutOption, TaskArgument, execution_config, task_options
 from tightrope.cli.supervision import PASSED
 
 if TYPE_CHECKING:
@@ -20,14 +20,16 @@ NEEDS_ARGUMENTS = True
 def command(
     task: TaskArgument,
     settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Check how a task's environment can be saved and restored, and what that costs."""
     from tightrope.simulation import check_task
     from tightrope.tasks import make_task
 
     interface = current_interface()
-    built = make_task(task, **task_options(settings))
-    conformance = check_task(built)
+    with interface.watch(execution_config(None, None, None, step_timeout=step_timeout).step_timeout):
+        built = make_task(task, **task_options(settings))
+        conformance = check_task(built)
     rows = [
         ("way to save and restore", conformance.method),
         ("exact", "yes"),

@@ -12,6 +12,7 @@ from tightrope.cli.options import (
     RayOption,
     RunArgument,
     RunSeedOption,
+    StepTimeoutOption,
     TrustOption,
     WorkersOption,
     changed,
@@ -49,6 +50,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 3: breed many other ways through the task from the reference."""
     from tightrope.runs.folder import RunFolder
@@ -67,8 +69,8 @@ def command(
         crossover=crossover,
         truncation=truncation,
     )
-    execution = execution_config(backend, workers, ray, stored.execution)
-    with folder.locked(), interface.progress() as show:
+    execution = execution_config(backend, workers, ray, stored.execution, step_timeout)
+    with folder.locked(), interface.watch(execution.step_timeout), interface.progress() as show:
         campaign = campaign_of(
             folder,
             trust=trust,

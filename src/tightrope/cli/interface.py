@@ -20,8 +20,8 @@ from pydantic import ValidationError
 from tightrope.cli import supervision
 from tightrope.cli.supervision import INTERRUPTED, NOTHING_JUDGED, WRONG_USE
 from tightrope.errors import TightropeError, UsageError
-from tightrope.guards.faults import misdeed
-from tightrope.guards.watchdog import time_limited
+from tightrope.guards.faults import TookTooLong, misdeed
+from tightrope.guards.watchdog import STEP_TIMEOUT, time_limited
 from tightrope.progress import ProgressCallback
 
 EVERYWHERE = {
@@ -131,12 +131,12 @@ class Interface:
     @contextmanager
     def watch(self, step_timeout: float) -> Iterator[None]:
         """Limit the time of every step, reset and answer meanwhile; 0: do not."""
-        supervision.promise_life(step_timeout)
-        try:
-            with time_limited(step_timeout, self._end_stuck, supervision.show_life):
+        with time_limited(step_timeout, self._end_stuck, supervision.show_life) as before:
+            supervision.promise_life(step_timeout)
+            try:
                 yield
-        finally:
-            supervision.promise_life(0)
+            finally:
+                supervision.promise_life(before)
 
     def _end_stuck(self, what: str) -> None:
         self.error(
@@ -172,7 +172,8 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
-            code = command(*arguments, **options)
+            with current_interface().watch(STEP_TIMEOUT):
+                code = command(*arguments, **options)
         except KeyboardInterrupt:
             current_interface().error("interrupted; what was finished is kept, and the same command continues")
             code = INTERRUPTED
@@ -211,7 +212,9 @@ def _told(error: BaseException) -> int:
 
 
 def _origin(error: BaseException) -> str:
-    """Where something was raised."""
+    """Where something was raised, or which call it was."""
+    if isinstance(error, TookTooLong):
+        return error.what
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{place.filename}, line {place.lineno},"
 

@@ -14,6 +14,7 @@ from tightrope.cli.options import (
     EpsilonOption,
     RayOption,
     RunArgument,
+    StepTimeoutOption,
     TrustOption,
     WorkersOption,
     agent_configs,
@@ -46,6 +47,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 4: each agent against the fuzz traces, from the start and from their middle."""
     from tightrope.runs.folder import RunFolder
@@ -58,9 +60,9 @@ def command(
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "performance": changed(stored.performance, enabled=True, episodes=episodes, tests=tests, step_width=step_width),
         "fuzzing": changed(stored.fuzzing, enabled=True),
-        "execution": execution_config(backend, workers, ray, stored.execution),
+        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
     }
-    with folder.locked(), interface.progress() as show:
+    with folder.locked(), interface.watch(changes["execution"].step_timeout), interface.progress() as show:
         campaign = campaign_of(folder, trust=trust, on_progress=show, **changes)
         with campaign.engine() as engine:
             results = campaign.performance_step(engine)

@@ -21,6 +21,7 @@ from tightrope.cli.options import (
     RepetitionsOption,
     RunSeedOption,
     SettingOption,
+    StepTimeoutOption,
     SuiteOption,
     TrustOption,
     WorkersOption,
@@ -65,6 +66,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Run all four steps for one or more agents and write the report. The same command again continues.
 
@@ -89,14 +91,14 @@ def command(
             max_fail=max_fail,
             gate_on=gate_on,
         ),
-        "execution": execution_config(backend, workers, ray, base.execution),
+        "execution": execution_config(backend, workers, ray, base.execution, step_timeout),
     }
     config = base.model_copy(update=changes)
     check_gate(config.safety)
     if not config.agents:
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
     interface = current_interface()
-    with interface.progress() as show:
+    with interface.watch(config.execution.step_timeout), interface.progress() as show:
         # The command that began a run is the one to repeat it by.
         command = "" if resume is not None else interface.command
         whole = run_campaign(config, resume or out or Path("run"), on_progress=show, command=command)

@@ -21,6 +21,7 @@ from tightrope.cli.options import (
     RayOption,
     RepetitionsOption,
     RunSeedOption,
+    StepTimeoutOption,
     SuiteOption,
     TrustOption,
     WorkersOption,
@@ -60,6 +61,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 2: how often each agent falls at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.runs.folder import RunFolder
@@ -76,7 +78,7 @@ def command(
     stored = CampaignConfig(task="") if folder is None else stored_config(folder)
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
-        "execution": execution_config(backend, workers, ray, stored.execution),
+        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
         "seed": stored.seed if seed is None else seed,
         # A gate is meant for the call it is given to.
         "safety": changed(
@@ -104,7 +106,8 @@ def _run(interface: Interface, campaign: Campaign, *, keep: bool) -> int:
     from tightrope.runs.pipeline import suite_ids
     from tightrope.runs.recording import record_step
 
-    with campaign.folder.locked(), interface.progress() as show, campaign.engine() as engine:
+    limit = campaign.config.execution.step_timeout
+    with campaign.folder.locked(), interface.watch(limit), interface.progress() as show, campaign.engine() as engine:
         campaign.on_progress = show
         results = campaign.safety_step(engine)
         if keep:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,9 @@ from tightrope.cli.options import (
     OutOption,
     SeedOption,
     SettingOption,
+    StepTimeoutOption,
     TaskArgument,
+    execution_config,
     task_options,
 )
 from tightrope.cli.stored import stored_config
@@ -47,6 +50,7 @@ def command(
     ] = None,
     probe_steps: Annotated[int, typer.Option("--probe-steps", help="Steps for proving boundaries.", min=0)] = 20_000,
     seed: SeedOption = 0,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 1: find a way to solve the task, and the boundary states on it."""
     from tightrope.runs.campaign import Campaign
@@ -69,8 +73,11 @@ def command(
         ),
     }
     folder = RunFolder.create_or_open(out)
-    with folder.locked(), interface.progress() as show:
-        config = _beside_what_is_there(folder, task, changes["options"]).model_copy(update=changes)
+    with folder.locked(), interface.progress() as show, ExitStack() as limits:
+        stored = _beside_what_is_there(folder, task, changes["options"])
+        execution = execution_config(None, None, None, stored.execution, step_timeout)
+        limits.enter_context(interface.watch(execution.step_timeout))
+        config = stored.model_copy(update={**changes, "execution": execution})
         campaign = Campaign(config, folder, on_progress=show)
         record_search(campaign, "searching", interface.command)
         summary = campaign.search_step()

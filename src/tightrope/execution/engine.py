@@ -18,7 +18,7 @@ from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import Affinity
 from tightrope.execution.scheduling.deduplication import Ledger, Ticket
 from tightrope.execution.scheduling.dispatch import Dispatch, Pace
-from tightrope.guards.watchdog import STEP_TIMEOUT, time_limited
+from tightrope.guards.watchdog import limit_here, time_limited
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
 
@@ -44,8 +44,8 @@ class Engine:
         memory_limit: Bytes for the snapshots of all workers of a machine; default: a quarter of its memory, at most
             4 GiB.
         lanes: Episodes that a worker keeps going side by side; default: as many as pay off.
-        step_timeout: Seconds that a step, a reset or an answer may take before its rollout becomes an error; 0 or None:
-            as long as it takes.
+        step_timeout: Seconds that a step, a reset or an answer may take before its rollout becomes an error; 0: as long
+            as it takes. Default: 300, or what the command line was given.
     """
 
     def __init__(
@@ -58,8 +58,9 @@ class Engine:
         ray_address: str | None = None,
         memory_limit: int | None = None,
         lanes: int | None = None,
-        step_timeout: float | None = STEP_TIMEOUT,
+        step_timeout: float | None = None,
     ) -> None:
+        step_timeout = limit_here(step_timeout)
         memory_limit = default_memory_limit() if memory_limit is None else memory_limit
         _check_options(backend, workers, memory_limit, lanes, step_timeout)
         self.task = task
@@ -216,7 +217,7 @@ class Engine:
         ray_address: str | None,
         memory_limit: int,
         lanes: int | None,
-        step_timeout: float | None,
+        step_timeout: float,
     ) -> Backend:
         from tightrope.execution.backends.opening import open_backend
 
@@ -244,7 +245,7 @@ def borrowed_engine(
 
 
 def _check_options(
-    backend: str, workers: int | None, memory_limit: int, lanes: int | None, step_timeout: float | None
+    backend: str, workers: int | None, memory_limit: int, lanes: int | None, step_timeout: float
 ) -> None:
     if backend not in BACKENDS:
         raise UnknownName("back end", backend, BACKENDS)
@@ -253,5 +254,5 @@ def _check_options(
             raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")
     if memory_limit < 0:
         raise UsageError(f"memory_limit is a number of bytes, 0 or more, not {memory_limit}")
-    if step_timeout is not None and not step_timeout >= 0:
+    if not step_timeout >= 0:
         raise UsageError(f"step_timeout is a number of seconds, or 0 for no limit, not {step_timeout}")

@@ -8,6 +8,7 @@ themselves cost nothing more.
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import sys
 import threading
@@ -66,9 +67,8 @@ class Watchdog:
         self._call = self.hung = None
 
     def _run(self) -> None:
-        pause = min(LONGEST_PAUSE, self.limit / LOOKS)
         looked = time.monotonic()
-        while not self._stopped.wait(pause):
+        while not self._stopped.wait(pause := min(LONGEST_PAUSE, self.limit / LOOKS)):
             now = time.monotonic()
             # A process that was itself suspended for an hour has not waited for an hour.
             self._look(min(now - looked, 2 * pause))
@@ -90,38 +90,60 @@ class Watchdog:
             self._on_stuck(f"{describe(call)} has not returned for {self._age:.0f} s")
 
 
-_interrupting = False
+_interrupting: Watchdog | None = None
+"""The one that interrupts the main thread, while there is one."""
+
+
+def limit_here(given: float | None) -> float:
+    """What was asked for, else the limit that holds here already, else the usual one; 0 stands for none."""
+    if given is not None or _interrupting is None:
+        return STEP_TIMEOUT if given is None else given
+    return 0.0 if _interrupting.limit == math.inf else _interrupting.limit
 
 
 @contextmanager
 def time_limited(
-    limit: float | None, on_stuck: Callable[[str], None] | None = None, on_look: Callable[[], None] = lambda: None
-) -> Iterator[None]:
+    limit: float, on_stuck: Callable[[str], None] | None = None, on_look: Callable[[], None] = lambda: None
+) -> Iterator[float]:
     """Meanwhile a call of the user's code that takes longer than this raises ``TookTooLong`` from within.
 
     That is possible in the main thread alone, and not while compiled code does not come back to the interpreter; then
-    ``on_stuck`` is told. Inside another such limit, that one holds.
+    ``on_stuck`` is told. Inside another such block only the limit is another one. Yields the limit that held before;
+    0 stands for none.
     """
+    if not _is_main_thread() or not hasattr(signal, "pthread_kill") or not (limit or _interrupting):
+        yield 0.0
+    elif _interrupting is not None:
+        watchdog, before = _interrupting, limit_here(None)
+        watchdog.limit = limit or math.inf
+        try:
+            yield before
+        finally:
+            watchdog.limit = before or math.inf
+    else:
+        with _interrupter(limit or math.inf, on_stuck or _log, on_look):
+            yield 0.0
+
+
+@contextmanager
+def _interrupter(limit: float, on_stuck: Callable[[str], None], on_look: Callable[[], None]) -> Iterator[None]:
     global _interrupting
-    if not limit or _interrupting or not _is_main_thread() or not hasattr(signal, "pthread_kill"):
-        yield
-        return
-    main, told = threading.get_ident(), on_stuck or _log
-    watchdog = Watchdog(limit, lambda what: signal.pthread_kill(main, signal.SIGURG), told, on_look)
+    main = threading.get_ident()
+    watchdog = Watchdog(limit, lambda what: signal.pthread_kill(main, signal.SIGURG), on_stuck, on_look)
 
     def interrupt(signal_number: int, frame: FrameType | None) -> None:
         if watchdog.hung is not None and _is_on_stack(watchdog.hung, frame):
-            raise TookTooLong(watchdog.limit)
+            raise TookTooLong(watchdog.limit, describe(watchdog.hung))
 
-    before = signal.signal(signal.SIGURG, interrupt)
-    _interrupting = True
+    before, _interrupting = signal.signal(signal.SIGURG, interrupt), watchdog
     watchdog.start()
     try:
         yield
     finally:
-        _interrupting = False
+        _interrupting = None
         watchdog.stop()
-        signal.signal(signal.SIGURG, before)
+        if _is_main_thread():
+            signal.signal(signal.SIGURG, before)
 
 
 def _is_main_thread() -> bool:

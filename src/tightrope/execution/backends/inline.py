@@ -18,7 +18,7 @@ class InlineBackend:
     workers = 1
     may_stall = False
 
-    def __init__(self, worker: Worker, step_timeout: float | None) -> None:
+    def __init__(self, worker: Worker, step_timeout: float) -> None:
         self._worker = worker
         self._step_timeout, self._limit = step_timeout, ExitStack()
         self._work: Work = ()

@@ -24,7 +24,7 @@ def open_backend(
     ray_address: str | None,
     memory_limit: int,
     lanes: int | None,
-    step_timeout: float | None,
+    step_timeout: float,
 ) -> Backend:
     """The back end with workers for this task."""
     if name == "inline":

@@ -61,11 +61,11 @@ class ProcessBackend:
 
     may_stall = False
 
-    def __init__(self, setup: Setup, workers: int | None, step_timeout: float | None) -> None:
+    def __init__(self, setup: Setup, workers: int | None, step_timeout: float) -> None:
         if sys.platform == "win32":
             raise UsageError('backend="processes" needs Linux or macOS; use backend="inline" or backend="ray" here')
         self.workers = workers or available_cores()
-        self._setup, self._step_timeout = setup, step_timeout or 0.0
+        self._setup, self._step_timeout = setup, step_timeout
         self._agents: dict[str, Agent] = {}
         self._version = 0
         self._crew: dict[int, _Process] = {}
@@ -147,7 +147,7 @@ class ProcessBackend:
         reports = []
         for worker in workers:
             member = self._crew[worker]
-            if member.silence is None or member.work is None:
+            if member.silence is None or member.work is None or not self._step_timeout:
                 continue
             # Whoever was itself suspended for an hour has not waited for an hour.
             member.silence += min(seconds, 2 * SECONDS_BETWEEN_LOOKS)
@@ -162,7 +162,7 @@ class ProcessBackend:
         member.process.send_signal(signal.SIGUSR1)
         sleep(SECONDS_TO_DUMP)
         stack = os.pread(member.stack.fileno(), LONGEST_STACK, 0).decode(errors="replace")
-        return f"task {self._setup.name}: {described_in(stack) or 'a call'}, in compiled code,"
+        return f"{described_in(stack) or 'a call'}, in compiled code,"
 
     def _started(self) -> _Process:
         ours, theirs = Pipe()

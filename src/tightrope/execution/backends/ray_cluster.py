@@ -26,7 +26,7 @@ MOST_RETRIES = 2
 class Actor:
     """The worker in its actor. Ray restarts it on another node if its own dies, and sends its work there."""
 
-    def __init__(self, setup: list[Any], step_timeout: float | None) -> None:
+    def __init__(self, setup: list[Any], step_timeout: float) -> None:
         self._ray: Any = require_extra("ray", "ray", "the Ray back end")
         self._worker = pickle.loads(self._ray.get(setup[0])).build()
         self._version, self._step_timeout = 0, step_timeout
@@ -53,7 +53,7 @@ class RayBackend:
 
     may_stall = True
 
-    def __init__(self, ray: Any, setup: Setup, workers: int, *, step_timeout: float | None, started_here: bool) -> None:
+    def __init__(self, ray: Any, setup: Setup, workers: int, *, step_timeout: float, started_here: bool) -> None:
         self.workers = workers
         self._step_timeout = step_timeout
         self._ray, self._started_here = ray, started_here
@@ -134,7 +134,7 @@ class RayBackend:
 
 
 def open_cluster(
-    setup_for: Callable[[int], Setup], workers: int | None, address: str | None, step_timeout: float | None
+    setup_for: Callable[[int], Setup], workers: int | None, address: str | None, step_timeout: float
 ) -> RayBackend:
     """Connect to a cluster, or to the one this process is connected to, or start one on this machine."""
     ray: Any = require_extra("ray", "ray", 'backend="ray"')

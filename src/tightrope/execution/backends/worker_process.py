@@ -40,6 +40,7 @@ class Line:
         """What there is to do, until there is no more."""
         while message := self._pipe.recv_bytes():
             self.busy = True
+            self.send("alive")
             yield pickle.loads(message)
             self.busy = False
 

@@ -6,21 +6,19 @@ from statistics import fmean
 
 import pytest
 
-from tests.runs.conftest import CONFIG
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
-from tightrope.runs.assembly import stored_safety
-from tightrope.runs.campaign import CONTROL, Campaign
 from tightrope.runs.config import SafetyConfig
-from tightrope.runs.folder import RunFolder
 from tightrope.runs.gates import Gate, safety_gates
+from tightrope.runs.layout import CONTROL
+from tightrope.runs.run import open_run
 from tightrope.safety import SafetyResult, Survival
 from tightrope.statistics import Estimate
 
 
 @pytest.fixture(scope="module")
 def measured(undisturbed: Path) -> SafetyResult:
-    return stored_safety(Campaign(CONFIG, RunFolder.open(undisturbed)))["simple"]["careful"]
+    return open_run(undisturbed).safety["simple"]["careful"]
 
 
 def test_without_a_limit_there_is_no_gate(measured: SafetyResult) -> None:

@@ -47,9 +47,9 @@ def test_what_is_no_suite_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.suite.json"
     for text, words in (
         ("not json", "not a JSON file"),
-        ("[]", "expected a file of format 'tightrope/suite'"),
+        ("[]", "holds a JSON list, not a 'tightrope/suite' object"),
         ('{"format": "tightrope/reference", "version": 1}', "'tightrope/reference'"),
-        ('{"format": "tightrope/suite", "version": 99}', "update tightrope"),
+        ('{"format": "tightrope/suite", "version": 99}', "Update tightrope"),
         ('{"format": "tightrope/suite", "version": 1}', "damaged"),
     ):
         path.write_text(text)

@@ -122,6 +122,22 @@ def test_rewards_that_are_not_finite_survive_json() -> None:
     assert loaded.mean_return.value is None
 
 
+def test_results_of_the_first_version_are_still_read() -> None:
+    result = run_suite(CORRIDOR, drunk, simple_suite(reference), repetitions=3)
+    data = json.loads(json.dumps(result.to_json())) | {"version": 1}
+    for case in data["cases"].values():
+        for episode in case["episodes"]:
+            episode["checksum"] = None if "checksum" not in episode else episode["checksum"]["hex"]
+            episode["rewards"] = [float(reward) for reward in episode["rewards"]] + ["-inf"]
+            episode["actions"].append(0)
+            episode["error"] = None
+    loaded = SafetyResult.from_json(data)
+    assert loaded.fail_frequency == result.fail_frequency
+    first = loaded.cases[0].episodes[0]
+    assert first.rewards == (*result.cases[0].episodes[0].rewards, float("-inf"))
+    assert first.checksum == result.cases[0].episodes[0].checksum
+
+
 def test_where_nothing_was_judged_no_number_is_0() -> None:
     result = run_suite(CORRIDOR, walker, simple_suite(reference), repetitions=1)
     episodes = [replace(case.episodes[0], error="broken") for case in result.cases]
@@ -134,8 +150,8 @@ def test_what_is_no_result_is_refused() -> None:
     data = run_suite(CORRIDOR, walker, simple_suite(reference)).to_json()
     with pytest.raises(FormatError, match="tightrope/safety"):
         SafetyResult.from_json({})
-    with pytest.raises(FormatError, match="update tightrope"):
-        SafetyResult.from_json({**data, "version": 2})
+    with pytest.raises(FormatError, match="Update tightrope"):
+        SafetyResult.from_json({**data, "version": 99})
     with pytest.raises(FormatError, match="damaged"):
         SafetyResult.from_json({**data, "cases": {}})
 

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tightrope.cli.interface import current_interface, verb
-from tightrope.cli.options import SettingOption, StepTimeoutOption, TaskArgument, execution_config, task_options
+from tightrope.cli.options import SettingOption, StepTimeoutOption, TaskArgument, task_options
 from tightrope.cli.supervision import PASSED
+from tightrope.guards.watchdog import limit_here, time_limited
 
 if TYPE_CHECKING:
     from tightrope.simulation import CrossCheck
@@ -27,7 +28,7 @@ def command(
     from tightrope.tasks import make_task
 
     interface = current_interface()
-    with interface.watch(execution_config(None, None, None, step_timeout=step_timeout).step_timeout):
+    with time_limited(limit_here(step_timeout)):
         built = make_task(task, **task_options(settings))
         conformance = check_task(built)
     rows = [

@@ -10,7 +10,6 @@ import typer
 from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.judging import code_of, print_gates
 from tightrope.cli.options import TrustOption
-from tightrope.cli.stored import campaign_of
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 
 if TYPE_CHECKING:
@@ -42,12 +41,12 @@ def command(
 ) -> int:
     """Set two agents side by side, paired by case; what got worse is listed first."""
     from tightrope.runs.comparison import compare_runs
-    from tightrope.runs.folder import RunFolder
     from tightrope.runs.gates import comparison_gates
+    from tightrope.runs.run import open_run
 
     interface = current_interface()
-    first = campaign_of(RunFolder.open(run_a), trust=trust)
-    second = campaign_of(RunFolder.open(run_b or run_a), trust=trust)
+    first = open_run(run_a, trust=trust)
+    second = first if run_b is None else open_run(run_b, trust=trust)
     comparisons = compare_runs(first, second, agent_a, agent_b)
     rows = [
         (

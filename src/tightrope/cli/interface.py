@@ -21,7 +21,7 @@ from tightrope.cli import supervision
 from tightrope.cli.supervision import INTERRUPTED, NOTHING_JUDGED, WRONG_USE
 from tightrope.errors import TightropeError, UsageError
 from tightrope.guards.faults import TookTooLong, misdeed
-from tightrope.guards.watchdog import STEP_TIMEOUT, time_limited
+from tightrope.guards.watchdog import STEP_TIMEOUT, limit_here, time_limited
 from tightrope.progress import ProgressCallback
 
 EVERYWHERE = {
@@ -128,17 +128,8 @@ class Interface:
         else:
             yield PlainLines()
 
-    @contextmanager
-    def watch(self, step_timeout: float) -> Iterator[None]:
-        """Limit the time of every step, reset and answer meanwhile; 0: do not."""
-        with time_limited(step_timeout, self._end_stuck, supervision.show_life) as before:
-            supervision.promise_life(step_timeout)
-            try:
-                yield
-            finally:
-                supervision.promise_life(before)
-
-    def _end_stuck(self, what: str) -> None:
+    def end_stuck(self, what: str) -> None:
+        """Say what cannot be interrupted, and end this process."""
         self.error(
             f"{what} (--step-timeout) and cannot be interrupted, as it is in compiled code; the process is ended, and "
             f"nothing was judged. With --backend processes a worker is ended instead, and the rest goes on; a search "
@@ -172,7 +163,8 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
-            with current_interface().watch(STEP_TIMEOUT):
+            # Whoever knows of another limit sets it inside this one.
+            with time_limited(STEP_TIMEOUT, current_interface().end_stuck, _show_life):
                 code = command(*arguments, **options)
         except KeyboardInterrupt:
             current_interface().error("interrupted; what was finished is kept, and the same command continues")
@@ -182,6 +174,10 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
         raise typer.Exit(code)
 
     return wrapped
+
+
+def _show_life() -> None:
+    supervision.show_life(limit_here(None))
 
 
 def _told(error: BaseException) -> int:

@@ -74,14 +74,9 @@ def end_now(code: int) -> None:
     os._exit(code)
 
 
-def promise_life(limit: float) -> None:
-    """Let the parent expect ``show_life`` more often than this many seconds; 0: no more."""
-    _tell(f"limit {limit}")
-
-
-def show_life() -> None:
-    """Let it be known that the interpreter is free to speak, at least."""
-    _tell("alive")
+def show_life(limit: float) -> None:
+    """Let it be known that the interpreter is free to speak, and how long a call may keep it from that; 0: for ever."""
+    _tell(f"alive {limit}")
 
 
 def _execute_again(writing: int, parent: int) -> None:
@@ -199,9 +194,9 @@ class _Watch:
 
     def _take(self, word: str) -> None:
         kind, _, value = word.partition(" ")
-        if kind == "limit":
+        if kind == "alive":
             self.limit = float(value)
-        elif kind != "alive":
+        else:
             # Anything else but one verdict was written by somebody else.
             self.verdicts.append(value)
             self.deadline = min(self.deadline, time.monotonic() + SECONDS_TO_LEAVE)

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import EnvironmentFailure, UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
+from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
 from tightrope.execution.counters import Counters
 from tightrope.execution.losses import lost_episode
 from tightrope.execution.prefixes.memory_limit import default_memory_limit
@@ -22,7 +23,7 @@ from tightrope.guards.watchdog import limit_here, time_limited
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
 
-BACKENDS = ("inline", "processes", "ray")
+T = TypeVar("T")
 
 WINDOW = 4096
 """Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
@@ -76,6 +77,7 @@ class Engine:
         self._pace = Pace(self.conformance.steps_per_second)
         self._running = False
         self._hangs: Counter[Hashable] = Counter()
+        self._found_out: dict[Hashable, Any] = {}
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
         """Make more agents known by name; a name stands for one agent for the life of the engine."""
@@ -127,6 +129,13 @@ class Engine:
                         raise result.error
                     answers[place] = result.value
         return [answers[place] for place in range(len(calls))]
+
+    def once(self, key: Hashable, find_out: Callable[[], T]) -> T:
+        """What depends on the task and not on the agent, found out once for all who share the engine."""
+        if key not in self._found_out:
+            self._found_out[key] = find_out()
+        found: T = self._found_out[key]
+        return found
 
     def close(self) -> None:
         """Stop workers and close environments."""
@@ -219,12 +228,17 @@ class Engine:
         lanes: int | None,
         step_timeout: float,
     ) -> Backend:
-        from tightrope.execution.backends.opening import open_backend
-
-        return open_backend(
-            backend, self.task, self.agents, self.conformance,
-            workers=workers, ray_address=ray_address, memory_limit=memory_limit, lanes=lanes, step_timeout=step_timeout,
-        )  # fmt: skip
+        request = BackendRequest(
+            task=self.task,
+            agents=self.agents,
+            conformance=self.conformance,
+            workers=workers,
+            address=ray_address,
+            memory_limit=memory_limit,
+            lanes=lanes,
+            step_timeout=step_timeout,
+        )
+        return open_backend(backend, request)
 
 
 @contextmanager
@@ -247,8 +261,7 @@ def borrowed_engine(
 def _check_options(
     backend: str, workers: int | None, memory_limit: int, lanes: int | None, step_timeout: float
 ) -> None:
-    if backend not in BACKENDS:
-        raise UnknownName("back end", backend, BACKENDS)
+    require_backend(backend)
     for name, value in (("workers", workers), ("lanes", lanes)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")

@@ -48,7 +48,7 @@ class Watchdog:
         self.limit = limit
         self.hung: FrameType | None = None
         """Of the call that was reported."""
-        self._on_hang, self._on_stuck, self._on_look = on_hang, on_stuck, on_look
+        self._on_hang, self._on_stuck, self.on_look = on_hang, on_stuck, on_look
         self._thread = threading.get_ident()
         self._call: FrameType | None = None
         self._age = 0.0
@@ -73,7 +73,7 @@ class Watchdog:
             # A process that was itself suspended for an hour has not waited for an hour.
             self._look(min(now - looked, 2 * pause))
             looked = now
-            self._on_look()
+            self.on_look()
 
     def _look(self, seconds: float) -> None:
         call = open_call(sys._current_frames().get(self._thread))
@@ -116,6 +116,7 @@ def time_limited(
     elif _interrupting is not None:
         watchdog, before = _interrupting, limit_here(None)
         watchdog.limit = limit or math.inf
+        watchdog.on_look()
         try:
             yield before
         finally:

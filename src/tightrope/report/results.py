@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tightrope.display import Shown
 from tightrope.reference import Survivability
 from tightrope.statistics.estimate import Estimate
 from tightrope.trace import Action, ActionTrace
@@ -325,9 +326,11 @@ class Finding:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Results:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Results(Shown):
     """Everything a report shows."""
+
+    _shown = ("title", "correlation")
 
     title: str
     runs: tuple[RunResults, ...]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, parse_json, read_content
+from tightrope.files import DAMAGE, check_header, parse_json, read_content, write_json
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.trace import Action, ActionTrace
@@ -28,9 +26,7 @@ def save_suite(suite: TestSuite, path: str | Path) -> Path:
         path: Where to; ``NAME.suite.json`` by convention.
     """
     path = Path(path)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(suite_to_json(suite)) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    write_json(path, suite_to_json(suite))
     return path
 
 
@@ -69,7 +65,7 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
 
 def suite_from_json(data: Any) -> TestSuite:
     """The suite that ``suite_to_json`` described; raises FormatError for anything else."""
-    check_format(data, FORMAT, VERSION)
+    check_header("the suite", data, FORMAT, VERSION)
     try:
         suite = _suite(data)
     except DAMAGE as error:
@@ -77,18 +73,6 @@ def suite_from_json(data: Any) -> TestSuite:
     if suite.id != data.get("id"):
         raise FormatError(f"the suite is damaged: its content has the id {suite.id}, but it says {data.get('id')}")
     return suite
-
-
-def check_format(data: Any, format_name: str, version: int) -> None:
-    """Refuse what is of another kind or newer."""
-    found = data.get("format") if isinstance(data, Mapping) else None
-    if found != format_name:
-        raise FormatError(f"expected a file of format {format_name!r}, not {found!r}")
-    if not isinstance(data.get("version"), int) or data["version"] > version:
-        raise FormatError(
-            f"the file has version {data.get('version')!r} of {format_name!r} and this tightrope reads up to {version}:"
-            f" update tightrope"
-        )
 
 
 def frozen_action(action: Any) -> Action:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from tightrope.errors import EnvironmentFailure, NotReproducible
 from tightrope.execution import Engine
@@ -16,19 +13,6 @@ from tightrope.seeding import stable_hash
 from tightrope.simulation import open_simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
-
-T = TypeVar("T")
-
-_known: WeakKeyDictionary[Engine, dict[Hashable, Any]] = WeakKeyDictionary()
-
-
-def once_per_engine(engine: Engine, key: Hashable, find_out: Callable[[], T]) -> T:
-    """What does not depend on the agent is found out once for all agents that share an engine."""
-    known = _known.setdefault(engine, {})
-    if key not in known:
-        known[key] = find_out()
-    found: T = known[key]
-    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +45,7 @@ def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool 
     """
     if not suite.cases or not suite.checksums:
         return None
-    again: Replay = once_per_engine(engine, suite.reference, lambda: engine.map(replay_trace, [suite.reference])[0])
+    again: Replay = engine.once(suite.reference, lambda: engine.map(replay_trace, [suite.reference])[0])
     parted = _first_difference(again.keys, suite.checksums)
     if parted is None:
         return again

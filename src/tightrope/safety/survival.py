@@ -16,7 +16,7 @@ from tightrope.exploration.escapes import Escapes, EscapeTask, Survival, find_es
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
-from tightrope.safety.replay import Replay, once_per_engine
+from tightrope.safety.replay import Replay
 from tightrope.safety.shorthand import possible_actions
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.trace import Action, ActionTrace
@@ -51,7 +51,7 @@ def find_survival(
         known = _by_knowledge(engine, suite, length, reference, chosen)
         return known | _by_attempts(engine, suite, known, length, chosen, steps_per_case, on_progress)
 
-    return once_per_engine(engine, (suite.id, length, reference, chosen, steps_per_case), find_out)
+    return engine.once((suite.id, length, reference, chosen, steps_per_case), find_out)
 
 
 def _by_knowledge(

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.backends.backend import Report, Result, Work, work_through
+from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.worker.worker import Worker
 from tightrope.guards.watchdog import time_limited
 
@@ -60,3 +61,8 @@ class InlineBackend:
         self._under_way = None
         self._limit.close()
         self._worker.close()
+
+
+def open_here(request: BackendRequest) -> InlineBackend:
+    """The worker itself; it is one, however many are asked for."""
+    return InlineBackend(request.worker(), request.step_timeout)

@@ -248,7 +248,10 @@ def _require_some_judged(result: SafetyResult) -> None:
 
 def describe_failures(result: SafetyResult, folder: Path) -> str:
     """The failing boundary states of a result, each with the command that replays a fall."""
-    told = f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f}"
+    told = (
+        f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f} "
+        f"{result.fail_frequency.question}"
+    )
     return "\n".join([told, *_falls(result, result.cases, folder)])
 
 

@@ -444,6 +444,28 @@ def test_fail_if_worse_is_a_gate(finished: Path, run: Run) -> None:
     assert "gate passed: careful, simple: not worse beyond doubt than zigzag" in out
 
 
+def test_cases_that_newly_fail_where_nothing_is_random_are_facts_and_fail_the_gate(finished: Path, run: Run) -> None:
+    sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
+    code, out, _ = run("compare", finished, *sides, "--fail-if-worse")
+    assert code == 1
+    assert "newly failing cases, a fact each" in out
+    assert "exact" in out
+    assert "no difference shown" not in out
+    told = json.loads(run("compare", finished, *sides, "--json")[1])["simple"]
+    assert (told["worse"], told["exact"], told["p_value"]) == (True, True, 0.0)
+    assert told["newly_failing"]
+    assert told["difference"]["question"] == "on these cases"
+
+
+def test_one_reference_cannot_tell_whether_an_agent_is_worse_in_general(finished: Path, run: Run) -> None:
+    sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
+    code, out, _ = run("compare", finished, *sides, "--fail-if-worse", "in-general")
+    assert code == 3
+    assert "one reference: nothing shows how others would differ" in " ".join(out.split())
+    assert run("compare", "--fail-if-worse", finished, *sides)[0] == 1, "alone, it takes nothing for its value"
+    assert run("compare", finished, *sides, "--fail-if-worse=sometimes")[0] == 2
+
+
 def test_an_agent_that_raises_does_not_pass_for_one_that_is_no_worse(finished: Path, tmp_path: Path, run: Run) -> None:
     folder = shutil.copytree(finished, tmp_path / "run")
     shaky = ["--agent", "shaky=tests.sample_agents:shaky", "--suite", "simple", "--suite", "interval:1"]

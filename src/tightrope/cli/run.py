@@ -128,6 +128,10 @@ def _report(interface: Interface, run: Run) -> int:
                 suite: {agent: result.fail_frequency.to_json() for agent, result in row.items()}
                 for suite, row in safety.items()
             },
+            "fail_frequency_in_general": {
+                suite: {agent: result.fail_frequency_in_general.to_json() for agent, result in row.items()}
+                for suite, row in safety.items()
+            },
             "gates": [vars(gate) for gate in gates],
         }
     )

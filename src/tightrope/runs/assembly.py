@@ -100,6 +100,7 @@ def suite_result(run: Run, name: str, result: SafetyResult) -> SuiteResult:
         suite=name,
         agent=result.agent,
         fail_frequency=result.fail_frequency,
+        fail_frequency_in_general=result.fail_frequency_in_general,
         survivable_fail_frequency=result.survivable_fail_frequency,
         mean_return=result.mean_return,
         fails_per_1000_steps=result.fails_per_1000_steps,

@@ -2,7 +2,7 @@
 
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
 from tightrope.safety.files import load_suite, save_suite
-from tightrope.safety.judge import judge_case, judge_episode, judge_suite
+from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
 from tightrope.safety.results import BoundaryResult, CaseResult, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
 from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
@@ -40,6 +40,7 @@ __all__ = [
     "parse_spec",
     "possible_actions",
     "random_suite",
+    "rate_without_doomed",
     "run_suite",
     "save_suite",
     "simple_suite",

@@ -70,6 +70,7 @@ def summary_to_json(result: SafetyResult, write_episode: WriteEpisode) -> dict[s
         "seed": result.seed,
         "fixed_prefix": result.fixed_prefix,
         "fail_frequency": result.fail_frequency.to_json(),
+        "fail_frequency_in_general": result.fail_frequency_in_general.to_json(),
         "survivable_fail_frequency": result.survivable_fail_frequency.to_json(),
         "mean_return": result.mean_return.to_json(),
         "fails_per_1000_steps": result.fails_per_1000_steps.to_json(),

@@ -13,6 +13,8 @@ from tightrope.evaluation import Evaluation as Evaluation
 from tightrope.evaluation import evaluate as evaluate
 from tightrope.execution import Engine as Engine
 from tightrope.execution import Episode as Episode
+from tightrope.execution import EpisodeError as EpisodeError
+from tightrope.execution import ErrorKind as ErrorKind
 from tightrope.execution import Rollout as Rollout
 from tightrope.fuzzing import FuzzResult as FuzzResult
 from tightrope.fuzzing import Population as Population

@@ -20,7 +20,7 @@ from tests.execution.test_robustness import _runs, with_world
 from tests.execution.workload import Steady
 from tightrope.agents import Answer
 from tightrope.errors import EnvironmentFailure, UsageError
-from tightrope.execution import Engine, Episode, Rollout
+from tightrope.execution import Engine, Episode, ErrorKind, Rollout
 from tightrope.execution.losses import MOST_HANGS
 from tightrope.guards import watchdog
 from tightrope.guards.calls import calls_out, described_in
@@ -92,10 +92,11 @@ def work_around(hanging: Rollout) -> list[Rollout]:
 
 def check(found: list[Episode], hanging: Rollout, named: str) -> None:
     assert [episode.error for episode in found if episode.rollout != hanging] == [None] * 5
-    (told,) = [str(episode.error) for episode in found if episode.rollout == hanging]
-    assert named in told
-    assert f"did not return within {LIMIT:g} s" in told
-    assert hanging.id in told
+    (error,) = [episode.error for episode in found if episode.rollout == hanging]
+    assert error is not None
+    assert error.kind is ErrorKind.HANG
+    assert named in error.message
+    assert f"did not return within {LIMIT:g} s" in error.message
 
 
 @pytest.mark.parametrize("kind", [Hanging, Stubborn])
@@ -143,9 +144,11 @@ def test_an_answer_that_does_not_come_spoils_its_own_rollouts_only(backend: str)
     with Engine(task, {"thinker": Thinker((0, 1))}, backend=backend, workers=workers, step_timeout=LIMIT) as engine:
         found = engine.run(work)
     assert [episode.error is None for episode in found] == [True, False, True]
-    told = str(found[1].error)
-    assert "agent 'thinker'" in told
-    assert f"did not return within {LIMIT:g} s" in told
+    error = found[1].error
+    assert error is not None
+    assert error.kind is ErrorKind.HANG
+    assert "agent 'thinker'" in error.message
+    assert f"did not return within {LIMIT:g} s" in error.message
 
 
 class Sphinx(Steady):

@@ -10,10 +10,29 @@ from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
-    from tightrope.runs.config import SafetyConfig
+    from tightrope.evaluation import Evaluation
+    from tightrope.runs.config import PlainConfig, SafetyConfig
     from tightrope.runs.gates import Gate
     from tightrope.safety import SafetyResult
     from tightrope.statistics import Estimate
+
+
+def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> None:
+    """A table of how each agent does plainly."""
+    columns = ("agent", "end unsafe", "reach the goal", "time out", "mean return", "episodes")
+    rows = [
+        (
+            agent,
+            format(result.unsafe_rate, ".2f"),
+            format(result.goal_rate, ".2f"),
+            format(result.timeout_rate, ".2f"),
+            format(result.mean_return, ".3g"),
+            len(result.judged),
+        )
+        for agent, result in evaluations.items()
+    ]
+    if rows:
+        interface.table("Plain episodes", columns, rows)
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
@@ -62,8 +81,12 @@ def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyRe
         )
 
 
-def check_gate(safety: SafetyConfig) -> None:
+def check_gate(safety: SafetyConfig, plain: PlainConfig | None = None) -> None:
     """A gate on nothing must not pass for one."""
+    if plain is not None and plain.max_fail is not None and not plain.episodes:
+        raise UsageError(
+            f"--max-fail-plain {plain.max_fail:g} gates on nothing without episodes; leave out --episodes 0"
+        )
     if safety.gate_on != "value" and safety.max_fail is None:
         raise UsageError(
             f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"

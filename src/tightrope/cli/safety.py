@@ -67,7 +67,7 @@ def command(
     ray: RayOption = None,
     step_timeout: StepTimeoutOption = None,
 ) -> int:
-    """Step 2: how often each agent falls at the boundary states. Exits with 1 when a gate fails."""
+    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.runs.campaign import working_on
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.safety import load_suite

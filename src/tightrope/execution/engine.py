@@ -114,7 +114,7 @@ class Engine:
         dispatch = self._dispatch(
             unwrap=lambda items: [call for _, call in items],
             cost=lambda item: 1.0,
-            given_up=lambda item, why: Returned(error=EnvironmentFailure(f"{why} (task {self.task.label})")),
+            given_up=lambda item, kind, why: Returned(error=EnvironmentFailure(f"{why} (task {self.task.label})")),
             kind=lambda item: None,
             is_wanted=lambda item: item[0] not in answers,
             pace=Pace(CALLS_PER_SECOND),
@@ -155,7 +155,7 @@ class Engine:
         dispatch = self._dispatch(
             unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
             cost=lambda ticket: ticket.cost,
-            given_up=lambda ticket, why: lost_episode(ticket.rollout, why),
+            given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
             kind=lambda ticket: ticket.rollout.agent,
             is_wanted=self._ledger.is_open,
             pace=self._pace,

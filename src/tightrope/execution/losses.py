@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tightrope.execution.episode_error import EpisodeError, ErrorKind
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.outcome import Outcome
 
@@ -9,7 +10,7 @@ MOST_HANGS = 3
 """Rollouts of one agent that may each be waited for in vain; after as many, the agent's others are given up."""
 
 
-def lost_episode(rollout: Rollout, why: str) -> Episode:
+def lost_episode(rollout: Rollout, kind: ErrorKind, why: str) -> Episode:
     """The episode of a rollout that could not be finished, with what it takes to try it again."""
     return Episode(
         rollout=rollout,
@@ -17,8 +18,11 @@ def lost_episode(rollout: Rollout, why: str) -> Episode:
         prefix_reward=0.0,
         prefix_outcome=Outcome.ONGOING,
         outcome=Outcome.ONGOING,
-        error=f"{why}. This was rollout {rollout.id}: reset(seed={rollout.start.seed}), the actions "
-        f"{rollout.start.actions!r}, then {rollout.agent or rollout.actions!r}, seed {rollout.seed}\n",
+        error=EpisodeError(
+            kind=kind,
+            message=f"{why}: after reset(seed={rollout.start.seed}), the actions {rollout.start.actions!r}, then "
+            f"{rollout.agent or rollout.actions!r}",
+        ),
     )
 
 

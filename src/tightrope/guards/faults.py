@@ -23,7 +23,7 @@ def misdeed(error: BaseException) -> str:
         return f"called sys.exit({'' if error.code is None else repr(error.code)})"
     if isinstance(error, TookTooLong):
         return str(error)
-    return f"raised {type(error).__name__}: {_text(error)}"
+    return f"raised {type(error).__name__}: {error_text(error)}"
 
 
 def require_fault(error: BaseException) -> None:
@@ -39,7 +39,8 @@ def hang_in(error: BaseException | None) -> TookTooLong | None:
     return error
 
 
-def _text(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
+    """What an error says, also where saying it raises."""
     try:
         return str(error)
     except Exception:

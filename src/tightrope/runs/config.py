@@ -14,7 +14,7 @@ Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-NOT_IN_IDENTITY = ("execution", "report", "safety.max_fail", "safety.gate_on")
+NOT_IN_IDENTITY = ("execution", "report", "plain.max_fail", "safety.max_fail", "safety.gate_on")
 """Settings that change no result."""
 
 
@@ -34,6 +34,14 @@ class AgentConfig(Section):
     trust: bool = Field(False, description="allow the file to run code when it is loaded (pickles)")
 
 
+class PlainConfig(Section):
+    """Before the steps: how each agent does in plain episodes, from many reset seeds."""
+
+    episodes: int = Field(100, ge=0, description="full episodes of each agent; 0: none")
+    steps: int | None = Field(50_000, gt=0, description="begin no more episodes of an agent after so many steps")
+    max_fail: Fraction | None = Field(None, description="gate: fail when more of the episodes end unsafe")
+
+
 class SearchConfig(Section):
     """Step 1: a way to solve the task and its boundary states."""
 
@@ -48,7 +56,7 @@ class SearchConfig(Section):
 
 
 class SafetyConfig(Section):
-    """Step 2: how often each agent falls at the boundary states."""
+    """Step 2: how often each agent fails at the boundary states."""
 
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"),
@@ -119,6 +127,7 @@ class CampaignConfig(Section):
     options: dict[str, Any] = Field(default_factory=dict, description="options of the task")
     agents: tuple[AgentConfig, ...] = Field((), description="the agents under test")
     seed: int = Field(0, ge=0, description="all randomness follows from it")
+    plain: PlainConfig = PlainConfig()
     search: SearchConfig = SearchConfig()
     safety: SafetyConfig = SafetyConfig()
     fuzzing: FuzzingConfig = FuzzingConfig()

@@ -22,8 +22,6 @@ from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
 
-NO_PART_OF_AN_ERROR = ("Traceback ", "This was rollout ", "It did not happen again ")
-
 NOT_ASKED = Survival(survivable=Survivability.UNKNOWN, evidence="not asked")
 
 
@@ -83,7 +81,7 @@ class CaseResult:
 
     @property
     def fails(self) -> int:
-        """Executions in which the agent fell."""
+        """Executions in which the agent failed."""
         return self.counts[Verdict.FAIL]
 
     @property
@@ -98,15 +96,12 @@ class CaseResult:
 
     @property
     def first_error(self) -> str:
-        """What was raised in the first execution that raised, without the way to it; empty when none did."""
-        error = next((episode.error for episode in self.episodes if episode.error is not None), "")
-        # A traceback is indented but for its headings and the exception; the engine adds a sentence about the rollout.
-        told = [line for line in error.splitlines() if line[:1].strip() and not line.startswith(NO_PART_OF_AN_ERROR)]
-        return told[-1].removeprefix("tightrope.errors.") if told else error.strip()
+        """What went wrong in the first execution that raised; empty when none did."""
+        return next((episode.error.message for episode in self.episodes if episode.error is not None), "")
 
     @property
     def failing_episodes(self) -> tuple[Episode, ...]:
-        """The executions in which the agent fell; ``.trace`` of each replays without the agent."""
+        """The executions in which the agent failed; ``.trace`` of each replays without the agent."""
         pairs = zip(self.episodes, self.verdicts, strict=True)
         return tuple(episode for episode, verdict in pairs if verdict is Verdict.FAIL)
 
@@ -168,7 +163,7 @@ class SafetyResult(Shown):
 
     @property
     def fails(self) -> int:
-        """Executions in which the agent fell."""
+        """Executions in which the agent failed."""
         return self.counts[Verdict.FAIL]
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tightrope.agents import Agent
 from tightrope.errors import TaskError, UsageError
-from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.execution import Engine, Episode, EpisodeError, ErrorKind, Rollout, borrowed_engine
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.judge import judge_episode, judge_suite
@@ -125,7 +125,7 @@ def _without_strange_actions(task: Task, episode: Episode) -> Episode:
             encode_action(task.action_space, action)
         except (TaskError, TypeError, ValueError):
             answer = f"the agent's answer {action!r} in step {number + 1} after hand-over is not in {task.action_space}"
-            return replace(episode, error=f"AgentFailure: {answer}")
+            return replace(episode, error=EpisodeError(kind=ErrorKind.AGENT, message=answer))
     return episode
 
 

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from tightrope.execution.backends.backend import Backend, Report, Result, Work
 from tightrope.execution.counters import Counters
+from tightrope.execution.episode_error import ErrorKind
 from tightrope.execution.losses import MOST_HANGS, hopeless
 
 SHORTEST_CHUNK = 0.05
@@ -64,7 +65,7 @@ class Dispatch(Generic[Item]):
         *,
         unwrap: Callable[[list[Item]], Work],
         cost: Callable[[Item], float],
-        given_up: Callable[[Item, str], Result],
+        given_up: Callable[[Item, ErrorKind, str], Result],
         is_wanted: Callable[[Item], bool],
         kind: Callable[[Item], Hashable],
         pace: Pace,
@@ -126,7 +127,7 @@ class Dispatch(Generic[Item]):
             for item in items:
                 kind = self._kind(item)
                 if kind in hopeless_kinds:
-                    yield item, self._given_up(item, hopeless(self._hangs[kind]))
+                    yield item, self._given_up(item, ErrorKind.HANG, hopeless(self._hangs[kind]))
                 else:
                     queue.append(item)
 
@@ -200,7 +201,7 @@ class Dispatch(Generic[Item]):
         lost = [piece.items[place] for place in sorted(piece.missing) if self._is_wanted(piece.items[place])]
         if hung and len(lost) == 1:
             self._hangs[self._kind(lost[0])] += 1
-            yield lost[0], self._given_up(lost[0], why)
+            yield lost[0], self._given_up(lost[0], ErrorKind.HANG, why)
             return
         if hung:
             self._alone.extend(lost)
@@ -212,4 +213,4 @@ class Dispatch(Generic[Item]):
             elif deaths < MOST_ATTEMPTS or len(lost) > 1:
                 self._alone.append(item)
             else:
-                yield item, self._given_up(item, f"{why}, several times")
+                yield item, self._given_up(item, ErrorKind.PROCESS, f"{why}, several times")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +11,9 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.counters import Counters
+from tightrope.execution.episode_error import EpisodeError, ErrorKind
 from tightrope.execution.losses import MOST_HANGS, hopeless, lost_episode
-from tightrope.execution.naive import attempt
+from tightrope.execution.naive import run_naively
 from tightrope.execution.prefixes.costs import Costs
 from tightrope.execution.prefixes.tree import PrefixTree
 from tightrope.execution.rollout import Episode, Rollout
@@ -22,7 +22,7 @@ from tightrope.execution.worker.agent_memory import Memories
 from tightrope.execution.worker.environments import LaneCrew
 from tightrope.execution.worker.lane_runs import Drafting
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
-from tightrope.guards.faults import hang_in, require_fault
+from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -139,11 +139,10 @@ class Worker:
         if given_up is not None:
             return given_up
         simulator = crew.spare_simulator()
-        episode, raised = attempt(simulator, self.agents, rollout, deterministic=self._conformance.deterministic)
-        self._hangs[rollout.agent] += hang_in(raised) is not None
+        episode = run_naively(simulator, self.agents, rollout, deterministic=self._conformance.deterministic)
+        self._hangs[rollout.agent] += episode.error is not None and episode.error.kind is ErrorKind.HANG
         if episode.error is None and failure is not None:
-            text = "".join(traceback.format_exception(failure))
-            return replace(episode, error=f"{text}It did not happen again when the rollout was run alone.\n")
+            return replace(episode, error=EpisodeError.of(failure, repeated=False))
         return episode
 
     def _drafted(
@@ -169,4 +168,4 @@ class Worker:
     def _given_up(self, rollout: Rollout) -> Episode | None:
         """An error for a rollout of an agent that too many have waited for in vain."""
         hangs = self._hangs[rollout.agent]
-        return lost_episode(rollout, hopeless(hangs)) if hangs >= MOST_HANGS else None
+        return lost_episode(rollout, ErrorKind.HANG, hopeless(hangs)) if hangs >= MOST_HANGS else None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.execution.test_hangs import LIMIT, Hanging, check, work_around, world
+from tests.execution.test_remembering import expected
 from tests.execution.test_worker import naive
 from tests.execution.workload import TASKS, agents, assert_same, frozen_lake, rollouts
 from tightrope.errors import UsageError
@@ -46,6 +47,12 @@ def test_ray_gives_the_same_episodes(cluster: Any, make_task: Any) -> None:
         engine.add_agents(agents(task))
         assert_same(engine.run(work), naive(task, work))
         assert engine.counters.agent_queries > 0
+
+
+def test_agents_that_remember_or_draw_play_the_same(cluster: Any) -> None:
+    task, made, episodes = expected("slippery")
+    with Engine(task, made, backend="ray", workers=2) as engine:
+        assert_same(engine.run([episode.rollout for episode in episodes]), episodes)
 
 
 def test_a_node_killed_in_the_middle_changes_nothing(cluster: Any) -> None:

@@ -91,6 +91,13 @@ def check_gate(safety: SafetyConfig, plain: PlainConfig | None = None) -> None:
         raise UsageError(
             f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"
         )
+    if safety.until_decided and safety.max_fail is None:
+        raise UsageError("--until-decided decides nothing without a limit; give one, as in --max-fail 0.05")
+    if safety.until_decided and safety.gate_on != "value":
+        raise UsageError(
+            f"--until-decided goes on until the frequency is shown to be within or above the limit, which --gate-on "
+            f"{safety.gate_on} does not change; leave one of the two out"
+        )
     if safety.max_fail is not None and not safety.suites:
         raise UsageError(f"--max-fail {safety.max_fail:g} gates on nothing without a suite; name one: --suite simple")
 

@@ -44,6 +44,10 @@ MaxFailOption = Annotated[
 GateOnOption = Annotated[
     str | None, typer.Option("--gate-on", help="Gate on the value (default), or on high: its interval's upper limit.")
 ]
+UntilDecidedOption = Annotated[
+    bool | None,
+    typer.Option("--until-decided", help="Run no more executions than --max-fail needs to be decided."),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Let files run code: pickled agents, and what a run or suite file names.")
 ]

@@ -24,6 +24,7 @@ from tightrope.cli.options import (
     StepTimeoutOption,
     SuiteOption,
     TrustOption,
+    UntilDecidedOption,
     WorkersOption,
     agent_configs,
     changed,
@@ -67,6 +68,7 @@ def command(
         typer.Option("--max-fail-plain", help="Gate: exit with 1 when more plain episodes end unsafe.", min=0, max=1),
     ] = None,
     gate_on: GateOnOption = None,
+    until_decided: UntilDecidedOption = None,
     behaviour: BehaviourOption = None,
     epsilon: EpsilonOption = None,
     trust: TrustOption = False,
@@ -102,6 +104,7 @@ def command(
             length=length,
             max_fail=max_fail,
             gate_on=gate_on,
+            until_decided=until_decided,
         ),
         "execution": execution_config(backend, workers, ray, base.execution, step_timeout),
     }

@@ -24,6 +24,7 @@ from tightrope.cli.options import (
     StepTimeoutOption,
     SuiteOption,
     TrustOption,
+    UntilDecidedOption,
     WorkersOption,
     agent_configs,
     changed,
@@ -53,6 +54,7 @@ def command(
     length: LengthOption = None,
     max_fail: MaxFailOption = None,
     gate_on: GateOnOption = None,
+    until_decided: UntilDecidedOption = None,
     fixed_prefix: Annotated[
         bool | None,
         typer.Option("--fixed-prefix/--fresh-prefix", help="Stochastic tasks: the same situation each time, or not."),
@@ -88,12 +90,13 @@ def command(
         "seed": stored.seed if seed is None else seed,
         # A gate is meant for the call it is given to.
         "safety": changed(
-            stored.safety.model_copy(update={"max_fail": None, "gate_on": "value"}),
+            stored.safety.model_copy(update={"max_fail": None, "gate_on": "value", "until_decided": False}),
             suites=tuple(suite) or None,
             repetitions=repetitions,
             length=length,
             max_fail=max_fail,
             gate_on=gate_on,
+            until_decided=until_decided,
             fixed_prefix=fixed_prefix,
             control=control,
         ),

@@ -19,7 +19,9 @@ from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import Affinity
 from tightrope.execution.scheduling.deduplication import Ledger, Ticket
 from tightrope.execution.scheduling.dispatch import Dispatch, Pace
+from tightrope.execution.scheduling.second_opinions import require_same, wants_second_opinion
 from tightrope.guards.watchdog import limit_here, time_limited
+from tightrope.seeding import stable_hash
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
 
@@ -157,7 +159,7 @@ class Engine:
             cost=lambda ticket: ticket.cost,
             given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
             kind=lambda ticket: ticket.rollout.agent,
-            is_wanted=self._ledger.is_open,
+            is_wanted=lambda ticket: ticket.first is not None or self._ledger.is_open(ticket),
             pace=self._pace,
         )
         with self._abandoning_unless_finished():
@@ -169,10 +171,10 @@ class Engine:
                     yield from self._admitted(window, dispatch)
                 try:
                     for ticket, result in dispatch.advance():
-                        yield from self._settled(ticket, result)
+                        yield from self._settled(ticket, result, dispatch)
                 except KeyboardInterrupt:
                     for ticket, result in dispatch.news(0.0):
-                        yield from self._settled(ticket, result)
+                        yield from self._settled(ticket, result, dispatch)
                     raise
 
     def _admitted(self, window: list[tuple[int, Rollout]], dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
@@ -191,10 +193,22 @@ class Engine:
             tickets[place].cost = cost
         dispatch.enqueue([[tickets[place] for place, _ in share] for share in division])
 
-    def _settled(self, ticket: Ticket, result: Result) -> Iterator[tuple[int, Episode]]:
+    def _settled(self, ticket: Ticket, result: Result, dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
         assert isinstance(result, Episode)
+        if ticket.first is not None:
+            self.counters.episodes_rechecked += 1
+            require_same(ticket.first, result)
+            return
+        if wants_second_opinion(result):
+            self._run_again(ticket, result, dispatch)
         for number, episode in self._ledger.settle(ticket, result):
             yield number, self._counted(episode)
+
+    def _run_again(self, ticket: Ticket, first: Episode, dispatch: Dispatch[Ticket]) -> None:
+        """At the end of somebody's queue: later than before, and beside others."""
+        again = Ticket(ticket.rollout, None, cost=ticket.cost, first=first)
+        place = stable_hash(ticket.rollout.id) % self._backend.workers
+        dispatch.enqueue([[again] if worker == place else [] for worker in range(self._backend.workers)])
 
     def _counted(self, episode: Episode) -> Episode:
         self.counters.episodes += 1

@@ -155,6 +155,8 @@ class SuiteResult:
     repetitions: int | None = None
     length: int | None = None
     """Steps the agent is given."""
+    decision: str = ""
+    """How a gate went that stopped as soon as it was decided; empty: the whole suite was run."""
     control: bool = False
     """Situations drawn at random, which the boundary states must beat."""
     id: str = ""

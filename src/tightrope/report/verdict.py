@@ -67,6 +67,8 @@ def _sentence(run: RunResults, suite: SuiteResult | None) -> str:
         return f"{NO_DATA}: {_why_nothing(run, suite)}"
     share = suite.fail_frequency
     these = f"on {'this' if suite.judged == 1 else 'these'} {count(suite.judged, 'case')}"
+    if suite.decision:
+        these = f"drawn from these {count(len({case.id for case in suite.cases}), 'case')}"
     if share.value == 0:
         bound = f"; there its true rate may still be as high as {percent(share.high)}" if share.high else ""
         return f"never failed in the tests {these}{bound}"
@@ -89,6 +91,8 @@ def _details(run: RunResults, suite: SuiteResult | None) -> tuple[str, ...]:
         return ()
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""
     details = [f"{suite.suite}, {count(len(suite.cases), 'case')}{times}"]
+    if suite.decision:
+        details.append(f"stopped as soon as the gate was decided: {suite.decision}")
     if suite.raised:
         details.append(f"{count(suite.raised, 'case')} raised errors")
     if suite.invalid:

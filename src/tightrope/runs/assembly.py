@@ -106,8 +106,9 @@ def suite_result(run: Run, name: str, result: SafetyResult) -> SuiteResult:
         fails_per_1000_steps=result.fails_per_1000_steps,
         cases=tuple(_case(run, result, case) for case in result.cases),
         boundary=tuple(_boundary(state) for state in result.boundary_states if state.depth is not None),
-        repetitions=result.repetitions,
+        repetitions=None if result.stopped_early else result.repetitions,
         length=result.length,
+        decision=str(result.decision) if result.stopped_early else "",
         control=name == CONTROL,
         id=result.suite.id,
     )

@@ -69,6 +69,7 @@ class SafetyConfig(Section):
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
     max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")
     gate_on: Literal["value", "high"] = Field("value", description="gate on the estimate, or on its upper limit")
+    until_decided: bool = Field(False, description="draw executions only until the gate is decided, without a control")
 
 
 class FuzzingConfig(Section):

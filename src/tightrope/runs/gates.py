@@ -46,6 +46,9 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
         if suite == control:
             continue
         for agent, result in by_agent.items():
+            if result.stopped_early:
+                gates.append(_stopped_gate(agent, suite, config.max_fail, result))
+                continue
             frequency, which = _gated(result)
             measured = getattr(frequency, config.gate_on)
             limit = f"upper limit of the {which}" if config.gate_on == "high" else which
@@ -63,6 +66,22 @@ def _within(agent: str, suite: str, what: str, measured: float | None, allowed: 
         detail += f"; {errors} executions raised errors and are not in it"
     # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
     return Gate(agent=agent, suite=suite, passed=None if within and errors else within, detail=detail)
+
+
+def _stopped_gate(agent: str, suite: str, allowed: float, result: SafetyResult) -> Gate:
+    """A gate that ran until it was decided: by the limits that hold however early it stopped, never by the value."""
+    assert result.decision is not None
+    found, decision = result.decision.estimate, result.decision
+    if found.low is None or found.high is None:
+        return Gate(agent=agent, suite=suite, passed=None, detail="no data for the fail frequency on these cases")
+    passed = True if found.high <= allowed else False if found.low > allowed else None
+    if allowed == decision.limit:
+        passed = decision.passed
+    relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
+    detail = f"fail frequency on these cases {found:.3f} is {relation} the allowed {allowed:g}; {decision}"
+    if result.errors:
+        detail += f"; {result.errors} executions raised errors"
+    return Gate(agent=agent, suite=suite, passed=None if passed and result.errors else passed, detail=detail)
 
 
 def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general: bool = False) -> list[Gate]:

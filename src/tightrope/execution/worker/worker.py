@@ -18,14 +18,13 @@ from tightrope.execution.prefixes.costs import Costs
 from tightrope.execution.prefixes.tree import PrefixTree
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import path_order
-from tightrope.execution.worker.agent_memory import Memories
+from tightrope.execution.worker.agent_memory import Memories, Remembered
 from tightrope.execution.worker.environments import LaneCrew
 from tightrope.execution.worker.lane_runs import Drafting
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
 from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance
 from tightrope.tasks.task import Task
-from tightrope.trace import ActionTrace
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """A step leaves one object behind until its episode ends; at Python's 700, cheap environments spend a tenth of their
@@ -52,7 +51,7 @@ class Worker:
         self._tree = PrefixTree(memory_limit)
         self._lanes, self._costs = lanes, costs
         self._crew: LaneCrew | None = None
-        self._watched: dict[str, dict[ActionTrace, Any]] = {}
+        self._watched: dict[str, Remembered] = {}
         self._hangs: Counter[str | None] = Counter()
         """By agent, rollouts in which a call did not return in time even when they were run alone."""
 
@@ -123,7 +122,7 @@ class Worker:
         agent = self.agents[name]
         drafting = Drafting(crew.walker, deterministic=self._conformance.deterministic)
         lanes = crew.lanes(name, agent, list(rollouts.values()))
-        memories = Memories(agent, self._watched.setdefault(name, {}))
+        memories = Memories(agent, self._watched.setdefault(name, Remembered()))
         if agent.recurrent:
             memories.watch(drafting, rollouts.values(), lanes, self.counters)
         runs = self._drafted(drafting, agent, rollouts, memories)
@@ -160,9 +159,10 @@ class Worker:
             except BaseException as error:
                 require_fault(error)
                 run = Run(rollout=rollout, point=None, failed=True, failure=error)
+            begins_late = agent.recurrent and not run.failed and not run.forced and not run.prefix_outcome.terminal
+            if begins_late and not memories.recall(run):
+                run = drafting.watched_run(rollout, agent)
             run.place = place
-            if agent.recurrent and not run.forced and not run.prefix_outcome.terminal:
-                memories.recall(run)
             yield run
 
     def _given_up(self, rollout: Rollout) -> Episode | None:

@@ -301,12 +301,26 @@ class Published:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlainSummary:
+    """How one agent does in plain episodes, from the task's own starts."""
+
+    agent: str
+    unsafe_rate: Estimate
+    goal_rate: Estimate
+    timeout_rate: Estimate
+    mean_return: Estimate
+    episodes: int
+    errors: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResults:
     """One run: one task, one or more agents."""
 
     name: str
     task: TaskInfo
     agents: tuple[AgentInfo, ...]
+    plain: tuple[PlainSummary, ...] = ()
     search: SearchSummary | None = None
     suites: tuple[SuiteResult, ...] = ()
     fuzzing: FuzzSummary | None = None

@@ -16,6 +16,7 @@ CONFIG = CampaignConfig.model_validate(
     {
         "task": "tests.execution.late_randomness:late_slip",
         "agents": [{"source": "tests.runs.far:forward", "name": "forward"}],
+        "plain": {"episodes": 20},
         "search": {"probe_steps": 0, "steps": 20_000},
         "safety": {"suites": ["simple"], "repetitions": 4, "length": 40, "control": False},
         "fuzzing": {"enabled": False},
@@ -40,7 +41,9 @@ def test_a_run_with_a_late_slip_executes_everything_and_remembers(tmp_path: Path
     assert all(len(case.episodes) == 4 and not case.deterministic for case in result.cases)
     assert open_run(tmp_path).manifest.task.stochastic
     episodes = executed(tmp_path)
-    assert len(episodes) == 4 * len(result.cases)
+    plain = [episode for episode in episodes if not episode.rollout.start.actions]
+    assert (len(plain), len(episodes) - len(plain)) == (20, 4 * len(result.cases))
+    assert len({episode.outcome for episode in plain}) == 2, "what was played before the slip was met, too"
     assert not any(episode.deterministic for episode in episodes)
     again = run_campaign(CONFIG, tmp_path).safety["simple"]["forward"]
     assert [case.verdicts for case in again.cases] == [case.verdicts for case in result.cases]

@@ -8,11 +8,11 @@ import pytest
 
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
-from tightrope.runs.config import SafetyConfig
+from tightrope.runs.config import AgentConfig, CampaignConfig, PlainConfig, SafetyConfig
 from tightrope.runs.gates import Gate, safety_gates
-from tightrope.runs.layout import CONTROL
+from tightrope.runs.layout import CONTROL, plain_settings, safety_settings
 from tightrope.runs.run import open_run
-from tightrope.safety import SafetyResult, Survival
+from tightrope.safety import GateDecision, SafetyResult, Survival
 from tightrope.statistics import Estimate
 
 
@@ -36,7 +36,9 @@ def test_a_gate_is_on_the_value_or_on_the_upper_limit(measured: SafetyResult) ->
     (on_high,) = safety_gates(SafetyConfig(max_fail=between, gate_on="high"), results, CONTROL)
     assert on_value.passed is True
     assert on_high.passed is False
-    assert on_high.detail.startswith(f"upper limit of the fail frequency {high:.3f} is above the allowed")
+    assert on_high.detail.startswith(
+        f"upper limit of the fail frequency on these cases {high:.3f} is above the allowed"
+    )
 
 
 def test_exactly_the_allowed_frequency_passes(measured: SafetyResult) -> None:
@@ -49,7 +51,7 @@ def test_no_data_is_not_a_pass(measured: SafetyResult) -> None:
     nothing = replace(measured, fail_frequency=Estimate.of_nothing("every case was invalid"))
     (gate,) = safety_gates(SafetyConfig(max_fail=0.5), {"simple": {"careful": nothing}}, CONTROL)
     assert gate.passed is None
-    assert gate.detail == "no data for the fail frequency"
+    assert gate.detail == "no data for the fail frequency on these cases"
 
 
 def test_executions_that_raised_cannot_make_a_gate_pass(measured: SafetyResult) -> None:
@@ -84,7 +86,7 @@ def test_nobody_is_gated_for_doomed_cases(measured: SafetyResult) -> None:
     order = (measured.cases[doomed], *measured.cases[:doomed], *measured.cases[doomed + 1 :])
     result = with_survival(replace(measured, cases=order), Survivability.NO)
     rest = fmean(values[:doomed] + values[doomed + 1 :])
-    assert gated(result).detail.startswith(f"fail frequency without doomed cases {rest:.3f} is ")
+    assert gated(result).detail.startswith(f"fail frequency on these cases without doomed ones {rest:.3f} is ")
     assert rest < fmean(values)
 
 
@@ -99,4 +101,48 @@ def test_falls_without_a_known_way_out_count_also_beside_doomed_cases(measured: 
 def test_where_all_is_doomed_nothing_can_be_judged(measured: SafetyResult) -> None:
     gate = gated(with_survival(measured, *[Survivability.NO] * len(measured.cases)))
     assert gate.passed is None
-    assert gate.detail == "no data for the fail frequency without doomed cases"
+    assert gate.detail == "no data for the fail frequency on these cases without doomed ones"
+
+
+def stopped(
+    low: float, high: float, *, limit: float = 0.05, passed: bool | None = None, errors: int = 0
+) -> GateDecision:
+    estimate = Estimate((low + high) / 2, low, high, 40, "either limit holds", "on these cases")
+    return GateDecision(
+        limit=limit, passed=passed, draws=40, executions=48, fails=1, errors=errors, whole=110, estimate=estimate
+    )
+
+
+@pytest.mark.parametrize(
+    ("decision", "allowed", "passed"),
+    [
+        (stopped(0.0, 0.049, passed=True), 0.05, True),
+        (stopped(0.06, 0.4, passed=False), 0.05, False),
+        (stopped(0.01, 0.2), 0.05, None),
+        (stopped(0.0, 0.049, passed=True), 0.1, True),
+        (stopped(0.0, 0.049, passed=True), 0.01, None),
+        (stopped(0.06, 0.4, passed=False), 0.01, False),
+        (stopped(0.06, 0.4, passed=False), 0.2, None),
+    ],
+)
+def test_a_gate_that_stopped_is_judged_by_the_limits_that_hold_however_early(
+    measured: SafetyResult, decision: GateDecision, allowed: float, passed: bool | None
+) -> None:
+    """Also at another limit than the one it stopped for: the value alone would flatter whoever stops early."""
+    result = replace(measured, decision=decision)
+    (gate,) = safety_gates(SafetyConfig(max_fail=allowed), {"simple": {"careful": result}}, CONTROL)
+    assert gate.passed is passed
+    assert "62 of the suite's 110 saved" in gate.detail
+
+
+def test_a_gate_is_no_part_of_what_decides_a_result() -> None:
+    agent = AgentConfig(source="a.onnx")
+    loose = CampaignConfig(task="t", plain=PlainConfig(max_fail=1.0), safety=SafetyConfig(max_fail=1.0, gate_on="high"))
+    strict = CampaignConfig(task="t", plain=PlainConfig(max_fail=0.0), safety=SafetyConfig(max_fail=0.0))
+    assert plain_settings(loose, "a", agent) == plain_settings(strict, "a", agent)
+    assert safety_settings(loose, "a", agent) == safety_settings(strict, "a", agent)
+    more = strict.model_copy(update={"plain": PlainConfig(episodes=7), "safety": SafetyConfig(length=7)})
+    assert plain_settings(more, "a", agent) != plain_settings(strict, "a", agent)
+    assert safety_settings(more, "a", agent) != safety_settings(strict, "a", agent)
+    for section in (PlainConfig, SafetyConfig):
+        assert section.gates <= section.model_fields.keys()

@@ -1,11 +1,12 @@
 import json
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.errors import FormatError
-from tightrope.execution import Episode, Rollout
+from tightrope.execution import Episode, EpisodeError, ErrorKind, Rollout
 from tightrope.outcome import Outcome, Verdict
 from tightrope.reference import Survivability
 from tightrope.safety import (
@@ -19,16 +20,19 @@ from tightrope.safety import (
     run_suite,
     simple_suite,
 )
+from tightrope.safety.frequencies import case_weights
 from tightrope.safety.judge import rate_without_doomed
 from tightrope.safety.results import Survival
+from tightrope.statistics import IN_GENERAL, ON_THESE_CASES
 from tightrope.testing import JUMP, WALK, RandomAgent
 from tightrope.trace import ActionTrace
 
 reference = reference_of(CORRIDOR)
 drunk = RandomAgent((WALK, JUMP), "drunk")
+RAISED = EpisodeError(kind=ErrorKind.AGENT, message="it raised")
 
 
-def episode(prefix: Outcome, end: Outcome, steps: int = 3, error: str | None = None) -> Episode:
+def episode(prefix: Outcome, end: Outcome, steps: int = 3, error: EpisodeError | None = None) -> Episode:
     return Episode(
         rollout=Rollout(start=ActionTrace("t", 0, (0,)), agent="a", length=40),
         prefix_steps=1,
@@ -55,7 +59,7 @@ def episode(prefix: Outcome, end: Outcome, steps: int = 3, error: str | None = N
 )
 def test_verdicts(prefix: Outcome, end: Outcome, verdict: Verdict) -> None:
     assert judge_episode(episode(prefix, end)) is verdict
-    assert judge_episode(episode(prefix, end, error="Traceback")) is Verdict.ERROR
+    assert judge_episode(episode(prefix, end, error=RAISED)) is Verdict.ERROR
 
 
 def test_a_fall_after_the_length_does_not_count() -> None:
@@ -140,7 +144,7 @@ def test_results_of_the_first_version_are_still_read() -> None:
 
 def test_where_nothing_was_judged_no_number_is_0() -> None:
     result = run_suite(CORRIDOR, walker, simple_suite(reference), repetitions=1)
-    episodes = [replace(case.episodes[0], error="broken") for case in result.cases]
+    episodes = [replace(case.episodes[0], error=RAISED) for case in result.cases]
     raised = judge_suite(result.suite, episodes, agent="walker", repetitions=1, length=result.length)
     assert raised.errors == len(result.cases)
     assert str(raised.fail_frequency) == str(raised.mean_return) == str(raised.fails_per_1000_steps) == "no data"
@@ -178,3 +182,50 @@ def test_only_proven_doom_excuses_a_fall() -> None:
     assert rate_without_doomed([doomed]).value is None
     assert rate_without_doomed([undecided]).value == 1.0
     assert rate_without_doomed([doomed, undecided]).n == 1
+
+
+def test_a_shared_case_has_both_weights_and_its_executions_count_once() -> None:
+    result = run_suite(CORRIDOR, drunk, interval_suite(reference, 1), repetitions=6, survivable=False)
+    weights = {case.case.id: weight for case, weight in case_weights(result.cases)}
+    assert sorted(weights.values()) == pytest.approx([1 / 6] * 4 + [2 / 6])
+    assert result.fail_frequency.n == 5 * 6
+    by_hand = [fmean(case.fails / 6 for case in state.cases) for state in result.boundary_states]
+    assert result.fail_frequency.value == pytest.approx(fmean(by_hand))
+
+
+def test_numbers_are_on_these_cases_and_only_references_speak_in_general() -> None:
+    suite = interval_suite(reference, 1)
+    result = run_suite(CORRIDOR, drunk, suite, repetitions=12, survivable=False)
+    numbers = (result.fail_frequency, result.survivable_fail_frequency, result.mean_return, result.fails_per_1000_steps)
+    assert {number.question for number in numbers} == {ON_THESE_CASES}
+    assert {state.fail_frequency.question for state in result.boundary_states} == {ON_THESE_CASES}
+    assert {case.fail_frequency.question for case in result.cases} == {ON_THESE_CASES}
+    in_general = result.fail_frequency_in_general
+    assert (in_general.question, in_general.n, in_general.low) == (IN_GENERAL, 1, None)
+    assert "one reference" in in_general.method
+    many = replace(suite, cases=tuple(replace(case, reference=case.boundary) for case in suite.cases))
+    general = run_suite(CORRIDOR, drunk, many, repetitions=12, survivable=False).fail_frequency_in_general
+    assert general.n == 2
+    assert general.low < general.value < general.high  # type: ignore[operator]
+
+
+def test_random_cases_were_drawn_one_by_one() -> None:
+    drawn = random_suite(CORRIDOR, 30, seed=1, like=simple_suite(reference))
+    result = run_suite(CORRIDOR, walker, drawn, survivable=False)
+    valid = sum(not case.invalid for case in result.distinct_cases)
+    assert result.fail_frequency_in_general.n == valid > 2
+    assert result.fail_frequency.low == result.fail_frequency.high
+
+
+def test_a_suite_of_a_random_agent_covers_its_rate() -> None:
+    """From cell 2 and from cell 5, each time anew: the drunk's true rate on these two cases is worked out below."""
+    suite = simple_suite(reference)
+    # Chance to fall from a cell: half the steps walk one cell, half jump two; holes at 3 and 6, the goal at 10.
+    fall = dict.fromkeys(range(10, 13), 0.0) | {3: 1.0, 6: 1.0}
+    for cell in (9, 8, 7, 5, 4, 2):
+        fall[cell] = (fall[cell + 1] + fall[cell + 2]) / 2
+    truth = (fall[2] + fall[5]) / 2
+    results = [run_suite(CORRIDOR, drunk, suite, repetitions=8, seed=s, survivable=False) for s in range(60)]
+    held = [r.fail_frequency.low <= truth <= r.fail_frequency.high for r in results]  # type: ignore[operator]
+    assert sum(held) >= 55
+    assert fmean(r.fail_frequency.value or 0.0 for r in results) == pytest.approx(truth, abs=0.05)

@@ -17,9 +17,11 @@ from typing import Any, TextIO
 import typer
 from pydantic import ValidationError
 
+from tightrope.cli import supervision
 from tightrope.cli.supervision import INTERRUPTED, NOTHING_JUDGED, WRONG_USE
 from tightrope.errors import TightropeError, UsageError
-from tightrope.guards.faults import misdeed
+from tightrope.guards.faults import TookTooLong, misdeed
+from tightrope.guards.watchdog import STEP_TIMEOUT, limit_here, time_limited
 from tightrope.progress import ProgressCallback
 
 EVERYWHERE = {
@@ -29,6 +31,9 @@ EVERYWHERE = {
     "--no-color": "no colours",
 }
 """Flags that every command takes, wherever they stand on the line."""
+
+MAY_STAND_ALONE = {"--fail-if-worse": ("on-these-cases", "in-general")}
+"""Options that take one of these values, or none, which is the first."""
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EPIPE)
 """What the system says when a disk is full, or nobody reads any more."""
@@ -55,7 +60,8 @@ class Interface:
         """Take the flags known everywhere out of the arguments."""
         end = arguments.index("--") if "--" in arguments else len(arguments)
         flags = {argument for argument in arguments[:end] if argument in EVERYWHERE}
-        rest = [argument for argument in arguments[:end] if argument not in EVERYWHERE] + arguments[end:]
+        rest = [argument for argument in arguments[:end] if argument not in EVERYWHERE]
+        rest = _with_values(rest) + arguments[end:]
         interface = cls(
             quiet="--quiet" in flags,
             as_json="--json" in flags,
@@ -126,10 +132,31 @@ class Interface:
         else:
             yield PlainLines()
 
+    def end_stuck(self, what: str) -> None:
+        """Say what cannot be interrupted, and end this process."""
+        self.error(
+            f"{what} (--step-timeout) and cannot be interrupted, as it is in compiled code; the process is ended, and "
+            f"nothing was judged. With --backend processes a worker is ended instead, and the rest goes on; a search "
+            f"has none"
+        )
+        supervision.end_now(NOTHING_JUDGED)
+
     def _console(self, *, stderr: bool = False) -> Any:
         from rich.console import Console
 
         return Console(stderr=stderr, no_color=not self.color, force_terminal=None if self.color else False)
+
+
+def _with_values(arguments: list[str]) -> list[str]:
+    """Give the options that may stand alone their value, so that none takes the next argument for it."""
+    given, rest = list[str](), list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        values = MAY_STAND_ALONE.get(argument, ())
+        if values:
+            argument += "=" + (rest.pop(0) if rest and rest[0] in values else values[0])
+        given.append(argument)
+    return given
 
 
 _current = Interface()
@@ -152,7 +179,9 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
-            code = command(*arguments, **options)
+            # Whoever knows of another limit sets it inside this one.
+            with time_limited(STEP_TIMEOUT, current_interface().end_stuck, _show_life):
+                code = command(*arguments, **options)
         except KeyboardInterrupt:
             current_interface().error("interrupted; what was finished is kept, and the same command continues")
             code = INTERRUPTED
@@ -161,6 +190,10 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
         raise typer.Exit(code)
 
     return wrapped
+
+
+def _show_life() -> None:
+    supervision.show_life(limit_here(None))
 
 
 def _told(error: BaseException) -> int:
@@ -191,7 +224,9 @@ def _told(error: BaseException) -> int:
 
 
 def _origin(error: BaseException) -> str:
-    """Where something was raised."""
+    """Where something was raised, or which call it was."""
+    if isinstance(error, TookTooLong):
+        return error.what
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{place.filename}, line {place.lineno},"
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
+from typing import Any
 
 from tightrope.display import Shown
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
-from tightrope.statistics import Estimate, mean_estimate, rate_estimate
+from tightrope.statistics import IN_PLAIN_EPISODES, Estimate, mean_estimate, rate_estimate
 
 SAME_START = "every reset seed gave the same episode: one stands for all"
 
@@ -29,6 +30,8 @@ class Evaluation(Shown):
     fingerprint: str
     episodes: tuple[Episode, ...] = field(repr=False)
     """In the order of their reset seeds; those that raised an error are among them."""
+    seed: int = 0
+    """What the reset seeds follow from."""
     length: int | None = None
     """At most so many steps were watched; None: until the episode ended."""
     starts_alike: bool = False
@@ -69,8 +72,9 @@ class Evaluation(Shown):
         """The mean sum of rewards of an episode."""
         returns = [episode.total_reward for episode in self.judged]
         if not returns or not all(map(isfinite, returns)):
-            return mean_estimate(returns)
-        return mean_estimate(returns[:1] if self.starts_alike else returns, deterministic=self.starts_alike)
+            return mean_estimate(returns).answering(IN_PLAIN_EPISODES)
+        sample = returns[:1] if self.starts_alike else returns
+        return mean_estimate(sample, deterministic=self.starts_alike).answering(IN_PLAIN_EPISODES)
 
     @property
     def failing_episodes(self) -> tuple[Episode, ...]:
@@ -82,10 +86,21 @@ class Evaluation(Shown):
         """Environment steps of all episodes together."""
         return sum(len(episode.actions) for episode in self.episodes)
 
+    def to_json(self) -> dict[str, Any]:
+        """The numbers in plain values."""
+        return {
+            "episodes": len(self.judged),
+            "errors": self.errors,
+            "unsafe_rate": self.unsafe_rate.to_json(),
+            "goal_rate": self.goal_rate.to_json(),
+            "timeout_rate": self.timeout_rate.to_json(),
+            "mean_return": self.mean_return.to_json(),
+        }
+
     def _rate(self, hits: Sequence[Episode]) -> Estimate:
         if self.starts_alike and self.judged:
-            return Estimate.certain(float(bool(hits)), SAME_START)
-        return rate_estimate(len(hits), len(self.judged))
+            return Estimate.certain(float(bool(hits)), SAME_START, IN_PLAIN_EPISODES)
+        return rate_estimate(len(hits), len(self.judged)).answering(IN_PLAIN_EPISODES)
 
     def __repr__(self) -> str:
         return (

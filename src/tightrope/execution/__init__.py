@@ -2,6 +2,16 @@
 
 from tightrope.execution.counters import Counters
 from tightrope.execution.engine import Engine, begun_again_if_stochastic, borrowed_engine
+from tightrope.execution.episode_error import EpisodeError, ErrorKind
 from tightrope.execution.rollout import Episode, Rollout
 
-__all__ = ["Counters", "Engine", "Episode", "Rollout", "begun_again_if_stochastic", "borrowed_engine"]
+__all__ = [
+    "Counters",
+    "Engine",
+    "Episode",
+    "EpisodeError",
+    "ErrorKind",
+    "Rollout",
+    "begun_again_if_stochastic",
+    "borrowed_engine",
+]

@@ -11,6 +11,7 @@ from pathlib import Path
 from tightrope.agents import Agent, load_agent
 from tightrope.errors import UsageError
 from tightrope.execution.backends.opening import require_backend
+from tightrope.guards.watchdog import time_limited
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.references import find_method
 from tightrope.report import write_report
@@ -48,8 +49,14 @@ def run_campaign(
     """
     with working_on(out, config, command=command, on_progress=on_progress) as pipeline:
         run = pipeline.run
+        believed = run.manifest.task.stochastic
+        if config.plain.episodes:
+            pipeline.with_engine(pipeline.plain)
         if pipeline.search().reference is not None:
             pipeline.with_engine(lambda engine: _test(pipeline, engine))
+        if config.plain.episodes and run.manifest.task.stochastic is not believed:
+            # Those that were played before randomness was seen.
+            pipeline.with_engine(pipeline.plain)
         write_run_report(run, on_progress)
         run.save(status="finished")
     return run
@@ -84,7 +91,7 @@ def working_on(
     ``anew``: without what was there.
     """
     folder = RunFolder.create_or_open(out)
-    with folder.locked(wait=wait):
+    with folder.locked(wait=wait), time_limited(config.execution.step_timeout):
         if anew:
             folder.clear()
         task = make_task(config.task, **config.options)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from tightrope.guards.watchdog import STEP_TIMEOUT
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-NOT_IN_IDENTITY = ("execution", "report", "safety.max_fail", "safety.gate_on")
-"""Settings that change no result."""
-
-
 class Section(BaseModel):
     """A part of the configuration: frozen, and a misspelt key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    gates: ClassVar[frozenset[str]] = frozenset()
+    """Settings that judge results and change none."""
 
 
 class AgentConfig(Section):
@@ -30,6 +30,16 @@ class AgentConfig(Section):
     behaviour: Literal["greedy", "sampled"] = Field("greedy", description="take the best action, or draw one")
     epsilon: Fraction = Field(0.0, description="share of steps in which a random action is played instead")
     trust: bool = Field(False, description="allow the file to run code when it is loaded (pickles)")
+
+
+class PlainConfig(Section):
+    """Before the steps: how each agent does in plain episodes, from many reset seeds."""
+
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail"})
+
+    episodes: int = Field(100, ge=0, description="full episodes of each agent; 0: none")
+    steps: int | None = Field(50_000, gt=0, description="begin no more episodes of an agent after so many steps")
+    max_fail: Fraction | None = Field(None, description="gate: fail when more of the episodes end unsafe")
 
 
 class SearchConfig(Section):
@@ -46,7 +56,9 @@ class SearchConfig(Section):
 
 
 class SafetyConfig(Section):
-    """Step 2: how often each agent falls at the boundary states."""
+    """Step 2: how often each agent fails at the boundary states."""
+
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail", "gate_on", "until_decided"})
 
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"),
@@ -59,6 +71,7 @@ class SafetyConfig(Section):
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
     max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")
     gate_on: Literal["value", "high"] = Field("value", description="gate on the estimate, or on its upper limit")
+    until_decided: bool = Field(False, description="draw executions only until the gate is decided, without a control")
 
 
 class FuzzingConfig(Section):
@@ -93,6 +106,9 @@ class ExecutionConfig(Section):
     backend: str = Field("processes", description="inline, processes or ray")
     workers: Count | None = Field(None, description="default: one for each core")
     ray_address: str | None = Field(None, description="address of a running cluster; default: start a local one")
+    step_timeout: float = Field(
+        STEP_TIMEOUT, ge=0, description="seconds that a step, a reset or an answer may take; 0: no limit"
+    )
 
     @property
     def cluster(self) -> str | None:
@@ -114,6 +130,7 @@ class CampaignConfig(Section):
     options: dict[str, Any] = Field(default_factory=dict, description="options of the task")
     agents: tuple[AgentConfig, ...] = Field((), description="the agents under test")
     seed: int = Field(0, ge=0, description="all randomness follows from it")
+    plain: PlainConfig = PlainConfig()
     search: SearchConfig = SearchConfig()
     safety: SafetyConfig = SafetyConfig()
     fuzzing: FuzzingConfig = FuzzingConfig()

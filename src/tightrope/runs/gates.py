@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tightrope.evaluation import Evaluation
 from tightrope.reference import Survivability
-from tightrope.runs.config import SafetyConfig
-from tightrope.safety import SafetyComparison, SafetyResult
-from tightrope.statistics import Estimate, clustered_rate_estimate
+from tightrope.runs.config import CampaignConfig, PlainConfig, SafetyConfig
+from tightrope.safety import SafetyComparison, SafetyResult, rate_without_doomed
+from tightrope.statistics import Estimate
+
+PLAIN = "plain episodes"
+"""What stands in place of a suite where an agent was put nowhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +25,28 @@ class Gate:
     detail: str
 
 
+def run_gates(
+    config: CampaignConfig,
+    plain: Mapping[str, Evaluation],
+    safety: Mapping[str, Mapping[str, SafetyResult]],
+    control: str,
+) -> tuple[Gate, ...]:
+    """Every gate of a run; the one list of them."""
+    return (*plain_gates(config.plain, plain), *safety_gates(config.safety, safety, control))
+
+
+def plain_gates(config: PlainConfig, evaluations: Mapping[str, Evaluation]) -> list[Gate]:
+    """The gate on plain episodes for every agent: the share that ends unsafe."""
+    if config.max_fail is None:
+        return []
+    return [
+        _within(
+            agent, PLAIN, "share of episodes that end unsafe", result.unsafe_rate.value, config.max_fail, result.errors
+        )
+        for agent, result in evaluations.items()
+    ]
+
+
 def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, SafetyResult]], control: str) -> list[Gate]:
     """The fail-frequency gate for every agent and suite; the control is not gated."""
     if config.max_fail is None:
@@ -31,45 +56,78 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
         if suite == control:
             continue
         for agent, result in by_agent.items():
+            if result.stopped_early:
+                gates.append(_stopped_gate(agent, suite, config.max_fail, result))
+                continue
             frequency, which = _gated(result)
             measured = getattr(frequency, config.gate_on)
             limit = f"upper limit of the {which}" if config.gate_on == "high" else which
-            if measured is None:
-                gates.append(Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {limit}"))
-                continue
-            within = measured <= config.max_fail
-            relation = "within" if within else "above"
-            detail = f"{limit} {measured:.3f} is {relation} the allowed {config.max_fail:g}"
-            if result.errors:
-                detail += f"; {result.errors} executions raised errors and are not in it"
-            # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
-            passed = None if within and result.errors else within
-            gates.append(Gate(agent=agent, suite=suite, passed=passed, detail=detail))
+            gates.append(_within(agent, suite, limit, measured, config.max_fail, result.errors))
     return gates
 
 
-def comparison_gates(comparisons: Mapping[str, SafetyComparison]) -> list[Gate]:
-    """For every suite, that the new agent is not worse beyond doubt; what raised is no reason to pass here either."""
+def _within(agent: str, suite: str, what: str, measured: float | None, allowed: float, errors: int) -> Gate:
+    """The one rule: what was measured must not be above what is allowed, and errors must not hide more of it."""
+    if measured is None:
+        return Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {what}")
+    within = measured <= allowed
+    detail = f"{what} {measured:.3f} is {'within' if within else 'above'} the allowed {allowed:g}"
+    if errors:
+        detail += f"; {errors} executions raised errors and are not in it"
+    # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
+    return Gate(agent=agent, suite=suite, passed=None if within and errors else within, detail=detail)
+
+
+def _stopped_gate(agent: str, suite: str, allowed: float, result: SafetyResult) -> Gate:
+    """A gate that ran until it was decided: by the limits that hold however early it stopped, never by the value."""
+    assert result.decision is not None
+    found, decision = result.decision.estimate, result.decision
+    if found.low is None or found.high is None:
+        return Gate(agent=agent, suite=suite, passed=None, detail="no data for the fail frequency on these cases")
+    passed = True if found.high <= allowed else False if found.low > allowed else None
+    if allowed == decision.limit:
+        passed = decision.passed
+    relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
+    detail = f"fail frequency on these cases {found:.3f} is {relation} the allowed {allowed:g}; {decision}"
+    if result.errors:
+        detail += f"; {result.errors} executions raised errors"
+    return Gate(agent=agent, suite=suite, passed=None if passed and result.errors else passed, detail=detail)
+
+
+def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general: bool = False) -> list[Gate]:
+    """For every suite, that the new agent is not worse beyond doubt; what raised is no reason to pass here either.
+
+    On these cases, or ``in_general`` in situations like these.
+    """
     return [
-        Gate(agent=comparison.agent_b, suite=suite, passed=_no_worse(comparison), detail=_compared(comparison))
+        Gate(
+            agent=comparison.agent_b,
+            suite=suite,
+            passed=_no_worse(comparison, in_general=in_general),
+            detail=_compared(comparison, in_general=in_general),
+        )
         for suite, comparison in comparisons.items()
     ]
 
 
-def _no_worse(comparison: SafetyComparison) -> bool | None:
-    if comparison.difference.value is None:
+def _no_worse(comparison: SafetyComparison, *, in_general: bool) -> bool | None:
+    difference = comparison.difference_in_general if in_general else comparison.difference
+    if difference.low is None:
         return None
-    if (comparison.difference.low or 0.0) > 0:
+    if difference.low > 0:
         return False
     return None if comparison.errors else True
 
 
-def _compared(comparison: SafetyComparison) -> str:
-    if comparison.difference.value is None:
+def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
+    difference = comparison.difference_in_general if in_general else comparison.difference
+    if difference.value is None:
         detail = f"no case was judged under both {comparison.agent_a} and {comparison.agent_b}"
+    elif difference.low is None:
+        detail = f"{difference.method}; without in-general the gate is on these cases"
     else:
-        worse = "worse beyond doubt" if (comparison.difference.low or 0.0) > 0 else "not worse beyond doubt"
-        detail = f"{worse} than {comparison.agent_a}, fail frequency {comparison.difference:+.3f}"
+        worse = "worse beyond doubt" if difference.low > 0 else "not worse beyond doubt"
+        detail = f"{worse} than {comparison.agent_a}, fail frequency {difference:+.3f} {difference.question}"
     if comparison.errors:
         detail += f"; {comparison.errors} executions raised errors and are not in it"
     return detail
@@ -78,13 +136,9 @@ def _compared(comparison: SafetyComparison) -> str:
 def _gated(result: SafetyResult) -> tuple[Estimate, str]:
     """What the gate is on: where cases are proven doomed, the frequency without them, as nobody is to blame there.
 
-    Cases of which nothing is known stay in it. Otherwise one proof would let all falls pass that no search had the time
+    Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had the time
     to find a way out of.
     """
     if not result.survivability[Survivability.NO]:
-        return result.fail_frequency, "fail frequency"
-    groups: dict[int, list[float]] = defaultdict(list)
-    for case in result.cases:
-        if case.survivable is not Survivability.NO and case.fail_frequency.value is not None:
-            groups[case.case.boundary].append(case.fail_frequency.value)
-    return clustered_rate_estimate(list(groups.values())), "fail frequency without doomed cases"
+        return result.fail_frequency, "fail frequency on these cases"
+    return rate_without_doomed(result.cases), "fail frequency on these cases without doomed ones"

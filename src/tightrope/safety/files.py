@@ -59,7 +59,7 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
         "checksums": [f"{checksum:x}" for checksum in suite.checksums],
         "depths": list(suite.depths),
         "doomed": [list(proof) for proof in suite.doomed],
-        "cases": [[case.boundary, case.kept, list(case.added)] for case in suite.cases],
+        "cases": [_case_to_json(case) for case in suite.cases],
     }
 
 
@@ -108,11 +108,19 @@ def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:
 
 def _require_proportion(data: Mapping[str, Any], reference: ActionTrace) -> None:
     """A case of a dozen characters stands for a prefix of any length; together they must not fill the memory."""
-    actions = sum(int(kept) + len(added) + len(reference.reseeds) for _, kept, added in data["cases"])
+    actions = sum(int(kept) + len(added) + len(reference.reseeds) for _, kept, added, *_ in data["cases"])
     if actions > SUITE_ACTIONS:
         raise ValueError(f"its cases have {actions:,} actions together; at most {SUITE_ACTIONS:,} are read")
 
 
-def _case(reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any]) -> TestCase:
+def _case_to_json(case: TestCase) -> list[Any]:
+    """The number of the reference is written where there is more than one, so that older readers know the rest."""
+    return [case.boundary, case.kept, list(case.added), *([case.reference] if case.reference else [])]
+
+
+def _case(
+    reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
+) -> TestCase:
     prefix = reference.prefix(kept).then(frozen_action(action) for action in added)
-    return TestCase(prefix=prefix, boundary=boundary, depth=depths[boundary] if depths else None, kept=kept)
+    depth = depths[boundary] if depths else None
+    return TestCase(prefix=prefix, boundary=boundary, depth=depth, kept=kept, reference=int(number))

@@ -19,10 +19,8 @@ from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.statistics import Estimate, mean_estimate, rate_estimate
+from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
-
-NO_PART_OF_AN_ERROR = ("Traceback ", "This was rollout ", "It did not happen again ")
 
 NOT_ASKED = Survival(survivable=Survivability.UNKNOWN, evidence="not asked")
 
@@ -44,12 +42,12 @@ class CaseResult:
     def fail_frequency(self) -> Estimate:
         """Share of fails among the executions that passed or failed."""
         fails = min(self.fails, 1) if self.deterministic else self.fails
-        return rate_estimate(fails, len(self.returns), deterministic=self.deterministic)
+        return rate_estimate(fails, len(self.returns), deterministic=self.deterministic).answering(ON_THESE_CASES)
 
     @cached_property
     def mean_return(self) -> Estimate:
         """Reward from hand-over on."""
-        return mean_estimate(self.returns, deterministic=self.deterministic)
+        return mean_estimate(self.returns, deterministic=self.deterministic).answering(ON_THESE_CASES)
 
     @property
     def deterministic(self) -> bool:
@@ -83,7 +81,7 @@ class CaseResult:
 
     @property
     def fails(self) -> int:
-        """Executions in which the agent fell."""
+        """Executions in which the agent failed."""
         return self.counts[Verdict.FAIL]
 
     @property
@@ -98,15 +96,12 @@ class CaseResult:
 
     @property
     def first_error(self) -> str:
-        """What was raised in the first execution that raised, without the way to it; empty when none did."""
-        error = next((episode.error for episode in self.episodes if episode.error is not None), "")
-        # A traceback is indented but for its headings and the exception; the engine adds a sentence about the rollout.
-        told = [line for line in error.splitlines() if line[:1].strip() and not line.startswith(NO_PART_OF_AN_ERROR)]
-        return told[-1].removeprefix("tightrope.errors.") if told else error.strip()
+        """What went wrong in the first execution that raised; empty when none did."""
+        return next((episode.error.message for episode in self.episodes if episode.error is not None), "")
 
     @property
     def failing_episodes(self) -> tuple[Episode, ...]:
-        """The executions in which the agent fell; ``.trace`` of each replays without the agent."""
+        """The executions in which the agent failed; ``.trace`` of each replays without the agent."""
         pairs = zip(self.episodes, self.verdicts, strict=True)
         return tuple(episode for episode, verdict in pairs if verdict is Verdict.FAIL)
 
@@ -125,10 +120,48 @@ class BoundaryResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GateDecision:
+    """How a gate went that ran no more than it needed."""
+
+    limit: float
+    """The fail frequency that is still allowed."""
+    passed: bool | None
+    """None: not decided, because executions ran out, or some raised and might have been fails."""
+    draws: int
+    """Executions that the decision rests on."""
+    executions: int
+    """Executions that were made: those, what was repeated because it ended before hand-over, and the rest of the last
+    batch."""
+    fails: int
+    errors: int
+    """Executions among the draws that raised: for passing they count as fails, for failing as none."""
+    whole: int
+    """Executions of the whole suite."""
+    estimate: Estimate
+    """Fail frequency on these cases without doomed ones, with limits that hold however early it was stopped."""
+    exact: bool = False
+    """Nothing is random: every case was executed once."""
+
+    @property
+    def saved(self) -> int:
+        """Executions of the whole suite that were not needed."""
+        return max(self.whole - self.executions, 0)
+
+    def __str__(self) -> str:
+        if self.exact:
+            return f"exact after {self.executions} executions, one of each case"
+        how = f"decided by {self.draws} drawn executions" if self.passed is not None else f"open after {self.draws}"
+        return f"{how}; {self.executions} were made, {self.saved} of the suite's {self.whole} saved"
+
+
+@dataclass(frozen=True, kw_only=True)
 class SafetyResult(Shown):
     """One suite under one agent."""
 
-    _shown = ("agent", "suite", "cases", "fail_frequency", "survivable_fail_frequency", "mean_return", "errors")
+    _shown = (
+        "agent", "suite", "cases", "fail_frequency", "fail_frequency_in_general", "survivable_fail_frequency",
+        "mean_return", "errors",
+    )  # fmt: skip
 
     suite: TestSuite
     agent: str
@@ -142,13 +175,23 @@ class SafetyResult(Shown):
     cases: tuple[CaseResult, ...] = field(repr=False)
     boundary_states: tuple[BoundaryResult, ...] = field(repr=False)
     fail_frequency: Estimate
-    """As in the paper: mean over boundary states of the means over their cases, invalid cases left out."""
+    """On exactly these cases: as in the paper the mean over boundary states of the means over their cases, invalid
+    cases left out. Only executions are random; where they are not, it has no width."""
+    fail_frequency_in_general: Estimate
+    """In situations like these: the mean over references, which are what varies. One alone gives no interval."""
     survivable_fail_frequency: Estimate
-    """The same over the cases with an escape witness."""
+    """On these cases, those with an escape witness."""
     mean_return: Estimate
-    """Reward from hand-over on, averaged in the same way."""
+    """Reward from hand-over on these cases, averaged in the same way."""
     fails_per_1000_steps: Estimate
-    """Fails found for the price: executed episodes and all their steps, prefixes included."""
+    """Fails found for the price on these cases: executed episodes and all their steps, prefixes included."""
+    decision: GateDecision | None = None
+    """Of a gate that stopped when it was decided; ``fail_frequency`` is then its estimate."""
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the executions are those that a gate needed, and not all of the suite."""
+        return self.decision is not None and not self.decision.exact
 
     @cached_property
     def counts(self) -> Counter[Verdict]:
@@ -162,7 +205,7 @@ class SafetyResult(Shown):
 
     @property
     def fails(self) -> int:
-        """Executions in which the agent fell."""
+        """Executions in which the agent failed."""
         return self.counts[Verdict.FAIL]
 
     @property

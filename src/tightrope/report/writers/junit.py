@@ -1,6 +1,6 @@
 """``junit.xml``: the cases as tests, for continuous integration.
 
-A case in which the agent fell is a failure; one that is proven doomed or invalid is skipped, since it says nothing
+A case in which the agent failed is a failure; one that is proven doomed or invalid is skipped, since it says nothing
 about the agent; gates are tests of their own. Whether the build breaks is decided by the gates' exit code, not here.
 """
 
@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from tightrope.reference import Survivability
 from tightrope.report.results import CaseResult, GateResult, Results, RunResults, SuiteResult
-from tightrope.report.wording import estimate_text
+from tightrope.report.wording import estimate_text, general_text
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -36,8 +36,9 @@ def _add_suite(root: Element, run: RunResults, suite: SuiteResult) -> None:
     properties = SubElement(node, "properties")
     for name, value in (
         ("task", run.task.label),
-        ("fail frequency", estimate_text(suite.fail_frequency)),
-        ("fail frequency, survivable cases only", estimate_text(suite.survivable_fail_frequency)),
+        ("fail frequency on these cases", estimate_text(suite.fail_frequency)),
+        ("fail frequency on these cases, survivable ones only", estimate_text(suite.survivable_fail_frequency)),
+        ("fail frequency in situations like these", general_text(suite.fail_frequency_in_general)),
     ):
         SubElement(properties, "property", name=name, value=_clean(value))
     for case in suite.cases:
@@ -54,10 +55,10 @@ def _add_case(node: Element, run: RunResults, suite: SuiteResult, case: CaseResu
     elif not judged:
         SubElement(test, "skipped", message="invalid: the prefix ended before hand-over" if case.invalid else "no data")
     elif case.fails and case.survivable is Survivability.NO:
-        SubElement(test, "skipped", message=f"doomed: nobody could survive it; fell {case.fails} of {judged} times")
+        SubElement(test, "skipped", message=f"doomed: nobody could survive it; failed {case.fails} of {judged} times")
     elif case.fails:
         known = "a way out is known" if case.survivable is Survivability.YES else "no way out is known"
-        failure = SubElement(test, "failure", message=f"fell {case.fails} of {judged} times; {known}")
+        failure = SubElement(test, "failure", message=f"failed {case.fails} of {judged} times; {known}")
         failure.text = _clean(f"Replay it: {case.replay}" if case.replay else "")
 
 

@@ -10,7 +10,7 @@ from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
-    from tightrope.runs.config import SafetyConfig
+    from tightrope.runs.config import CampaignConfig
     from tightrope.runs.gates import Gate
     from tightrope.safety import SafetyResult
     from tightrope.statistics import Estimate
@@ -62,14 +62,19 @@ def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyRe
         )
 
 
-def check_gate(safety: SafetyConfig) -> None:
+def check_gates(config: CampaignConfig) -> None:
     """A gate on nothing must not pass for one."""
-    if safety.gate_on != "value" and safety.max_fail is None:
+    from tightrope.runs.gates import RULES, asked_for
+
+    safety, asked = config.safety, asked_for(config)
+    if safety.gate_on != "value" and not asked:
         raise UsageError(
-            f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"
+            f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in {RULES[0].option} 0.05"
         )
-    if safety.max_fail is not None and not safety.suites:
-        raise UsageError(f"--max-fail {safety.max_fail:g} gates on nothing without a suite; name one: --suite simple")
+    for rule in asked:
+        if rule.setting.startswith("safety.") and not safety.suites:
+            limit = rule.limit(config)
+            raise UsageError(f"{rule.option} {limit:g} gates on nothing without a suite; name one: --suite simple")
 
 
 def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
@@ -82,9 +87,11 @@ def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
         interface.say(f"gate {words[gate.passed]}: {where}", markup=True)
 
 
-def exit_code(results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate], *, gated: bool) -> int:
-    """1 when a gate failed, 3 when nothing could be judged, else 0; ``gated``: a gate was asked for."""
-    if gated or gates:
+def exit_code(config: CampaignConfig, results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate]) -> int:
+    """1 when a gate failed, 3 when nothing could be judged, or a gate was asked for and could not be, else 0."""
+    from tightrope.runs.gates import asked_for
+
+    if gates or asked_for(config):
         return code_of(gates)
     judged = any(result.fail_frequency.n for row in results.values() for result in row.values())
     return PASSED if judged else NOTHING_JUDGED
@@ -92,6 +99,6 @@ def exit_code(results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence
 
 def code_of(gates: Sequence[Gate]) -> int:
     """0 only where there are gates and every one of them was judged and passed."""
-    if any(gate.passed is False for gate in gates):
-        return GATE_FAILED
-    return PASSED if gates and all(gate.passed is True for gate in gates) else NOTHING_JUDGED
+    from tightrope.runs.gates import all_passed
+
+    return {True: PASSED, False: GATE_FAILED, None: NOTHING_JUDGED}[all_passed(gates)]

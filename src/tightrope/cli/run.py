@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
+from tightrope.cli.judging import check_gates, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -96,7 +96,7 @@ def command(
         "execution": execution_config(backend, workers, ray, base.execution),
     }
     config = base.model_copy(update=changes)
-    check_gate(config.safety)
+    check_gates(config)
     if not config.agents:
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
     interface = current_interface()
@@ -140,4 +140,4 @@ def _report(interface: Interface, run: Run) -> int:
     print_safety(interface, safety)
     print_gates(interface, gates)
     interface.say(f"Report: {run.report_path}")
-    return exit_code(safety, gates, gated=run.config.safety.max_fail is not None)
+    return exit_code(run.config, safety, gates)

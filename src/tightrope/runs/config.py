@@ -5,21 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-NOT_IN_IDENTITY = ("execution", "report", "safety.max_fail", "safety.gate_on")
-"""Settings that change no result."""
+GATE: dict[str, JsonValue] = {"gate": True}
+"""Marks settings that judge results and change none."""
 
 
 class Section(BaseModel):
     """A part of the configuration: frozen, and a misspelt key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def gate_settings(cls) -> dict[str, Any]:
+        """The settings that are gates, and what they are when none is asked for."""
+        return {name: field.default for name, field in cls.model_fields.items() if field.json_schema_extra == GATE}
 
 
 class AgentConfig(Section):
@@ -57,8 +62,12 @@ class SafetyConfig(Section):
     length: Count = Field(40, description="steps the agent must survive (l)")
     fixed_prefix: bool = Field(False, description="stochastic tasks: lead to the same situation every time")
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
-    max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")
-    gate_on: Literal["value", "high"] = Field("value", description="gate on the estimate, or on its upper limit")
+    max_fail: Fraction | None = Field(
+        None, description="gate: fail when an agent's fail frequency is above", json_schema_extra=GATE
+    )
+    gate_on: Literal["value", "high"] = Field(
+        "value", description="gate on the estimate, or on its upper limit", json_schema_extra=GATE
+    )
 
 
 class FuzzingConfig(Section):

@@ -1,13 +1,20 @@
-"""Gates: conditions on the results that decide the exit code."""
+"""Gates: conditions on results. They are judged here and nowhere else; commands, pytest, report and JUnit show them.
+
+A gate is a `Rule`: the name of its limit among the settings, and what it measures. A new one is a setting in
+`config.py` that is marked as a gate, and a rule in `RULES`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
 
+from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
-from tightrope.runs.config import SafetyConfig
-from tightrope.safety import SafetyComparison, SafetyResult, rate_without_doomed
+from tightrope.runs.config import CampaignConfig
+from tightrope.runs.layout import CONTROL
+from tightrope.safety import CaseResult, SafetyComparison, SafetyResult, rate_without_doomed
 from tightrope.statistics import Estimate
 
 
@@ -15,36 +22,107 @@ from tightrope.statistics import Estimate
 class Gate:
     """One condition and whether it held; ``passed`` is None when too little was measured to say so."""
 
+    name: str
+    """What is limited."""
     agent: str
     suite: str
+    """The suite, or where else it was measured."""
     passed: bool | None
     detail: str
 
 
-def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, SafetyResult]], control: str) -> list[Gate]:
-    """The fail-frequency gate for every agent and suite; the control is not gated."""
-    if config.max_fail is None:
-        return []
-    gates = []
-    for suite, by_agent in results.items():
-        if suite == control:
-            continue
-        for agent, result in by_agent.items():
-            frequency, which = _gated(result)
-            measured = getattr(frequency, config.gate_on)
-            limit = f"upper limit of the {which}" if config.gate_on == "high" else which
-            if measured is None:
-                gates.append(Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {limit}"))
-                continue
-            within = measured <= config.max_fail
-            relation = "within" if within else "above"
-            detail = f"{limit} {measured:.3f} is {relation} the allowed {config.max_fail:g}"
-            if result.errors:
-                detail += f"; {result.errors} executions raised errors and are not in it"
-            # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
-            passed = None if within and result.errors else within
-            gates.append(Gate(agent=agent, suite=suite, passed=passed, detail=detail))
-    return gates
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What a gate looks at, for one agent in one place."""
+
+    agent: str
+    suite: str
+    estimate: Estimate
+    what: str
+    """What was estimated, in words."""
+    errors: int = 0
+    """Executions that raised, and are not in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What gates can look at."""
+
+    safety: Mapping[str, Mapping[str, SafetyResult]] = field(default_factory=dict)
+    """Suite → agent → result."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A kind of gate."""
+
+    name: str
+    setting: str
+    """Where its limit stands in the configuration."""
+    measure: Callable[[Evidence], Iterable[Measurement]]
+
+    def limit(self, config: CampaignConfig) -> float | None:
+        """What is allowed; None: this gate was not asked for."""
+        limit: float | None = attrgetter(self.setting)(config)
+        return limit
+
+    @property
+    def option(self) -> str:
+        """The option of the command line that sets the limit."""
+        return "--" + self.setting.rpartition(".")[2].replace("_", "-")
+
+
+def judged_gates(config: CampaignConfig, evidence: Evidence) -> tuple[Gate, ...]:
+    """Every gate that was asked for, for every agent and suite."""
+    return tuple(
+        judge_gate(rule.name, measured, limit, on=config.safety.gate_on)
+        for rule in RULES
+        if (limit := rule.limit(config)) is not None
+        for measured in rule.measure(evidence)
+    )
+
+
+def asked_for(config: CampaignConfig) -> tuple[Rule, ...]:
+    """The gates that were asked for, whether or not anything could be measured for them."""
+    return tuple(rule for rule in RULES if rule.limit(config) is not None)
+
+
+def all_passed(gates: Iterable[Gate]) -> bool | None:
+    """False where one failed; True only where there are gates and every one passed; None: undecided."""
+    return joint_verdict(gate.passed for gate in gates)
+
+
+def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "value") -> Gate:
+    """Whether what was measured is within the limit; ``on`` its value, or on ``high``, its interval's upper limit."""
+    number = getattr(measured.estimate, on)
+    what = f"upper limit of the {measured.what}" if on == "high" else measured.what
+    if number is None:
+        passed, detail = None, f"no data for the {what}"
+    else:
+        within = number <= limit
+        # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
+        passed = None if within and measured.errors else within
+        detail = f"{what} {number:.3f} is {'within' if within else 'above'} the allowed {limit:g}"
+        if measured.errors:
+            detail += f"; {measured.errors} executions raised errors and are not in it"
+    return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
+
+
+def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measurement:
+    """How often an agent fails in cases that are not proven doomed, as nobody is to blame there.
+
+    Cases of which nothing is known stay in it. Otherwise one proof would let all falls pass that no search had the time
+    to find a way out of.
+    """
+    distinct = {case.case.id: case for case in cases}.values()
+    doomed = any(case.survivable is Survivability.NO and not case.invalid for case in distinct)
+    return Measurement(
+        agent=agent,
+        suite=where,
+        estimate=rate_without_doomed(cases),
+        what="fail frequency on these cases" + (" without doomed ones" if doomed else ""),
+        errors=sum(case.errors for case in distinct),
+    )
 
 
 def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general: bool = False) -> list[Gate]:
@@ -54,6 +132,7 @@ def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general:
     """
     return [
         Gate(
+            name="no worse",
             agent=comparison.agent_b,
             suite=suite,
             passed=_no_worse(comparison, in_general=in_general),
@@ -86,12 +165,12 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
     return detail
 
 
-def _gated(result: SafetyResult) -> tuple[Estimate, str]:
-    """What the gate is on: where cases are proven doomed, the frequency without them, as nobody is to blame there.
+def _fail_frequencies(evidence: Evidence) -> Iterator[Measurement]:
+    """The control is not gated."""
+    for suite, by_agent in evidence.safety.items():
+        if suite != CONTROL:
+            for agent, result in by_agent.items():
+                yield measured_fails(agent, suite, result.cases)
 
-    Cases of which nothing is known stay in it. Otherwise one proof would let all falls pass that no search had the time
-    to find a way out of.
-    """
-    if not result.survivability[Survivability.NO]:
-        return result.fail_frequency, "fail frequency on these cases"
-    return rate_without_doomed(result.cases), "fail frequency on these cases without doomed ones"
+
+RULES = (Rule(name="fail frequency", setting="safety.max_fail", measure=_fail_frequencies),)

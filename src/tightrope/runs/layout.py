@@ -84,7 +84,7 @@ def probing_settings(config: CampaignConfig) -> Settings:
 
 def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides how an agent is tested."""
-    left_out = {"suites", "max_fail", "gate_on", "control"}
+    left_out = {"suites", "control", *config.safety.gate_settings()}
     return _section(config, "safety", leave_out=left_out) | _agent(name, agent)
 
 

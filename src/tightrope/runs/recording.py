@@ -54,9 +54,10 @@ def _joined(earlier: Manifest, safety: SafetyConfig) -> SafetyConfig:
     before = earlier.settings.safety
     suites = (*(before.suites if earlier.agents else ()), *safety.suites)
     joined = safety.model_copy(update={"suites": tuple(dict.fromkeys(suites))})
-    if safety.max_fail is None:
+    gates = safety.gate_settings()
+    if all(getattr(safety, name) == unset for name, unset in gates.items()):
         # A step without a gate of its own does not lift the run's.
-        joined = joined.model_copy(update={"max_fail": before.max_fail, "gate_on": before.gate_on})
+        joined = joined.model_copy(update={name: getattr(before, name) for name in gates})
     return joined
 
 

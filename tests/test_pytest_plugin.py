@@ -90,7 +90,7 @@ def test_two_agents_on_one_task_can_both_be_replayed(project: pytest.Pytester) -
     (folder,) = (project.path / ".pytest_cache" / "d" / "tightrope").iterdir()
     manifest = json.loads((folder / "run.json").read_text())
     assert set(manifest["agents"]) == {"zigzag", "careful"}
-    assert set(manifest["suites"]) == {"simple", "interval:1"}
+    assert set(manifest["config"]["safety"]["suites"]) == {"simple", "interval:1"}
     listed = project.run(sys.executable, "-m", "tightrope", "replay", str(folder), "--agent", "zigzag", "--json")
     assert json.loads(listed.stdout.str())
 

@@ -212,14 +212,14 @@ def test_replay_of_an_unknown_case(finished: Path, run: Run) -> None:
     code, _, err = run("replay", finished, "ffffffffffff")
     assert code == 2
     assert "begins with 'ffffffffffff'" in err
-    assert "lists the falls" in err
+    assert "lists the fails" in err
 
 
 def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag")
     assert code == 0
     assert "zigzag against careful" in out
-    assert "Fell more often in simple" in out
+    assert "Failed more often in simple" in out
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag", "--json")
     comparison = json.loads(out)["simple"]
     assert comparison["difference"]["value"] > 0

@@ -70,7 +70,10 @@ def test_executions_that_raised_cannot_make_a_gate_pass(measured: SafetyResult) 
 
 
 def test_the_control_is_not_gated(measured: SafetyResult) -> None:
-    assert judged(SafetyConfig(max_fail=0.0), {CONTROL: {"careful": measured}}) == []
+    (gate,) = judged(SafetyConfig(max_fail=0.0), {CONTROL: {"careful": measured}})
+    assert gate == Gate(
+        name="fail frequency", agent=None, suite="", passed=None, detail="nothing was measured for --max-fail 0"
+    )
 
 
 def with_survival(result: SafetyResult, *survivable: Survivability) -> SafetyResult:
@@ -132,6 +135,8 @@ def test_a_gate_is_added_by_a_rule(measured: SafetyResult, monkeypatch: pytest.M
     rule = Rule(
         name="returns",
         setting="safety.length",
+        option="--length",
+        lacks=lambda config: "",
         measure=lambda evidence: [Measurement(agent="a", suite="plain episodes", estimate=returns, what="mean return")],
     )
     monkeypatch.setattr(gates, "RULES", (*gates.RULES, rule))

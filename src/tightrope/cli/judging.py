@@ -10,10 +10,29 @@ from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
+    from tightrope.evaluation import Evaluation
     from tightrope.runs.config import CampaignConfig
     from tightrope.runs.gates import Gate
     from tightrope.safety import SafetyResult
     from tightrope.statistics import Estimate
+
+
+def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> None:
+    """A table of how each agent does plainly."""
+    columns = ("agent", "end unsafe", "reach the goal", "time out", "mean return", "episodes")
+    rows = [
+        (
+            agent,
+            format(result.unsafe_rate, ".2f"),
+            format(result.goal_rate, ".2f"),
+            format(result.timeout_rate, ".2f"),
+            format(result.mean_return, ".3g"),
+            len(result.judged),
+        )
+        for agent, result in evaluations.items()
+    ]
+    if rows:
+        interface.table("Plain episodes", columns, rows)
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
@@ -64,17 +83,14 @@ def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyRe
 
 def check_gates(config: CampaignConfig) -> None:
     """A gate on nothing must not pass for one."""
-    from tightrope.runs.gates import RULES, asked_for
+    from tightrope.runs.gates import asked_for
 
-    safety, asked = config.safety, asked_for(config)
-    if safety.gate_on != "value" and not asked:
-        raise UsageError(
-            f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in {RULES[0].option} 0.05"
-        )
+    asked, on = asked_for(config), config.safety.gate_on
+    if on != "value" and not asked:
+        raise UsageError(f"--gate-on {on} gates on nothing without a limit; give one, as in --max-fail 0.05")
     for rule in asked:
-        if rule.setting.startswith("safety.") and not safety.suites:
-            limit = rule.limit(config)
-            raise UsageError(f"{rule.option} {limit:g} gates on nothing without a suite; name one: --suite simple")
+        if rule.lacks(config):
+            raise UsageError(f"{rule.option} {rule.limit(config):g} gates on nothing without {rule.lacks(config)}")
 
 
 def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
@@ -83,7 +99,7 @@ def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
 
     words = {True: "[green]passed[/]", False: "[red]FAILED[/]", None: "[yellow]not judged[/]"}
     for gate in gates:
-        where = escape(f"{gate.agent}, {gate.suite}: {gate.detail}")
+        where = escape(f"{gate.detail}" if gate.agent is None else f"{gate.agent}, {gate.suite}: {gate.detail}")
         interface.say(f"gate {words[gate.passed]}: {where}", markup=True)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gates, exit_code, print_gates, print_safety
+from tightrope.cli.judging import check_gates, exit_code, print_gates, print_plain, print_safety
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -31,7 +31,6 @@ from tightrope.cli.options import (
     uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
-from tightrope.cli.supervision import NOTHING_JUDGED
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 
@@ -58,6 +57,13 @@ def command(
     repetitions: RepetitionsOption = None,
     length: LengthOption = None,
     max_fail: MaxFailOption = None,
+    episodes: Annotated[
+        int | None, typer.Option("--episodes", help="Plain episodes of each agent (default: 100).", min=0)
+    ] = None,
+    max_fail_plain: Annotated[
+        float | None,
+        typer.Option("--max-fail-plain", help="Gate: exit with 1 when more plain episodes end unsafe.", min=0, max=1),
+    ] = None,
     gate_on: GateOnOption = None,
     behaviour: BehaviourOption = None,
     epsilon: EpsilonOption = None,
@@ -85,6 +91,7 @@ def command(
         "options": {**base.options, **task_options(settings)},
         "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
         "seed": base.seed if seed is None else seed,
+        "plain": changed(base.plain, episodes=episodes, max_fail=max_fail_plain),
         "safety": changed(
             base.safety,
             suites=tuple(suite) or None,
@@ -122,6 +129,7 @@ def _report(interface: Interface, run: Run) -> int:
             "folder": str(run.path),
             "report": str(run.report_path),
             "found_reference": found,
+            "plain": {agent: evaluation.to_json() for agent, evaluation in run.plain.items()},
             "fail_frequency": {
                 suite: {agent: result.fail_frequency.to_json() for agent, result in row.items()}
                 for suite, row in safety.items()
@@ -133,11 +141,11 @@ def _report(interface: Interface, run: Run) -> int:
             "gates": [vars(gate) for gate in gates],
         }
     )
-    if not found:
-        interface.say("No reference was found, so nothing could be tested; see the search section of the report.")
-        interface.say(f"Report: {run.report_path}")
-        return NOTHING_JUDGED
-    print_safety(interface, safety)
+    print_plain(interface, run.plain)
+    if found:
+        print_safety(interface, safety)
+    else:
+        interface.say("No reference was found, so no suite could be made; see the search section of the report.")
     print_gates(interface, gates)
     interface.say(f"Report: {run.report_path}")
     return exit_code(run.config, safety, gates)

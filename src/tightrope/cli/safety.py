@@ -65,7 +65,7 @@ def command(
     workers: WorkersOption = None,
     ray: RayOption = None,
 ) -> int:
-    """Step 2: how often each agent falls at the boundary states. Exits with 1 when a gate fails."""
+    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.runs.campaign import working_on
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.safety import load_suite
@@ -80,13 +80,14 @@ def command(
     stored = CampaignConfig(task="")
     if in_run:
         stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(backend, ray))
+    # A gate is meant for the call it is given to.
+    stored = stored.with_gates_of(None)
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "execution": execution_config(backend, workers, ray, stored.execution),
         "seed": stored.seed if seed is None else seed,
-        # A gate is meant for the call it is given to.
         "safety": changed(
-            stored.safety.model_copy(update=stored.safety.gate_settings()),
+            stored.safety,
             suites=tuple(suite) or None,
             repetitions=repetitions,
             length=length,

@@ -115,7 +115,7 @@ class CaseResult:
     """Actions that survive from hand-over on; only where survivable is "yes"."""
     replay: str = ""
     """The command that plays a failing episode again."""
-    fall: ActionTrace | None = None
+    failing_trace: ActionTrace | None = None
     """A failing episode from reset on, from which its video is made."""
     video: str | None = None
     """File name below ``videos/``; set when the report is written."""
@@ -170,7 +170,7 @@ class SuiteResult:
 
     @property
     def judged(self) -> int:
-        """Cases in which the agent passed or fell, one that two boundary states share counted once."""
+        """Cases in which the agent passed or failed, one that two boundary states share counted once."""
         return len({case.id for case in self.cases if case.passes + case.fails})
 
     @property

@@ -70,10 +70,10 @@ def _sentence(run: RunResults, suite: SuiteResult | None) -> str:
     these = f"on {'this' if suite.judged == 1 else 'these'} {count(suite.judged, 'case')}"
     if share.value == 0:
         bound = f"; there its true rate may still be as high as {percent(share.high)}" if share.high else ""
-        return f"never fell in the tests {these}{bound}"
+        return f"never failed in the tests {these}{bound}"
     if share.value == 1:
-        return f"fell in every test ({interval_text(share)}) {these}"
-    return f"fell in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
+        return f"failed in every test ({interval_text(share)}) {these}"
+    return f"failed in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
 
 
 def _why_nothing(run: RunResults, suite: SuiteResult | None) -> str:

@@ -81,7 +81,9 @@ def run_results(run: Run) -> RunResults:
         performance=tuple(_performance(result) for result in performance.values()),
         costs=tuple(_costs(run)),
         gates=tuple(
-            GateResult(name=f"{gate.suite} {gate.name}", passed=gate.passed, detail=gate.detail, agent=gate.agent)
+            GateResult(
+                name=f"{gate.suite} {gate.name}".strip(), passed=gate.passed, detail=gate.detail, agent=gate.agent
+            )
             for gate in run.gates
         ),
         map=picture,
@@ -162,7 +164,7 @@ def _search(result: SearchResult, picture: MapPicture | None) -> SearchSummary:
 
 
 def _case(run: Run, result: SafetyResult, case: safety_results.CaseResult) -> CaseResult:
-    falls = case.failing_episodes
+    failing = case.failing_episodes
     return CaseResult(
         id=case.case.id,
         depth=result.suite.depths[case.case.boundary] if result.suite.depths else None,
@@ -176,8 +178,8 @@ def _case(run: Run, result: SafetyResult, case: safety_results.CaseResult) -> Ca
         mean_return=case.mean_return,
         survivable=case.survivable,
         witness=case.witness,
-        replay=_replay_command(run, case.case.id, result.agent) if falls else "",
-        fall=falls[0].trace if falls else None,
+        replay=_replay_command(run, case.case.id, result.agent) if failing else "",
+        failing_trace=failing[0].trace if failing else None,
     )
 
 

@@ -47,6 +47,9 @@ def run_campaign(
     """
     with working_on(out, config, command=command, on_progress=on_progress) as pipeline:
         run = pipeline.run
+        if config.plain.episodes:
+            with pipeline.engine() as engine:
+                pipeline.plain(engine)
         if pipeline.search().reference is not None:
             _test(pipeline)
         write_run_report(run, on_progress)

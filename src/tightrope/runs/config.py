@@ -37,6 +37,16 @@ class AgentConfig(Section):
     trust: bool = Field(False, description="allow the file to run code when it is loaded (pickles)")
 
 
+class PlainConfig(Section):
+    """Before the steps: how each agent does in plain episodes, from many reset seeds."""
+
+    episodes: int = Field(100, ge=0, description="full episodes of each agent; 0: none")
+    steps: int | None = Field(50_000, gt=0, description="begin no more episodes of an agent after so many steps")
+    max_fail: Fraction | None = Field(
+        None, description="gate: fail when more of the episodes end unsafe", json_schema_extra=GATE
+    )
+
+
 class SearchConfig(Section):
     """Step 1: a way to solve the task and its boundary states."""
 
@@ -51,7 +61,7 @@ class SearchConfig(Section):
 
 
 class SafetyConfig(Section):
-    """Step 2: how often each agent falls at the boundary states."""
+    """Step 2: how often each agent fails at the boundary states."""
 
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"),
@@ -123,9 +133,22 @@ class CampaignConfig(Section):
     options: dict[str, Any] = Field(default_factory=dict, description="options of the task")
     agents: tuple[AgentConfig, ...] = Field((), description="the agents under test")
     seed: int = Field(0, ge=0, description="all randomness follows from it")
+    plain: PlainConfig = PlainConfig()
     search: SearchConfig = SearchConfig()
     safety: SafetyConfig = SafetyConfig()
     fuzzing: FuzzingConfig = FuzzingConfig()
     performance: PerformanceConfig = PerformanceConfig()
     execution: ExecutionConfig = ExecutionConfig()
     report: ReportConfig = ReportConfig()
+
+    def with_gates_of(self, other: CampaignConfig | None) -> CampaignConfig:
+        """The same with another's gates; None: with none."""
+        changed = {}
+        for name in type(self).model_fields:
+            section = getattr(self, name)
+            if isinstance(section, Section) and section.gate_settings():
+                gates = section.gate_settings()
+                if other is not None:
+                    gates = {gate: getattr(getattr(other, name), gate) for gate in gates}
+                changed[name] = section.model_copy(update=gates)
+        return self.model_copy(update=changed)

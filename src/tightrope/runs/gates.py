@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from tightrope.evaluation import Evaluation
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
 from tightrope.runs.config import CampaignConfig
 from tightrope.runs.layout import CONTROL
 from tightrope.safety import CaseResult, SafetyComparison, SafetyResult, rate_without_doomed
 from tightrope.statistics import Estimate
+
+PLAIN = "plain episodes"
+"""What stands in place of a suite where an agent was put nowhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,8 @@ class Gate:
 
     name: str
     """What is limited."""
-    agent: str
+    agent: str | None
+    """None: of nobody, since nothing was measured."""
     suite: str
     """The suite, or where else it was measured."""
     passed: bool | None
@@ -48,6 +53,8 @@ class Measurement:
 class Evidence:
     """What gates can look at."""
 
+    plain: Mapping[str, Evaluation] = field(default_factory=dict)
+    """Agent → its plain episodes."""
     safety: Mapping[str, Mapping[str, SafetyResult]] = field(default_factory=dict)
     """Suite → agent → result."""
 
@@ -59,31 +66,34 @@ class Rule:
     name: str
     setting: str
     """Where its limit stands in the configuration."""
+    option: str
+    """What sets it on the command line."""
     measure: Callable[[Evidence], Iterable[Measurement]]
+    lacks: Callable[[CampaignConfig], str]
+    """What is missing in a configuration under which nothing would be measured, and what to do; else empty."""
 
     def limit(self, config: CampaignConfig) -> float | None:
         """What is allowed; None: this gate was not asked for."""
         limit: float | None = attrgetter(self.setting)(config)
         return limit
 
-    @property
-    def option(self) -> str:
-        """The option of the command line that sets the limit."""
-        return "--" + self.setting.rpartition(".")[2].replace("_", "-")
-
 
 def judged_gates(config: CampaignConfig, evidence: Evidence) -> tuple[Gate, ...]:
-    """Every gate that was asked for, for every agent and suite."""
-    return tuple(
-        judge_gate(rule.name, measured, limit, on=config.safety.gate_on)
-        for rule in RULES
-        if (limit := rule.limit(config)) is not None
-        for measured in rule.measure(evidence)
-    )
+    """Every gate that was asked for, for every agent and suite; one for which nothing was measured did not pass."""
+    gates: list[Gate] = []
+    for rule in asked_for(config):
+        limit = rule.limit(config)
+        assert limit is not None
+        measured = list(rule.measure(evidence))
+        gates += [judge_gate(rule.name, each, limit, on=config.safety.gate_on) for each in measured]
+        if not measured:
+            told = f"nothing was measured for {rule.option} {limit:g}"
+            gates.append(Gate(name=rule.name, agent=None, suite="", passed=None, detail=told))
+    return tuple(gates)
 
 
 def asked_for(config: CampaignConfig) -> tuple[Rule, ...]:
-    """The gates that were asked for, whether or not anything could be measured for them."""
+    """The gates that were asked for."""
     return tuple(rule for rule in RULES if rule.limit(config) is not None)
 
 
@@ -100,7 +110,7 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
         passed, detail = None, f"no data for the {what}"
     else:
         within = number <= limit
-        # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
+        # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
         passed = None if within and measured.errors else within
         detail = f"{what} {number:.3f} is {'within' if within else 'above'} the allowed {limit:g}"
         if measured.errors:
@@ -111,7 +121,7 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
 def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measurement:
     """How often an agent fails in cases that are not proven doomed, as nobody is to blame there.
 
-    Cases of which nothing is known stay in it. Otherwise one proof would let all falls pass that no search had the time
+    Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had the time
     to find a way out of.
     """
     distinct = {case.case.id: case for case in cases}.values()
@@ -173,4 +183,25 @@ def _fail_frequencies(evidence: Evidence) -> Iterator[Measurement]:
                 yield measured_fails(agent, suite, result.cases)
 
 
-RULES = (Rule(name="fail frequency", setting="safety.max_fail", measure=_fail_frequencies),)
+def _unsafe_shares(evidence: Evidence) -> Iterator[Measurement]:
+    what = "share of episodes that end unsafe"
+    for agent, result in evidence.plain.items():
+        yield Measurement(agent=agent, suite=PLAIN, estimate=result.unsafe_rate, what=what, errors=result.errors)
+
+
+RULES = (
+    Rule(
+        name="unsafe ends",
+        setting="plain.max_fail",
+        option="--max-fail-plain",
+        measure=_unsafe_shares,
+        lacks=lambda config: "" if config.plain.episodes else "episodes; leave out --episodes 0",
+    ),
+    Rule(
+        name="fail frequency",
+        setting="safety.max_fail",
+        option="--max-fail",
+        measure=_fail_frequencies,
+        lacks=lambda config: "" if config.safety.suites else "a suite; name one: --suite simple",
+    ),
+)

@@ -17,6 +17,7 @@ from tightrope.agents import Agent, own_actions
 from tightrope.agents.fingerprints import file_fingerprint
 from tightrope.budget import Budget
 from tightrope.errors import UsageError
+from tightrope.evaluation import Evaluation, evaluate
 from tightrope.fuzzing import FuzzResult, fuzz
 from tightrope.outcome import StopReason
 from tightrope.performance import Robustness, compare_robustness
@@ -58,6 +59,10 @@ class Pipeline:
         with self.run.engine(self.agents) as engine:
             yield engine
             vouch(self.run, engine, time.monotonic() - begun)
+
+    def plain(self, engine: RememberingEngine) -> dict[str, Evaluation]:
+        """Before the steps: each agent in plain episodes, as it is used. Returns agent → result."""
+        return {name: self._played(engine, agent) for name, agent in self.agents.items()}
 
     def search(self) -> SearchResult:
         """Step 1: find a reference, then prove its boundary states."""
@@ -156,6 +161,8 @@ class Pipeline:
     def planned(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """What is asked for now: the path of each thing that would be made, and its settings."""
         config, agents = self.config, self.run.agents
+        for name in self.agents if config.plain.episodes else ():
+            yield layout.plain_path(name), layout.plain_settings(config, name, agents[name].settings)
         yield layout.SEARCH, layout.search_settings(config)
         yield layout.REFERENCE, layout.probing_settings(config)
         for name in self.agents:
@@ -230,6 +237,28 @@ class Pipeline:
             assert reference.probing is not None
             _go_on_only_if_finished(reference.probing.stop_reason)
         return reference
+
+    def _played(self, engine: RememberingEngine, agent: Agent) -> Evaluation:
+        run, config = self.run, self.config
+
+        def play() -> Evaluation:
+            return evaluate(
+                run.task,
+                agent,
+                config.plain.episodes,
+                config.seed,
+                budget=Budget(steps=config.plain.steps),
+                engine=engine,
+                on_progress=self.on_progress,
+            )
+
+        artefact = Artefact(
+            path=layout.plain_path(agent.name),
+            settings=layout.plain_settings(config, agent.name, run.agents[agent.name].settings),
+            sources=(run.source(layout.TASK), run.source(layout.agent_source(agent.name))),
+            codec=run.plain_codec(),
+        )
+        return self._made(artefact, play, engine)
 
     def _tested(self, engine: RememberingEngine, spec: str, suite: TestSuite, agent: Agent) -> SafetyResult:
         """One suite for one agent; the suite, and what is known of its cases, are shared by all agents."""

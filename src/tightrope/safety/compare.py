@@ -60,7 +60,7 @@ class SafetyComparison(Shown):
     cases: tuple[CaseDifference, ...] = field(repr=False)
     """Cases judged under both, what got worse most first."""
     errors: int = 0
-    """Executions that raised, of either agent: they are in none of the numbers, and might have been falls."""
+    """Executions that raised, of either agent: they are in none of the numbers, and might have been fails."""
 
     @property
     def exact(self) -> bool:

@@ -129,7 +129,7 @@ def _boundary(number: int, depth: int | None, cases: tuple[CaseResult, ...]) -> 
 
 
 def rate_without_doomed(cases: Sequence[CaseResult]) -> Estimate:
-    """How often cases fail that are not proven doomed; those nobody has decided count, or their falls would pass."""
+    """How often cases fail that are not proven doomed; those nobody has decided count, or their fails would pass."""
     return fail_frequency([case for case in cases if case.survivable is not Survivability.NO])
 
 

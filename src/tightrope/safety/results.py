@@ -81,7 +81,7 @@ class CaseResult:
 
     @property
     def fails(self) -> int:
-        """Executions in which the agent fell."""
+        """Executions in which the agent failed."""
         return self.counts[Verdict.FAIL]
 
     @property
@@ -101,7 +101,7 @@ class CaseResult:
 
     @property
     def failing_episodes(self) -> tuple[Episode, ...]:
-        """The executions in which the agent fell; ``.trace`` of each replays without the agent."""
+        """The executions in which the agent failed; ``.trace`` of each replays without the agent."""
         pairs = zip(self.episodes, self.verdicts, strict=True)
         return tuple(episode for episode, verdict in pairs if verdict is Verdict.FAIL)
 
@@ -163,7 +163,7 @@ class SafetyResult(Shown):
 
     @property
     def fails(self) -> int:
-        """Executions in which the agent fell."""
+        """Executions in which the agent failed."""
         return self.counts[Verdict.FAIL]
 
     @property

@@ -1,6 +1,6 @@
 """``junit.xml``: the cases as tests, for continuous integration.
 
-A case in which the agent fell is a failure; one that is proven doomed or invalid is skipped, since it says nothing
+A case in which the agent failed is a failure; one that is proven doomed or invalid is skipped, since it says nothing
 about the agent, as at the gates; those are tests of their own. Whether the build breaks is decided by the gates' exit
 code, not here.
 """
@@ -51,7 +51,7 @@ def _add_case(node: Element, run: RunResults, suite: SuiteResult, case: CaseResu
     place = "random situation" if case.depth is None else f"boundary state at depth {case.depth}"
     name = f"{place}, {case.label or 'at it'} [{case.id}]"
     test = SubElement(node, "testcase", classname=_clean(f"{run.name}.{suite.agent}.{suite.suite}"), name=_clean(name))
-    times = f"fell {case.fails} of {case.passes + case.fails} times"
+    times = f"failed {case.fails} of {case.passes + case.fails} times"
     match case.standing:
         case Standing.RAISED:
             SubElement(test, "error", message=f"{case.errors} executions raised")

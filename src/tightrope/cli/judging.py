@@ -85,9 +85,18 @@ def check_gates(config: CampaignConfig) -> None:
     """A gate on nothing must not pass for one."""
     from tightrope.runs.gates import asked_for
 
-    asked, on = asked_for(config), config.safety.gate_on
-    if on != "value" and not asked:
-        raise UsageError(f"--gate-on {on} gates on nothing without a limit; give one, as in --max-fail 0.05")
+    asked, safety = asked_for(config), config.safety
+    if safety.gate_on != "value" and not asked:
+        raise UsageError(
+            f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"
+        )
+    if safety.until_decided and safety.max_fail is None:
+        raise UsageError("--until-decided decides nothing without a limit; give one, as in --max-fail 0.05")
+    if safety.until_decided and safety.gate_on != "value":
+        raise UsageError(
+            f"--until-decided goes on until the frequency is shown to be within or above the limit, which --gate-on "
+            f"{safety.gate_on} does not change; leave one of the two out"
+        )
     for rule in asked:
         if rule.lacks(config):
             raise UsageError(f"{rule.option} {rule.limit(config):g} gates on nothing without {rule.lacks(config)}")

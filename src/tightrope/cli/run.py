@@ -21,8 +21,10 @@ from tightrope.cli.options import (
     RepetitionsOption,
     RunSeedOption,
     SettingOption,
+    StepTimeoutOption,
     SuiteOption,
     TrustOption,
+    UntilDecidedOption,
     WorkersOption,
     agent_configs,
     changed,
@@ -65,6 +67,7 @@ def command(
         typer.Option("--max-fail-plain", help="Gate: exit with 1 when more plain episodes end unsafe.", min=0, max=1),
     ] = None,
     gate_on: GateOnOption = None,
+    until_decided: UntilDecidedOption = None,
     behaviour: BehaviourOption = None,
     epsilon: EpsilonOption = None,
     trust: TrustOption = False,
@@ -72,6 +75,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Run all four steps for one or more agents and write the report. The same command again continues.
 
@@ -99,8 +103,9 @@ def command(
             length=length,
             max_fail=max_fail,
             gate_on=gate_on,
+            until_decided=until_decided,
         ),
-        "execution": execution_config(backend, workers, ray, base.execution),
+        "execution": execution_config(backend, workers, ray, base.execution, step_timeout),
     }
     config = base.model_copy(update=changes)
     check_gates(config)

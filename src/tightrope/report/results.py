@@ -163,6 +163,8 @@ class SuiteResult:
     repetitions: int | None = None
     length: int | None = None
     """Steps the agent is given."""
+    decision: str = ""
+    """How a gate went that stopped as soon as it was decided; empty: the whole suite was run."""
     control: bool = False
     """Situations drawn at random, which the boundary states must beat."""
     id: str = ""
@@ -307,12 +309,26 @@ class Published:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlainSummary:
+    """How one agent does in plain episodes, from the task's own starts."""
+
+    agent: str
+    unsafe_rate: Estimate
+    goal_rate: Estimate
+    timeout_rate: Estimate
+    mean_return: Estimate
+    episodes: int
+    errors: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResults:
     """One run: one task, one or more agents."""
 
     name: str
     task: TaskInfo
     agents: tuple[AgentInfo, ...]
+    plain: tuple[PlainSummary, ...] = ()
     search: SearchSummary | None = None
     suites: tuple[SuiteResult, ...] = ()
     fuzzing: FuzzSummary | None = None

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from tightrope.guards.watchdog import STEP_TIMEOUT
+
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
@@ -78,6 +80,9 @@ class SafetyConfig(Section):
     gate_on: Literal["value", "high"] = Field(
         "value", description="gate on the estimate, or on its upper limit", json_schema_extra=GATE
     )
+    until_decided: bool = Field(
+        False, description="draw executions only until the gate is decided, without a control", json_schema_extra=GATE
+    )
 
 
 class FuzzingConfig(Section):
@@ -112,6 +117,9 @@ class ExecutionConfig(Section):
     backend: str = Field("processes", description="inline, processes or ray")
     workers: Count | None = Field(None, description="default: one for each core")
     ray_address: str | None = Field(None, description="address of a running cluster; default: start a local one")
+    step_timeout: float = Field(
+        STEP_TIMEOUT, ge=0, description="seconds that a step, a reset or an answer may take; 0: no limit"
+    )
 
     @property
     def cluster(self) -> str | None:

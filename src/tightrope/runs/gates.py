@@ -7,7 +7,7 @@ A gate is a `Rule`: the name of its limit among the settings, and what it measur
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from tightrope.evaluation import Evaluation
@@ -15,7 +15,7 @@ from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
 from tightrope.runs.config import CampaignConfig
 from tightrope.runs.layout import CONTROL
-from tightrope.safety import CaseResult, SafetyComparison, SafetyResult, rate_without_doomed
+from tightrope.safety import CaseResult, GateDecision, SafetyComparison, SafetyResult, rate_without_doomed
 from tightrope.statistics import Estimate
 
 PLAIN = "plain episodes"
@@ -47,6 +47,8 @@ class Measurement:
     """What was estimated, in words."""
     errors: int = 0
     """Executions that raised, and are not in it."""
+    decision: GateDecision | None = None
+    """Where executions were drawn only until a gate was decided: by that and never by the estimate it is judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +106,8 @@ def all_passed(gates: Iterable[Gate]) -> bool | None:
 
 def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "value") -> Gate:
     """Whether what was measured is within the limit; ``on`` its value, or on ``high``, its interval's upper limit."""
+    if measured.decision is not None:
+        return _judge_stopped(name, measured, measured.decision, limit)
     number = getattr(measured.estimate, on)
     what = f"upper limit of the {measured.what}" if on == "high" else measured.what
     if number is None:
@@ -115,6 +119,23 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
         detail = f"{what} {number:.3f} is {'within' if within else 'above'} the allowed {limit:g}"
         if measured.errors:
             detail += f"; {measured.errors} executions raised errors and are not in it"
+    return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
+
+
+def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, limit: float) -> Gate:
+    """By the limits that hold however early it stopped; the value alone would flatter whoever stops early."""
+    found = decision.estimate
+    if found.low is None or found.high is None:
+        passed, detail = None, f"no data for the {measured.what}"
+    else:
+        passed = True if found.high <= limit else False if found.low > limit else None
+        if limit == decision.limit:
+            passed = decision.passed
+        relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
+        detail = f"{measured.what} {found:.3f} is {relation} the allowed {limit:g}; {decision}"
+    if measured.errors:
+        detail += f"; {measured.errors} executions raised errors"
+        passed = None if passed else passed
     return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
 
 
@@ -180,7 +201,10 @@ def _fail_frequencies(evidence: Evidence) -> Iterator[Measurement]:
     for suite, by_agent in evidence.safety.items():
         if suite != CONTROL:
             for agent, result in by_agent.items():
-                yield measured_fails(agent, suite, result.cases)
+                measured = measured_fails(agent, suite, result.cases)
+                if result.stopped_early:
+                    measured = replace(measured, what="fail frequency on these cases", decision=result.decision)
+                yield measured
 
 
 def _unsafe_shares(evidence: Evidence) -> Iterator[Measurement]:

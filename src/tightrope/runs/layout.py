@@ -102,7 +102,9 @@ def probing_settings(config: CampaignConfig) -> Settings:
 def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides how an agent is tested."""
     left_out = {"suites", "control", *config.safety.gate_settings()}
-    return _section(config, "safety", leave_out=left_out) | _agent(name, agent)
+    # Of a gate that stops when it is decided, the limit decides what is executed.
+    limit = {"safety.until_decided": config.safety.max_fail} if config.safety.until_decided else {}
+    return _section(config, "safety", leave_out=left_out) | limit | _agent(name, agent)
 
 
 def survival_settings(config: CampaignConfig) -> Settings:

@@ -340,6 +340,7 @@ class Run(Shown):
                 backend=backend or execution.backend,
                 workers=execution.workers,
                 ray_address=execution.ray_address,
+                step_timeout=execution.step_timeout,
             )
             with engine:
                 yield engine

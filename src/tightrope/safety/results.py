@@ -120,6 +120,41 @@ class BoundaryResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GateDecision:
+    """How a gate went that ran no more than it needed."""
+
+    limit: float
+    """The fail frequency that is still allowed."""
+    passed: bool | None
+    """None: not decided, because executions ran out, or some raised and might have been falls."""
+    draws: int
+    """Executions that the decision rests on."""
+    executions: int
+    """Executions that were made: those, what was repeated because it ended before hand-over, and the rest of the last
+    batch."""
+    fails: int
+    errors: int
+    """Executions among the draws that raised: for passing they count as falls, for failing as none."""
+    whole: int
+    """Executions of the whole suite."""
+    estimate: Estimate
+    """Fail frequency on these cases without doomed ones, with limits that hold however early it was stopped."""
+    exact: bool = False
+    """Nothing is random: every case was executed once."""
+
+    @property
+    def saved(self) -> int:
+        """Executions of the whole suite that were not needed."""
+        return max(self.whole - self.executions, 0)
+
+    def __str__(self) -> str:
+        if self.exact:
+            return f"exact after {self.executions} executions, one of each case"
+        how = f"decided by {self.draws} drawn executions" if self.passed is not None else f"open after {self.draws}"
+        return f"{how}; {self.executions} were made, {self.saved} of the suite's {self.whole} saved"
+
+
+@dataclass(frozen=True, kw_only=True)
 class SafetyResult(Shown):
     """One suite under one agent."""
 
@@ -150,6 +185,13 @@ class SafetyResult(Shown):
     """Reward from hand-over on these cases, averaged in the same way."""
     fails_per_1000_steps: Estimate
     """Fails found for the price on these cases: executed episodes and all their steps, prefixes included."""
+    decision: GateDecision | None = None
+    """Of a gate that stopped when it was decided; ``fail_frequency`` is then its estimate."""
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the executions are those that a gate needed, and not all of the suite."""
+        return self.decision is not None and not self.decision.exact
 
     @cached_property
     def counts(self) -> Counter[Verdict]:

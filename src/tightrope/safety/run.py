@@ -58,7 +58,7 @@ def run_suite(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    _check(task, suite, repetitions, length, allow_changed)
+    check_suite(task, suite, repetitions, length, allow_changed)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         rollouts = suite_rollouts(
@@ -76,7 +76,7 @@ def run_suite(
             )
     return judge_suite(
         suite,
-        [_without_strange_actions(task, episode) for episode in episodes],
+        [without_strange_actions(task, episode) for episode in episodes],
         agent=agent.name,
         fingerprint=agent.fingerprint,
         repetitions=repetitions,
@@ -93,19 +93,27 @@ def suite_rollouts(
     """The work of a suite: every case once, in its order, times the repetitions."""
     cases: dict[str, TestCase] = {case.id: case for case in suite.cases}
     return [
-        Rollout(
-            start=case.prefix,
-            agent=agent,
-            length=length,
-            seed=derive_seed("safety", seed, case.id, repetition),
-            fixed_prefix=fixed_prefix,
-        )
+        case_rollout(case, agent, repetition, length=length, seed=seed, fixed_prefix=fixed_prefix)
         for case in cases.values()
         for repetition in range(repetitions)
     ]
 
 
-def _check(task: Task, suite: TestSuite, repetitions: int, length: int, allow_changed: bool) -> None:
+def case_rollout(
+    case: TestCase, agent: str, repetition: int, *, length: int, seed: int, fixed_prefix: bool = False
+) -> Rollout:
+    """One execution of a case; its seed follows from the case and the repetition."""
+    return Rollout(
+        start=case.prefix,
+        agent=agent,
+        length=length,
+        seed=derive_seed("safety", seed, case.id, repetition),
+        fixed_prefix=fixed_prefix,
+    )
+
+
+def check_suite(task: Task, suite: TestSuite, repetitions: int, length: int, allow_changed: bool) -> None:
+    """The rules for running a suite."""
     for name, value in (("repetitions", repetitions), ("length", length)):
         if value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}")
@@ -116,7 +124,7 @@ def _check(task: Task, suite: TestSuite, repetitions: int, length: int, allow_ch
         )
 
 
-def _without_strange_actions(task: Task, episode: Episode) -> Episode:
+def without_strange_actions(task: Task, episode: Episode) -> Episode:
     """Some environments take any number for an action; an episode made of such is an error, not a pass."""
     if episode.error is not None:
         return episode

@@ -20,6 +20,7 @@ from tightrope.agents.spaces import TaskSpaces
 from tightrope.agents.steadiness import require_steady
 from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TaskError
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.tasks.observations import own_copy
 from tightrope.tasks.spaces import encode_action
@@ -43,6 +44,7 @@ class PythonAgent(Shown):
         self.deterministic = not behaviour.random
         self._spaces = spaces
 
+    @calls_out("agent {self.name!r}", function="its answer")
     def _ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)

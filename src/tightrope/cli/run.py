@@ -21,6 +21,7 @@ from tightrope.cli.options import (
     RepetitionsOption,
     RunSeedOption,
     SettingOption,
+    StepTimeoutOption,
     SuiteOption,
     TrustOption,
     UntilDecidedOption,
@@ -75,6 +76,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Run all four steps for one or more agents and write the report. The same command again continues.
 
@@ -104,7 +106,7 @@ def command(
             gate_on=gate_on,
             until_decided=until_decided,
         ),
-        "execution": execution_config(backend, workers, ray, base.execution),
+        "execution": execution_config(backend, workers, ray, base.execution, step_timeout),
     }
     config = base.model_copy(update=changes)
     check_gate(config.safety, config.plain)

@@ -21,6 +21,7 @@ from tightrope.cli.options import (
     RayOption,
     RepetitionsOption,
     RunSeedOption,
+    StepTimeoutOption,
     SuiteOption,
     TrustOption,
     UntilDecidedOption,
@@ -66,6 +67,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.runs.campaign import working_on
@@ -84,7 +86,7 @@ def command(
         stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(backend, ray))
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
-        "execution": execution_config(backend, workers, ray, stored.execution),
+        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
         "seed": stored.seed if seed is None else seed,
         # A gate is meant for the call it is given to.
         "safety": changed(

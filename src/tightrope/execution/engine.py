@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 from tightrope.agents.agent import Agent
-from tightrope.errors import UnknownName, UsageError
+from tightrope.errors import EnvironmentFailure, UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
 from tightrope.execution.counters import Counters
-from tightrope.execution.episode_error import EpisodeError, ErrorKind
+from tightrope.execution.losses import lost_episode
 from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import Affinity
 from tightrope.execution.scheduling.deduplication import Ledger, Ticket
 from tightrope.execution.scheduling.dispatch import Dispatch, Pace
 from tightrope.execution.scheduling.second_opinions import require_same, wants_second_opinion
-from tightrope.outcome import Outcome
+from tightrope.guards.watchdog import limit_here, time_limited
 from tightrope.seeding import stable_hash
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
@@ -46,6 +47,8 @@ class Engine:
         memory_limit: Bytes for the snapshots of all workers of a machine; default: a quarter of its memory, at most
             4 GiB.
         lanes: Episodes that a worker keeps going side by side; default: as many as pay off.
+        step_timeout: Seconds that a step, a reset or an answer may take before its rollout becomes an error; 0: as long
+            as it takes. Default: 300, or what the command line was given.
     """
 
     def __init__(
@@ -58,20 +61,24 @@ class Engine:
         ray_address: str | None = None,
         memory_limit: int | None = None,
         lanes: int | None = None,
+        step_timeout: float | None = None,
     ) -> None:
+        step_timeout = limit_here(step_timeout)
         memory_limit = default_memory_limit() if memory_limit is None else memory_limit
-        _check_options(backend, workers, memory_limit, lanes)
+        _check_options(backend, workers, memory_limit, lanes, step_timeout)
         self.task = task
         self.agents: dict[str, Agent] = dict(agents or {})
         self.counters = Counters()
         self.memory_limit = memory_limit
-        self.conformance = conformance_of(task)
+        with time_limited(step_timeout):
+            self.conformance = conformance_of(task)
         self.deterministic = self.conformance.deterministic
-        self._backend = self._opened(backend, workers, ray_address, memory_limit, lanes)
+        self._backend = self._opened(backend, workers, ray_address, memory_limit, lanes, step_timeout)
         self._ledger = Ledger(deterministic=self.deterministic)
         self._affinity = Affinity(self._backend.workers)
         self._pace = Pace(self.conformance.steps_per_second)
         self._running = False
+        self._hangs: Counter[Hashable] = Counter()
         self._found_out: dict[Hashable, Any] = {}
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
@@ -109,7 +116,8 @@ class Engine:
         dispatch = self._dispatch(
             unwrap=lambda items: [call for _, call in items],
             cost=lambda item: 1.0,
-            given_up=lambda item, why: Returned(error=RuntimeError(f"{why} while it ran {item[1].function}")),
+            given_up=lambda item, kind, why: Returned(error=EnvironmentFailure(f"{why} (task {self.task.label})")),
+            kind=lambda item: None,
             is_wanted=lambda item: item[0] not in answers,
             pace=Pace(CALLS_PER_SECOND),
         )
@@ -149,7 +157,8 @@ class Engine:
         dispatch = self._dispatch(
             unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
             cost=lambda ticket: ticket.cost,
-            given_up=lambda ticket, why: _lost(ticket.rollout, why),
+            given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
+            kind=lambda ticket: ticket.rollout.agent,
             is_wanted=lambda ticket: ticket.first is not None or self._ledger.is_open(ticket),
             pace=self._pace,
         )
@@ -207,7 +216,7 @@ class Engine:
         return episode
 
     def _dispatch(self, **how: Any) -> Dispatch[Any]:
-        return Dispatch(self._backend, counters=self.counters, **how)
+        return Dispatch(self._backend, counters=self.counters, hangs=self._hangs, **how)
 
     @contextmanager
     def _abandoning_unless_finished(self) -> Iterator[None]:
@@ -225,7 +234,13 @@ class Engine:
                 self._backend.abandon()
 
     def _opened(
-        self, backend: str, workers: int | None, ray_address: str | None, memory_limit: int, lanes: int | None
+        self,
+        backend: str,
+        workers: int | None,
+        ray_address: str | None,
+        memory_limit: int,
+        lanes: int | None,
+        step_timeout: float,
     ) -> Backend:
         request = BackendRequest(
             task=self.task,
@@ -235,6 +250,7 @@ class Engine:
             address=ray_address,
             memory_limit=memory_limit,
             lanes=lanes,
+            step_timeout=step_timeout,
         )
         return open_backend(backend, request)
 
@@ -256,26 +272,14 @@ def borrowed_engine(
         yield own
 
 
-def _check_options(backend: str, workers: int | None, memory_limit: int, lanes: int | None) -> None:
+def _check_options(
+    backend: str, workers: int | None, memory_limit: int, lanes: int | None, step_timeout: float
+) -> None:
     require_backend(backend)
     for name, value in (("workers", workers), ("lanes", lanes)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")
     if memory_limit < 0:
         raise UsageError(f"memory_limit is a number of bytes, 0 or more, not {memory_limit}")
-
-
-def _lost(rollout: Rollout, why: str) -> Result:
-    """The episode of a rollout that ends the process it runs in, again and again."""
-    return Episode(
-        rollout=rollout,
-        prefix_steps=0,
-        prefix_reward=0.0,
-        prefix_outcome=Outcome.ONGOING,
-        outcome=Outcome.ONGOING,
-        error=EpisodeError(
-            kind=ErrorKind.PROCESS,
-            message=f"{why}, several times: after reset(seed={rollout.start.seed}), the actions "
-            f"{rollout.start.actions!r}, then {rollout.agent or rollout.actions!r}",
-        ),
-    )
+    if not step_timeout >= 0:
+        raise UsageError(f"step_timeout is a number of seconds, or 0 for no limit, not {step_timeout}")

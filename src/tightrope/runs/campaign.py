@@ -11,6 +11,7 @@ from pathlib import Path
 from tightrope.agents import Agent, load_agent
 from tightrope.errors import UsageError
 from tightrope.execution.backends.opening import require_backend
+from tightrope.guards.watchdog import time_limited
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.references import find_method
 from tightrope.report import write_report
@@ -87,7 +88,7 @@ def working_on(
     ``anew``: without what was there.
     """
     folder = RunFolder.create_or_open(out)
-    with folder.locked(wait=wait):
+    with folder.locked(wait=wait), time_limited(config.execution.step_timeout):
         if anew:
             folder.clear()
         task = make_task(config.task, **config.options)

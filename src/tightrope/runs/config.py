@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from tightrope.guards.watchdog import STEP_TIMEOUT
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-NOT_IN_IDENTITY = ("execution", "report", "plain.max_fail", "safety.max_fail", "safety.gate_on")
-"""Settings that change no result."""
-
-
 class Section(BaseModel):
     """A part of the configuration: frozen, and a misspelt key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    gates: ClassVar[frozenset[str]] = frozenset()
+    """Settings that judge results and change none."""
 
 
 class AgentConfig(Section):
@@ -34,6 +34,8 @@ class AgentConfig(Section):
 
 class PlainConfig(Section):
     """Before the steps: how each agent does in plain episodes, from many reset seeds."""
+
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail"})
 
     episodes: int = Field(100, ge=0, description="full episodes of each agent; 0: none")
     steps: int | None = Field(50_000, gt=0, description="begin no more episodes of an agent after so many steps")
@@ -55,6 +57,8 @@ class SearchConfig(Section):
 
 class SafetyConfig(Section):
     """Step 2: how often each agent fails at the boundary states."""
+
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail", "gate_on", "until_decided"})
 
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"),
@@ -102,6 +106,9 @@ class ExecutionConfig(Section):
     backend: str = Field("processes", description="inline, processes or ray")
     workers: Count | None = Field(None, description="default: one for each core")
     ray_address: str | None = Field(None, description="address of a running cluster; default: start a local one")
+    step_timeout: float = Field(
+        STEP_TIMEOUT, ge=0, description="seconds that a step, a reset or an answer may take; 0: no limit"
+    )
 
     @property
     def cluster(self) -> str | None:

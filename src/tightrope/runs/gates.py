@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tightrope.evaluation import Evaluation
 from tightrope.reference import Survivability
-from tightrope.runs.config import PlainConfig, SafetyConfig
+from tightrope.runs.config import CampaignConfig, PlainConfig, SafetyConfig
 from tightrope.safety import SafetyComparison, SafetyResult, rate_without_doomed
 from tightrope.statistics import Estimate
 
@@ -23,6 +23,16 @@ class Gate:
     suite: str
     passed: bool | None
     detail: str
+
+
+def run_gates(
+    config: CampaignConfig,
+    plain: Mapping[str, Evaluation],
+    safety: Mapping[str, Mapping[str, SafetyResult]],
+    control: str,
+) -> tuple[Gate, ...]:
+    """Every gate of a run; the one list of them."""
+    return (*plain_gates(config.plain, plain), *safety_gates(config.safety, safety, control))
 
 
 def plain_gates(config: PlainConfig, evaluations: Mapping[str, Evaluation]) -> list[Gate]:

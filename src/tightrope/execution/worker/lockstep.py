@@ -17,6 +17,7 @@ from tightrope.execution.prefixes.tree import Label, Point, Reseeded
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.lanes import Lane
 from tightrope.execution.worker.recording import NOTHING, Wanted, key_hash, position_of
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import require_fault
 from tightrope.outcome import Outcome
 from tightrope.tasks.observations import shown_mask
@@ -198,6 +199,7 @@ def _refill(active: list[tuple[Run, Lane]], free: list[Lane], runs: Iterator[Run
             yield run
 
 
+@calls_out("agent {agent.name!r}", act="its answer")
 def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
     shown = [lane.transition for _, lane in active]
     nothing = [None] * len(active)

@@ -9,9 +9,9 @@ import pytest
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.runs import gates
-from tightrope.runs.config import CampaignConfig, SafetyConfig
+from tightrope.runs.config import AgentConfig, CampaignConfig, PlainConfig, SafetyConfig
 from tightrope.runs.gates import Evidence, Gate, Measurement, Rule, all_passed, asked_for, judged_gates, measured_fails
-from tightrope.runs.layout import CONTROL
+from tightrope.runs.layout import CONTROL, plain_settings, safety_settings
 from tightrope.runs.run import open_run
 from tightrope.safety import GateDecision, SafetyResult, Survival
 from tightrope.statistics import Estimate
@@ -179,3 +179,16 @@ def test_a_gate_that_stopped_is_judged_by_the_limits_that_hold_however_early(
     (gate,) = judged(SafetyConfig(max_fail=allowed), {"simple": {"careful": result}})
     assert gate.passed is passed
     assert "62 of the suite's 110 saved" in gate.detail
+
+
+def test_a_gate_is_no_part_of_what_decides_a_result() -> None:
+    agent = AgentConfig(source="a.onnx")
+    loose = CampaignConfig(task="t", plain=PlainConfig(max_fail=1.0), safety=SafetyConfig(max_fail=1.0, gate_on="high"))
+    strict = CampaignConfig(task="t", plain=PlainConfig(max_fail=0.0), safety=SafetyConfig(max_fail=0.0))
+    assert plain_settings(loose, "a", agent) == plain_settings(strict, "a", agent)
+    assert safety_settings(loose, "a", agent) == safety_settings(strict, "a", agent)
+    more = strict.model_copy(update={"plain": PlainConfig(episodes=7), "safety": SafetyConfig(length=7)})
+    assert plain_settings(more, "a", agent) != plain_settings(strict, "a", agent)
+    assert safety_settings(more, "a", agent) != safety_settings(strict, "a", agent)
+    for section in (PlainConfig, SafetyConfig):
+        assert section.gates <= section.model_fields.keys()

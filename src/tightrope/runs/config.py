@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field
 
 from tightrope.guards.watchdog import STEP_TIMEOUT
 
@@ -14,19 +14,17 @@ Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-GATE: dict[str, JsonValue] = {"gate": True}
-"""Marks settings that judge results and change none."""
-
-
 class Section(BaseModel):
     """A part of the configuration: frozen, and a misspelt key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    gates: ClassVar[frozenset[str]] = frozenset()
+    """Settings that judge results and change none."""
 
     @classmethod
     def gate_settings(cls) -> dict[str, Any]:
         """The settings that are gates, and what they are when none is asked for."""
-        return {name: field.default for name, field in cls.model_fields.items() if field.json_schema_extra == GATE}
+        return {name: field.default for name, field in cls.model_fields.items() if name in cls.gates}
 
 
 class AgentConfig(Section):
@@ -42,11 +40,11 @@ class AgentConfig(Section):
 class PlainConfig(Section):
     """Before the steps: how each agent does in plain episodes, from many reset seeds."""
 
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail"})
+
     episodes: int = Field(100, ge=0, description="full episodes of each agent; 0: none")
     steps: int | None = Field(50_000, gt=0, description="begin no more episodes of an agent after so many steps")
-    max_fail: Fraction | None = Field(
-        None, description="gate: fail when more of the episodes end unsafe", json_schema_extra=GATE
-    )
+    max_fail: Fraction | None = Field(None, description="gate: fail when more of the episodes end unsafe")
 
 
 class SearchConfig(Section):
@@ -65,6 +63,8 @@ class SearchConfig(Section):
 class SafetyConfig(Section):
     """Step 2: how often each agent fails at the boundary states."""
 
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail", "gate_on", "until_decided"})
+
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"),
         description="simple, interval:SIZE, coverage:K, or what a package brings",
@@ -74,15 +74,9 @@ class SafetyConfig(Section):
     length: Count = Field(40, description="steps the agent must survive (l)")
     fixed_prefix: bool = Field(False, description="stochastic tasks: lead to the same situation every time")
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
-    max_fail: Fraction | None = Field(
-        None, description="gate: fail when an agent's fail frequency is above", json_schema_extra=GATE
-    )
-    gate_on: Literal["value", "high"] = Field(
-        "value", description="gate on the estimate, or on its upper limit", json_schema_extra=GATE
-    )
-    until_decided: bool = Field(
-        False, description="draw executions only until the gate is decided, without a control", json_schema_extra=GATE
-    )
+    max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")
+    gate_on: Literal["value", "high"] = Field("value", description="gate on the estimate, or on its upper limit")
+    until_decided: bool = Field(False, description="draw executions only until the gate is decided, without a control")
 
 
 class FuzzingConfig(Section):

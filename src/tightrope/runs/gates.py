@@ -1,7 +1,7 @@
 """Gates: conditions on results. They are judged here and nowhere else; commands, pytest, report and JUnit show them.
 
 A gate is a `Rule`: the name of its limit among the settings, and what it measures. A new one is a setting in
-`config.py` that is marked as a gate, and a rule in `RULES`.
+`config.py` that is named in ``gates`` there, and a rule in `RULES`.
 """
 
 from __future__ import annotations

@@ -9,13 +9,14 @@ tested agent fared, or the frequency over survivable cases would be biased in it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.exploration.escapes import Escapes, EscapeTask, Survival, find_escapes
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
+from tightrope.safety.proofs import Step, proven_again, step_off
 from tightrope.safety.replay import Replay
 from tightrope.safety.shorthand import possible_actions
 from tightrope.safety.suites import TestCase, TestSuite
@@ -41,7 +42,7 @@ def find_survival(
     """What is known about every case of the suite, by case id.
 
     ``actions`` are those the tested agent can take; None: those of the coverage suite, or all the environment takes.
-    ``reference`` is the reference played again, which vouches for the cases that lie on it and for the search's proofs.
+    ``reference`` is the reference played again, which vouches for the cases that lie on it.
     """
     if actions is None:
         actions = suite.parameters.get("actions") or possible_actions(engine.task)
@@ -57,12 +58,14 @@ def find_survival(
 def _by_knowledge(
     engine: Engine, suite: TestSuite, length: int, reference: Replay | None, actions: tuple[Action, ...] | None
 ) -> dict[str, Survival]:
-    """What the reference and the search's proofs say, without a single new step."""
+    """What the reference says, and proofs of doom where the search found some, which are made again here."""
     known = {}
+    provable = reference is not None and engine.deterministic and actions is not None
+    proofs = proven_again(engine, suite, actions) if provable and actions is not None else {}
     for case in suite.cases:
         survival = _by_reference(suite, case, length, reference)
-        if survival is None and reference is not None and _proofs_hold(engine, actions):
-            survival = _by_search(suite, case, length)
+        if survival is None:
+            survival = _by_proof(suite, case, length, proofs)
         if survival is not None:
             known[case.id] = survival
     return known
@@ -81,25 +84,16 @@ def _by_reference(suite: TestSuite, case: TestCase, length: int, reference: Repl
     return Survival(survivable=Survivability.YES, witness=witness, evidence="the rest of the reference", steps=steps)
 
 
-def _by_search(suite: TestSuite, case: TestCase, length: int) -> Survival | None:
-    """The prefix leaves the reference by a step that step 1 proved to lead to doom, and soon enough to be watched."""
-    left = case.kept
-    while left < len(case.prefix) and case.prefix.actions[left : left + 1] == suite.reference.actions[left : left + 1]:
-        left += 1
-    fuses = {(depth, action): fuse for depth, action, fuse in suite.doomed}
-    fuse = None if left == len(case.prefix) else fuses.get((left, case.prefix.actions[left]))
-    if fuse is None or left + fuse - len(case.prefix) > length:
+def _by_proof(suite: TestSuite, case: TestCase, length: int, proofs: Mapping[Step, int]) -> Survival | None:
+    """The prefix leaves the reference by a step that leads to doom, and soon enough to be watched."""
+    step = step_off(suite, case)
+    if step is None or step not in proofs:
         return None
-    return Survival(
-        survivable=Survivability.NO,
-        evidence=f"proven by the search after {left + 1} actions",
-        steps=max(left + fuse - len(case.prefix), 0),
-    )
-
-
-def _proofs_hold(engine: Engine, actions: tuple[Action, ...] | None) -> bool:
-    """Whether what the search proved for its actions holds for the agent's."""
-    return actions is not None and engine.deterministic and set(actions) <= set(engine.task.search_actions)
+    left = step[0]
+    steps = max(left + proofs[step] - len(case.prefix), 0)
+    if steps > length:
+        return None
+    return Survival(survivable=Survivability.NO, evidence=f"proven doomed after {left + 1} actions", steps=steps)
 
 
 def _open_groups(suite: TestSuite, known: dict[str, Survival]) -> list[list[TestCase]]:

@@ -29,3 +29,15 @@ def moody() -> Callable[[Any], int]:
         return DOWN
 
     return answer
+
+
+def shaky() -> Callable[[Any], int]:
+    """FrozenLake 4×4: careful on its last row, and raises everywhere else."""
+    known = careful()
+
+    def answer(observation: Any) -> int:
+        if observation < 12:
+            raise RuntimeError("only the last row is known")
+        return known(observation)
+
+    return answer

@@ -25,8 +25,8 @@ FLOORS = [
     {"simulation", "agents"},
     {"tasks"},
     {"reference", "tracefiles"},
-    {"trace", "budget"},
-    {"files"},
+    {"trace", "budget", "extensions"},
+    {"files", "guards"},
     {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}

@@ -4,7 +4,7 @@ The four steps::
 
     import tightrope as tr
 
-    task      = tr.make_task("mario", level="1-1")
+    task      = tr.make_task("CartPole-v1")
     agent     = tr.load_agent("agent.onnx", task)
     reference = tr.search(task, budget=tr.Budget(seconds=60)).reference       # 1  a way through, and its narrow places
     suite     = tr.interval_suite(reference, size=1)                          #    situations around those places

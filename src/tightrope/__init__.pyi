@@ -29,6 +29,7 @@ from tightrope.progress import Progress as Progress
 from tightrope.reference import BoundaryState as BoundaryState
 from tightrope.reference import Reference as Reference
 from tightrope.references import SearchResult as SearchResult
+from tightrope.references import SearchSession as SearchSession
 from tightrope.references import demonstrate as demonstrate
 from tightrope.references import load_reference as load_reference
 from tightrope.references import minari_traces as minari_traces
@@ -42,6 +43,8 @@ from tightrope.runs.pipeline import WholeRun as WholeRun
 from tightrope.runs.pipeline import run_campaign as run_campaign
 from tightrope.safety import SafetyComparison as SafetyComparison
 from tightrope.safety import SafetyResult as SafetyResult
+from tightrope.safety import SuiteKind as SuiteKind
+from tightrope.safety import SuiteRequest as SuiteRequest
 from tightrope.safety import TestCase as TestCase
 from tightrope.safety import TestSuite as TestSuite
 from tightrope.safety import action_coverage_suite as action_coverage_suite
@@ -55,6 +58,7 @@ from tightrope.safety import random_suite as random_suite
 from tightrope.safety import run_suite as run_suite
 from tightrope.safety import save_suite as save_suite
 from tightrope.safety import simple_suite as simple_suite
+from tightrope.simulation import AttributesSnapshotter as AttributesSnapshotter
 from tightrope.simulation import Conformance as Conformance
 from tightrope.simulation import Simulator as Simulator
 from tightrope.simulation import Snapshotter as Snapshotter

@@ -6,6 +6,7 @@
     ├── UsageError                 the call is wrong; the message says what to change (exit code 2)
     │   ├── UnknownName            no such task, agent, suite…; carries the nearest names
     │   ├── MissingExtra           an optional library is not installed
+    │   ├── ExtensionError         an installed package brings something that cannot be used
     │   ├── TrustRequired          the file could run code and the user has not said it may
     │   ├── TaskError              a task breaks one of its own rules
     │   ├── AgentError             an agent cannot be loaded or does not fit the task
@@ -29,6 +30,7 @@ __all__ = [
     "AgentError",
     "AgentFailure",
     "EnvironmentFailure",
+    "ExtensionError",
     "FormatError",
     "MissingExtra",
     "NotReproducible",
@@ -79,6 +81,10 @@ class MissingExtra(UsageError):
             f"{purpose} needs {library}, which is not installed. Install it with: pip install 'tightrope[{extra}]'"
         )
         self.extra = extra
+
+
+class ExtensionError(UsageError):
+    """Something that an installed package brings cannot be loaded or used; the message names the package."""
 
 
 class TrustRequired(UsageError):

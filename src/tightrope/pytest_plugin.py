@@ -3,7 +3,7 @@
 ::
 
     def test_agent_is_safe(tightrope):
-        result = tightrope.safety("mario", level="1-1", agent="agent.onnx", suite="interval:1")
+        result = tightrope.safety("CartPole-v1", agent="agent.onnx", suite="interval:1")
         assert result.fail_frequency.high < 0.10
 
 The search and every finished episode are kept in pytest's cache, so the second run only judges. ``*.suite.json`` files

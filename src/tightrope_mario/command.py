@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
-from tightrope.cli.options import RomOption, SeedOption, WorkersOption
+from tightrope.cli.interface import current_interface, verb
+from tightrope.cli.options import SeedOption, WorkersOption
+from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.runs.config import ExecutionConfig
+
+RomOption = Annotated[Path | None, typer.Option("--rom", help="The ROM file.", show_default=False)]
 
 app = typer.Typer(
     help="Super Mario Bros.: train agents, reproduce the figures of the paper.",

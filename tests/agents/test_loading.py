@@ -9,6 +9,7 @@ import tightrope as tr
 import tightrope.agents.loaders as loaders_module
 from tests.agents.networks import dense_network
 from tests.agents.tasks import MOVES, VECTOR, noise_task
+from tests.installing import install
 from tightrope.agents import Agent, AgentLoader, AgentRequest, names_code, parse_agent_argument, register_loader
 from tightrope.errors import AgentError, MissingExtra, UnknownName, UsageError
 from tightrope.testing import ConstantAgent
@@ -103,7 +104,7 @@ def test_wrong_names_in_modules_get_a_hint() -> None:
 @pytest.mark.usefixtures("policies")
 @pytest.mark.parametrize("attribute", ["broken", "broken_for"])
 def test_a_factory_that_raises_is_named(attribute: str) -> None:
-    told = f"^tightrope_test_policies:{attribute} raised ValueError: no weights here$"
+    told = f"^the agent's factory tightrope_test_policies:{attribute} raised ValueError: no weights here$"
     with pytest.raises(AgentError, match=told) as caught:
         tr.load_agent(f"tightrope_test_policies:{attribute}", TASK)
     assert isinstance(caught.value.__cause__, ValueError)
@@ -176,31 +177,14 @@ REMOTE = AgentLoader(
 )
 
 
-class EntryPoint:
-    """Stands in for an installed package's."""
-
-    name, value = "far", "far_package:LOADER"
-
-    def __init__(self, found: object) -> None:
-        self.found = found
-
-    def load(self) -> object:
-        if isinstance(self.found, Exception):
-            raise self.found
-        return self.found
-
-
 @pytest.fixture(params=["registered", "installed"])
-def stranger(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def stranger(request: pytest.FixtureRequest, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loaders_module, "_registered", [])
-    loaders_module._installed.cache_clear()
     if request.param == "registered":
         register_loader(REMOTE)
         register_loader(REMOTE)
     else:
-        monkeypatch.setattr(loaders_module, "entry_points", lambda group: [EntryPoint(REMOTE)])
-    yield
-    loaders_module._installed.cache_clear()
+        install(site, "far-package", {"tightrope.agent_loaders": {"far": f"{__name__}:REMOTE"}})
 
 
 @pytest.mark.usefixtures("stranger")
@@ -216,13 +200,7 @@ def test_a_loader_of_a_strangers_is_asked_first_and_is_all_it_takes() -> None:
         tr.load_agent(__file__, TASK)
 
 
-@pytest.mark.parametrize("found", [ImportError("no far"), 7])
-def test_a_broken_loader_of_an_installed_package_is_named(found: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loaders_module, "entry_points", lambda group: [EntryPoint(found)])
-    loaders_module._installed.cache_clear()
-    with pytest.raises(AgentError, match=r"the agent loader 'far' \(far_package:LOADER\)"):
-        tr.load_agent("agent.onnx", TASK)
-    loaders_module._installed.cache_clear()
+def test_what_is_no_loader_is_refused() -> None:
     with pytest.raises(UsageError, match="a loader is a"):
         register_loader(7)  # type: ignore[arg-type]
 

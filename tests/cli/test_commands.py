@@ -429,7 +429,28 @@ def test_fail_if_worse_is_a_gate(finished: Path, run: Run) -> None:
     code, out, _ = run("compare", finished, *sides, "--json")
     worse = any(suite["difference"]["low"] > 0 for suite in json.loads(out).values())
     assert code == int(worse)
-    assert run("compare", finished, "--fail-if-worse")[0] == 0, "the second agent is the careful one"
+    code, out, _ = run("compare", finished, "--fail-if-worse")
+    assert code == 0, "the second agent is the careful one"
+    assert "gate passed: careful, simple: not worse beyond doubt than zigzag" in out
+
+
+def test_an_agent_that_raises_does_not_pass_for_one_that_is_no_worse(finished: Path, tmp_path: Path, run: Run) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    shaky = ["--agent", "shaky=tests.sample_agents:shaky", "--suite", "simple", "--suite", "interval:1"]
+    assert run("safety", folder, *shaky, *SMALL)[0] in (0, 3)
+    sides = ["--agent-a", "careful", "--agent-b", "shaky"]
+    code, out, _ = run("compare", folder, *sides, "--json")
+    assert code == 0, "without a gate it is only told"
+    told = json.loads(out)
+    assert any(suite["errors"] and suite["difference"]["value"] is not None for suite in told.values())
+    assert all((suite["difference"]["low"] or 0) <= 0 for suite in told.values()), "what is left looks no worse"
+    code, out, _ = run("compare", folder, *sides, "--fail-if-worse")
+    assert code == 3
+    assert "gate not judged: shaky" in out
+    assert "executions raised errors" in out
+    assert run("compare", folder, "--agent-a", "shaky", "--agent-b", "careful", "--fail-if-worse")[0] == 3, (
+        "where the old agent raised, nothing says that the new one is no worse"
+    )
 
 
 @pytest.mark.parametrize(

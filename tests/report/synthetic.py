@@ -288,7 +288,7 @@ def mario_like_run(name: str = "1-1 dense") -> RunResults:
         correlation=Estimate(-0.82, -0.95, -0.48, 9, "Fisher, 95 %"),
         published=published,
         headline_suite="interval(1)",
-        command="tightrope run mario --level 1-1 --agent agents/2-moves.onnx --agent agents/basic.onnx --out run/",
+        command="tightrope run mario --set level=1-1 --agent agents/2-moves.onnx --agent agents/basic.onnx --out run/",
         machine={"processor": "x86_64, 2 cores"},
         versions={"tightrope": "0.1.0", "python": "3.11.2", "gymnasium": "1.4.0"},
         seeds={"search": 0, "safety": 0},

@@ -115,7 +115,8 @@ def test_short_names() -> None:
     for name in ("simple", "interval:1", "coverage:2", "random:7"):
         assert make_suite(name, reference, task=CORRIDOR).name == name
     assert make_suite("coverage:1", reference, actions=(JUMP,)).parameters["actions"] == (JUMP,)
-    assert parse_spec(" interval:2 ") == ("interval", 2)
+    kind, number = parse_spec(" interval:2 ")
+    assert (kind.usage, number) == ("interval:SIZE", 2)
 
 
 @pytest.mark.parametrize(

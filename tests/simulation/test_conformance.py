@@ -83,7 +83,7 @@ def test_a_snapshotter_that_raises_is_rejected_with_its_words() -> None:
 
     rejection = examine_snapshotter(line_task(), Failing)
     assert rejection is not None
-    assert rejection.reason == "OSError: disk on fire"
+    assert rejection.reason == "raised OSError: disk on fire"
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from tightrope.tasks import (
     register_task,
     rounded_key,
     span_box,
-    task_builders,
 )
 from tightrope.tasks.levelmap import LevelMap, grid_map
 from tightrope.tasks.spaces import action_list
@@ -93,6 +92,12 @@ def test_a_gymnasium_id_without_goal_and_unsafe_shows_how_to_give_them() -> None
     assert "tightrope.Task(name='Pendulum-v1'" in str(error.value)
 
 
+@pytest.fixture
+def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tightrope.tasks.registry._registered", {})
+
+
+@pytest.mark.usefixtures("nothing_registered")
 def test_registering_a_task() -> None:
     def build(*, length: int = 5) -> Task:
         return corridor_task(length, holes=())
@@ -103,22 +108,10 @@ def test_registering_a_task() -> None:
     assert (task.name, task.options, task.registered) == ("my-corridor", {"length": 7}, True)
     with pytest.raises(UsageError, match="registered already"):
         register_task("my-corridor", lambda: corridor_task())
+    with pytest.raises(UsageError, match="'CartPole-v1' is registered already"):
+        register_task("CartPole-v1", build)
     with pytest.raises(UnknownName, match="'length'"):
         make_task("my-corridor", lenght=7)
-    del task_builders()["my-corridor"]
-
-
-def test_tasks_from_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Entry:
-        name = "from-a-package"
-
-        def load(self) -> Any:
-            return lambda **options: corridor_task(**options)
-
-    monkeypatch.setattr("tightrope.tasks.registry.entry_points", lambda group: [Entry()])
-    monkeypatch.setattr("tightrope.tasks.registry._discovered", False)
-    assert len(make_task("from-a-package", length=4, holes=()).search_actions) == 2
-    del task_builders()["from-a-package"]
 
 
 ENVS = """
@@ -184,6 +177,7 @@ def test_a_task_of_a_module_is_taken() -> None:
     assert make_task("tightrope_test_envs:task").search_actions == (0, 1)
 
 
+@pytest.mark.usefixtures("nothing_registered")
 def test_a_registered_builder_that_raises_is_named() -> None:
     def build() -> Task:
         raise ValueError("no level")
@@ -192,7 +186,6 @@ def test_a_registered_builder_that_raises_is_named() -> None:
     with pytest.raises(TaskError, match=r"^the task function 'broken-corridor' raised ValueError: no level$") as caught:
         make_task("broken-corridor")
     assert isinstance(caught.value.__cause__, ValueError)
-    del task_builders()["broken-corridor"]
 
 
 # ------------------------------------------------------------------------------------------------------------- keys

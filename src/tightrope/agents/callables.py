@@ -18,6 +18,7 @@ from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TaskError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.observations import own_copy
 from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
@@ -43,8 +44,8 @@ class PythonAgent(Shown):
     def _ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
-        except Exception as error:
-            raise AgentFailure(f"agent {self.name!r} raised {type(error).__name__}: {error}") from error
+        except BaseException as error:
+            raise AgentFailure(f"agent {self.name!r} {misdeed(error)}") from error
 
     def _checked(self, action: Any, mask: Any) -> Action:
         """The action in hashable form, if the task's action space holds it and the mask allows it."""

@@ -10,6 +10,7 @@ from tightrope.agents.agent import Agent
 from tightrope.agents.importing import import_named, is_import_name
 from tightrope.agents.loaders import AgentLoader, AgentRequest
 from tightrope.errors import AgentError, TightropeError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
 
 
@@ -34,8 +35,8 @@ def _made(source: str, value: Any, task: Task) -> Any:
         return value(task) if needed else value()
     except TightropeError:
         raise
-    except Exception as error:
-        raise AgentError(f"{source} raised {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        raise AgentError(f"the agent's factory {source} {misdeed(error)}") from error
 
 
 def required_parameters(function: Callable[..., Any]) -> list[str]:

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from tightrope.errors import AgentError, UnknownName
+from tightrope.guards.faults import misdeed
 
 NAMED = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 
@@ -41,8 +42,8 @@ def _imported(module_name: str, source: str) -> Any:
     try:
         return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name is None or not module_name.startswith(error.name):
-            raise
         raise AgentError(
             f"{source!r}: there is no module {error.name!r}; run from the folder that holds it, or install its package"
         ) from error
+    except BaseException as error:
+        raise AgentError(f"{source!r}: importing its module {module_name} {misdeed(error)}") from error

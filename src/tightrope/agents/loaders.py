@@ -10,7 +10,6 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,11 @@ from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, UsageError
+from tightrope.extensions import loaded
 from tightrope.tasks.task import Task
 
-ENTRY_POINT_GROUP = "tightrope.agent_loaders"
+GROUP = "tightrope.agent_loaders"
+"""Entry points of packages that bring loaders: each names an ``AgentLoader``."""
 
 BUILT_IN = (
     "tightrope.agents.networks.onnx:FILES",
@@ -92,7 +93,7 @@ def register_loader(loader: AgentLoader) -> None:
 def all_loaders() -> Iterator[AgentLoader]:
     """All ways in, in the order in which they are asked."""
     yield from _registered
-    yield from _installed()
+    yield from loaded(GROUP, _broken_rule).values()
     yield from map(_built_in, BUILT_IN)
 
 
@@ -144,22 +145,8 @@ def _built_in(place: str) -> AgentLoader:
     return found
 
 
-@cache
-def _installed() -> tuple[AgentLoader, ...]:
-    return tuple(_from_entry_point(entry) for entry in entry_points(group=ENTRY_POINT_GROUP))
-
-
-def _from_entry_point(entry: Any) -> AgentLoader:
-    try:
-        found = entry.load()
-    except Exception as error:
-        raise AgentError(
-            f"the agent loader {entry.name!r} ({entry.value}) of an installed package cannot be imported: "
-            f"{type(error).__name__}: {error}. Repair or uninstall that package"
-        ) from error
-    if not isinstance(found, AgentLoader):
-        raise AgentError(f"the agent loader {entry.name!r} ({entry.value}) is {found!r:.80}, not an AgentLoader")
-    return found
+def _broken_rule(found: Any) -> str:
+    return "" if isinstance(found, AgentLoader) else f"a tightrope.AgentLoader is needed, not {found!r:.80}"
 
 
 def descends_from(package: str, source: Any) -> bool:

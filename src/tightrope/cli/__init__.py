@@ -8,17 +8,26 @@ from __future__ import annotations
 import os
 import sys
 
+from tightrope.cli.supervision import INTERRUPTED, NOTHING_JUDGED, supervised
+
 
 def main() -> None:
-    """Entry point of the ``tightrope`` command."""
+    """Entry point of the ``tightrope`` command, and the one place that ends it."""
+    _settle_streams()
     if "--no-color" in sys.argv:
         # Help texts and worker processes have consoles of their own, which know this variable.
         os.environ["NO_COLOR"] = "1"
     try:
-        code = run_command(sys.argv[1:])
+        code = supervised(_command)
     except KeyboardInterrupt:
-        code = 130
+        code = INTERRUPTED
     sys.exit(code)
+
+
+def _command() -> int:
+    if "--json" in sys.argv:
+        _keep_stdout_for_results()
+    return run_command(sys.argv[1:])
 
 
 def run_command(arguments: list[str]) -> int:
@@ -29,7 +38,27 @@ def run_command(arguments: list[str]) -> int:
     interface, rest = Interface.from_arguments(arguments)
     use_interface(interface)
     try:
-        app(args=rest, prog_name="tightrope")
+        with interface.machines_only():
+            app(args=rest, prog_name="tightrope")
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0
-    return 0
+        return end.code if isinstance(end.code, int) else NOTHING_JUDGED
+    return NOTHING_JUDGED
+
+
+def _settle_streams() -> None:
+    """What is printed arrives or is lost, but neither a closed stream nor a sign unknown to the terminal is a crash."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
+def _keep_stdout_for_results() -> None:
+    """Keep the standard output under another number, and let compiled code and workers print to stderr."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = open(kept, "w", encoding=sys.stdout.encoding, errors="backslashreplace")  # noqa: SIM115

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 
 from tightrope import __version__
 from tightrope.cli import check, compare, fuzz, init, performance, replay, report, run, safety, search, tasks
-from tightrope.cli.interface import EVERYWHERE
+from tightrope.cli.interface import EVERYWHERE, verb
+from tightrope.errors import ExtensionError
+from tightrope.extensions import Extension, extensions
 
 VERBS = "tightrope.verbs"
 """Entry points of packages that bring verbs of their own: each names a ``typer.Typer``."""
@@ -23,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     epilog=f"Example: {run.EXAMPLE}. {EPILOG}. "
-    "Exit codes: 0 passed, 1 a gate failed, 2 wrong use, 3 nothing could be judged.",
+    "Exit codes: 0 passed, 1 a gate failed, 2 wrong use, 3 nothing could be judged, 130 interrupted.",
 )
 
 
@@ -41,8 +42,29 @@ def _options(
 ) -> None: ...
 
 
+def _add_verb(extension: Extension) -> None:
+    """Add a package's verb; one that cannot be loaded says so when it is called, and the others go on working."""
+    try:
+        verbs = extension.load(_broken_rule)
+    except ExtensionError as error:
+        broken = error
+
+        @verb
+        def refuse() -> int:
+            raise broken
+
+        settings = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+        app.command(extension.name, help=str(broken), context_settings=settings)(refuse)
+    else:
+        app.add_typer(verbs, name=extension.name)
+
+
+def _broken_rule(verbs: object) -> str:
+    return "" if isinstance(verbs, typer.Typer) else f"a typer.Typer is needed, not {verbs!r:.80}"
+
+
 for module in (run, search, safety, fuzz, performance, report, replay, compare, check, tasks, init):
     verb_name = module.__name__.rsplit(".", 1)[1]
     app.command(verb_name, epilog=f"Example: {module.EXAMPLE}", no_args_is_help=module.NEEDS_ARGUMENTS)(module.command)
-for entry in entry_points(group=VERBS):
-    app.add_typer(entry.load(), name=entry.name)
+for brought in extensions(VERBS).values():
+    _add_verb(brought)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from tightrope.cli.interface import PASSED, current_interface, verb
-from tightrope.cli.options import LevelOption, RomOption, SettingOption, TaskArgument, task_options
+from tightrope.cli.interface import current_interface, verb
+from tightrope.cli.options import SettingOption, TaskArgument, task_options
+from tightrope.cli.supervision import PASSED
 
 EXAMPLE = "tightrope check CartPole-v1"
 NEEDS_ARGUMENTS = True
@@ -15,15 +16,13 @@ NEEDS_ARGUMENTS = True
 def command(
     task: TaskArgument,
     settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-    level: LevelOption = None,
-    rom: RomOption = None,
 ) -> int:
     """Check how a task's environment can be saved and restored, and what that costs."""
     from tightrope.simulation import check_task
     from tightrope.tasks import make_task
 
     interface = current_interface()
-    built = make_task(task, **task_options(settings, level, rom))
+    built = make_task(task, **task_options(settings))
     conformance = check_task(built)
     rows = [
         ("way to save and restore", conformance.method),

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
+from tightrope.cli.judging import code_of, print_gates
 from tightrope.cli.options import TrustOption
 from tightrope.cli.stored import campaign_of
+from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 
 if TYPE_CHECKING:
     from tightrope.safety import SafetyComparison
@@ -31,7 +33,9 @@ def command(
     fail_if_worse: Annotated[
         bool,
         typer.Option(
-            "--fail-if-worse", help="Exit with 1 when a suite got worse beyond doubt (its interval is above 0)."
+            "--fail-if-worse",
+            help="Gate: exit with 1 when a suite got worse beyond doubt (its interval is above 0), with 3 when that "
+            "cannot be told because executions raised.",
         ),
     ] = False,
     trust: TrustOption = False,
@@ -39,6 +43,7 @@ def command(
     """Set two agents side by side, paired by case; what got worse is listed first."""
     from tightrope.runs.comparison import compare_runs
     from tightrope.runs.folder import RunFolder
+    from tightrope.runs.gates import comparison_gates
 
     interface = current_interface()
     first = campaign_of(RunFolder.open(run_a), trust=trust)
@@ -60,11 +65,15 @@ def command(
     interface.table(f"{names.agent_b} against {names.agent_a}", columns, rows)
     for suite, comparison in comparisons.items():
         _list_worse(suite, comparison)
+        if comparison.errors:
+            interface.say(f"{suite}: {comparison.errors} executions raised errors and are in none of these numbers.")
     interface.data({suite: _plain(comparison) for suite, comparison in comparisons.items()})
-    if all(comparison.difference.value is None for comparison in comparisons.values()):
-        return NOTHING_JUDGED
-    worse = any((comparison.difference.low or 0.0) > 0 for comparison in comparisons.values())
-    return GATE_FAILED if fail_if_worse and worse else PASSED
+    gates = comparison_gates(comparisons)
+    if fail_if_worse:
+        print_gates(interface, gates)
+        return code_of(gates)
+    judged = any(comparison.difference.value is not None for comparison in comparisons.values())
+    return PASSED if judged else NOTHING_JUDGED
 
 
 def _judgement(comparison: SafetyComparison) -> Any:
@@ -103,6 +112,7 @@ def _plain(comparison: SafetyComparison) -> dict[str, Any]:
         "agent_b": comparison.agent_b,
         "difference": comparison.difference.to_json(),
         "p_value": comparison.p_value,
+        "errors": comparison.errors,
         "cases": [
             {
                 "case": case.case.id,

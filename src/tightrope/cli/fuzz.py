@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tightrope.cli.interface import PASSED, Interface, current_interface, verb
+from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.options import (
     BackendOption,
     RayOption,
@@ -18,6 +18,7 @@ from tightrope.cli.options import (
     execution_config,
 )
 from tightrope.cli.stored import campaign_of, stored_config
+from tightrope.cli.supervision import PASSED
 
 if TYPE_CHECKING:
     from tightrope.fuzzing import FuzzResult

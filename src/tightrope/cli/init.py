@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.interface import PASSED, current_interface, verb
-from tightrope.cli.options import LevelOption, RomOption, SettingOption, TaskArgument, task_options
+from tightrope.cli.interface import current_interface, verb
+from tightrope.cli.options import SettingOption, TaskArgument, task_options
+from tightrope.cli.supervision import PASSED
 from tightrope.errors import UsageError
 from tightrope.runs.config import AgentConfig, CampaignConfig
 
@@ -21,15 +22,13 @@ def command(
     task: TaskArgument,
     file: Annotated[Path, typer.Option("--file", "-f", help="Where to write it.")] = Path("campaign.yaml"),
     settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-    level: LevelOption = None,
-    rom: RomOption = None,
     schema: Annotated[Path | None, typer.Option("--schema", help="Also write the JSON Schema here.")] = None,
 ) -> int:
     """Write a campaign file with every setting and what it means."""
     from tightrope.runs.configfile import commented_example, json_schema
     from tightrope.tasks import make_task
 
-    options = task_options(settings, level, rom)
+    options = task_options(settings)
     make_task(task, **options)
     if file.exists():
         raise UsageError(f"{file} exists; name another file with --file, or remove it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
@@ -9,17 +10,17 @@ import shlex
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from pydantic import ValidationError
 
+from tightrope.cli.supervision import INTERRUPTED, NOTHING_JUDGED, WRONG_USE
 from tightrope.errors import TightropeError, UsageError
+from tightrope.guards.faults import misdeed
 from tightrope.progress import ProgressCallback
-
-PASSED, GATE_FAILED, WRONG_USE, NOTHING_JUDGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 EVERYWHERE = {
     "--quiet": "print results only",
@@ -28,6 +29,9 @@ EVERYWHERE = {
     "--no-color": "no colours",
 }
 """Flags that every command takes, wherever they stand on the line."""
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EPIPE)
+"""What the system says when a disk is full, or nobody reads any more."""
 
 LOG_WIDTH = 140
 """Without a terminal there is no width to keep to: tables in logs are not folded."""
@@ -43,6 +47,8 @@ class Interface:
     color: bool = True
     command: str = ""
     """The whole command as it was given; a run remembers what made it."""
+    output: TextIO | None = None
+    """Where results for machines go; None: to standard output."""
 
     @classmethod
     def from_arguments(cls, arguments: list[str]) -> tuple[Interface, list[str]]:
@@ -56,6 +62,7 @@ class Interface:
             debug="--debug" in flags,
             color="--no-color" not in flags and not os.environ.get("NO_COLOR"),
             command=shlex.join(["tightrope", *rest]),
+            output=sys.stdout,
         )
         return interface, rest
 
@@ -98,7 +105,13 @@ class Interface:
     def data(self, content: Any) -> None:
         """Print the result for machines; only with --json."""
         if self.as_json:
-            sys.stdout.write(json.dumps(content, indent=1, default=str, allow_nan=False) + "\n")
+            (self.output or sys.stdout).write(json.dumps(content, indent=1, default=str, allow_nan=False) + "\n")
+
+    @contextmanager
+    def machines_only(self) -> Iterator[None]:
+        """With --json, what anybody else prints, such as an agent, goes to stderr instead of between the results."""
+        with redirect_stdout(sys.stderr) if self.as_json else nullcontext():
+            yield
 
     @contextmanager
     def progress(self) -> Iterator[ProgressCallback | None]:
@@ -143,14 +156,14 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
         except KeyboardInterrupt:
             current_interface().error("interrupted; what was finished is kept, and the same command continues")
             code = INTERRUPTED
-        except Exception as error:
+        except BaseException as error:
             code = _told(error)
         raise typer.Exit(code)
 
     return wrapped
 
 
-def _told(error: Exception) -> int:
+def _told(error: BaseException) -> int:
     """Say what went wrong, in one paragraph; returns the exit code."""
     interface = current_interface()
     if interface.debug:
@@ -164,11 +177,23 @@ def _told(error: Exception) -> int:
     if isinstance(error, OSError) and error.filename is not None:
         interface.error(f"{error.filename}: {error.strerror}")
         return WRONG_USE
+    if isinstance(error, OSError) and error.errno in UNWRITABLE:
+        interface.error(f"the results could not be written ({error.strerror})")
+        return NOTHING_JUDGED
+    if not isinstance(error, Exception):
+        interface.error(f"{_origin(error)} {misdeed(error)}, so nothing was judged")
+        return NOTHING_JUDGED
     interface.error(
         f"unexpected {type(error).__name__}: {error}. This is a fault of tightrope or of a library it uses; the same "
         f"command with --debug shows where"
     )
     return NOTHING_JUDGED
+
+
+def _origin(error: BaseException) -> str:
+    """Where something was raised."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{place.filename}, line {place.lineno},"
 
 
 def _broken_rule(item: Any) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tightrope.cli.interface import GATE_FAILED, NOTHING_JUDGED, PASSED, Interface
+from tightrope.cli.interface import Interface
+from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,11 +68,16 @@ def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
         interface.say(f"gate {words[gate.passed]}: {where}", markup=True)
 
 
-def exit_code(results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate]) -> int:
-    """1 when a gate failed, 3 when nothing could be judged, else 0."""
+def exit_code(results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate], *, gated: bool) -> int:
+    """1 when a gate failed, 3 when nothing could be judged, else 0; ``gated``: a gate was asked for."""
+    if gated or gates:
+        return code_of(gates)
+    judged = any(result.fail_frequency.n for row in results.values() for result in row.values())
+    return PASSED if judged else NOTHING_JUDGED
+
+
+def code_of(gates: Sequence[Gate]) -> int:
+    """0 only where there are gates and every one of them was judged and passed."""
     if any(gate.passed is False for gate in gates):
         return GATE_FAILED
-    judged = [result for row in results.values() for result in row.values() if result.fail_frequency.n]
-    if not judged or any(gate.passed is None for gate in gates):
-        return NOTHING_JUDGED
-    return PASSED
+    return PASSED if gates and all(gate.passed is True for gate in gates) else NOTHING_JUDGED

@@ -21,8 +21,6 @@ OutOption = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="
 SettingOption = Annotated[
     list[str], typer.Option("--set", metavar="NAME=VALUE", help="An option of the task; repeat for more.")
 ]
-LevelOption = Annotated[str | None, typer.Option("--level", help="Mario: the level, as in 1-2.", show_default=False)]
-RomOption = Annotated[Path | None, typer.Option("--rom", help="Mario: the ROM file.", show_default=False)]
 AgentOption = Annotated[
     list[str],
     typer.Option("--agent", "-a", metavar="[NAME=]SOURCE", help="An agent: a file or pkg.module:factory; repeatable."),
@@ -33,7 +31,9 @@ BehaviourOption = Annotated[
 EpsilonOption = Annotated[
     float | None, typer.Option("--epsilon", help="Share of random actions among the agents'.", min=0, max=1)
 ]
-SuiteOption = Annotated[list[str], typer.Option("--suite", help="simple, interval:SIZE, coverage:K; repeatable.")]
+SuiteOption = Annotated[
+    list[str], typer.Option("--suite", help="simple, interval:SIZE, coverage:K, or what a package brings; repeatable.")
+]
 RepetitionsOption = Annotated[
     int | None, typer.Option("--repetitions", "-n", help="Executions of each case (default: 10).", min=1)
 ]
@@ -62,18 +62,14 @@ RayOption = Annotated[
 ]
 
 
-def task_options(settings: list[str], level: str | None = None, rom: Path | None = None) -> dict[str, Any]:
-    """Options of a task from ``--set name=value`` and the shortcuts."""
+def task_options(settings: list[str]) -> dict[str, Any]:
+    """Options of a task from ``--set name=value``."""
     options: dict[str, Any] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name:
             raise UsageError(f"--set takes NAME=VALUE, not {setting!r}; for example --set is_slippery=false")
         options[name] = _value(value)
-    if level is not None:
-        options["level"] = level
-    if rom is not None:
-        options["rom"] = str(rom)
     return options
 
 

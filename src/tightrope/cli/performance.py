@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import NOTHING_JUDGED, PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -21,6 +21,7 @@ from tightrope.cli.options import (
     execution_config,
 )
 from tightrope.cli.stored import campaign_of, stored_config
+from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 
 EXAMPLE = "tightrope performance run/ --agent agent.onnx --step-width 20"
 NEEDS_ARGUMENTS = True

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import PASSED, Interface, current_interface, verb
+from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.options import RunArgument, TrustOption
 from tightrope.cli.stored import campaign_of
+from tightrope.cli.supervision import PASSED
 
 if TYPE_CHECKING:
     from tightrope.runs.campaign import Campaign

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import TrustOption
 from tightrope.cli.stored import campaign_of
+from tightrope.cli.supervision import PASSED
 from tightrope.errors import UsageError
 from tightrope.runs.config import ExecutionConfig
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import NOTHING_JUDGED, Interface, current_interface, verb
+from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
     AgentOption,
@@ -16,11 +16,9 @@ from tightrope.cli.options import (
     EpsilonOption,
     GateOnOption,
     LengthOption,
-    LevelOption,
     MaxFailOption,
     RayOption,
     RepetitionsOption,
-    RomOption,
     RunSeedOption,
     SettingOption,
     SuiteOption,
@@ -32,6 +30,7 @@ from tightrope.cli.options import (
     task_options,
 )
 from tightrope.cli.stored import stored_config
+from tightrope.cli.supervision import NOTHING_JUDGED
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 
@@ -54,8 +53,6 @@ def command(
     ] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.")] = None,
     settings: SettingOption = [],  # noqa: B006
-    level: LevelOption = None,
-    rom: RomOption = None,
     suite: SuiteOption = [],  # noqa: B006
     repetitions: RepetitionsOption = None,
     length: LengthOption = None,
@@ -81,7 +78,7 @@ def command(
         raise UsageError(f"--resume {resume} names the run folder already; leave out --out")
     base = _configuration(task_or_file) if resume is None else _trusted_run(resume, others=bool(agent), trust=trust)
     changes: dict[str, Any] = {
-        "options": {**base.options, **task_options(settings, level, rom)},
+        "options": {**base.options, **task_options(settings)},
         "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
         "seed": base.seed if seed is None else seed,
         "safety": changed(
@@ -103,7 +100,7 @@ def command(
         # The command that began a run is the one to repeat it by.
         command = "" if resume is not None else interface.command
         whole = run_campaign(config, resume or out or Path("run"), on_progress=show, command=command)
-    return report_whole(interface, whole)
+    return report_whole(interface, whole, gated=config.safety.max_fail is not None)
 
 
 def _configuration(task_or_file: str | None) -> CampaignConfig:
@@ -124,7 +121,7 @@ def _trusted_run(resume: Path, *, others: bool, trust: bool) -> CampaignConfig:
     return config
 
 
-def report_whole(interface: Interface, whole: WholeRun) -> int:
+def report_whole(interface: Interface, whole: WholeRun, *, gated: bool) -> int:
     """Print what a run found and where its report is; returns the exit code."""
     interface.data(whole.to_json())
     if not whole.found_reference:
@@ -134,4 +131,4 @@ def report_whole(interface: Interface, whole: WholeRun) -> int:
     print_safety(interface, whole.safety)
     print_gates(interface, whole.gates)
     interface.say(f"Report: {whole.report}")
-    return exit_code(whole.safety, whole.gates)
+    return exit_code(whole.safety, whole.gates, gated=gated)

@@ -120,4 +120,4 @@ def _run(interface: Interface, campaign: Campaign, *, keep: bool) -> int:
             "gates": [vars(gate) for gate in gates],
         }
     )
-    return exit_code(results, gates)
+    return exit_code(results, gates, gated=campaign.config.safety.max_fail is not None)

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import NOTHING_JUDGED, PASSED, Interface, current_interface, verb
+from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.options import (
-    LevelOption,
     OutOption,
-    RomOption,
     SeedOption,
     SettingOption,
     TaskArgument,
     task_options,
 )
 from tightrope.cli.stored import stored_config
+from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 from tightrope.outcome import StopReason
 from tightrope.runs.config import CampaignConfig, SearchConfig
@@ -35,9 +34,9 @@ def command(
     task: TaskArgument,
     out: OutOption = Path("run"),
     settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-    level: LevelOption = None,
-    rom: RomOption = None,
-    method: Annotated[str, typer.Option("--method", help="auto, dfs, archive or demonstration.")] = "auto",
+    method: Annotated[
+        str, typer.Option("--method", help="auto, dfs, archive, demonstration, or what a package brings.")
+    ] = "auto",
     budget_seconds: Annotated[
         float, typer.Option("--budget-seconds", help="Stop after so long; 0: no limit.", min=0)
     ] = 120.0,
@@ -56,7 +55,7 @@ def command(
 
     interface = current_interface()
     changes: dict[str, Any] = {
-        "options": task_options(settings, level, rom),
+        "options": task_options(settings),
         "seed": seed,
         "search": SearchConfig.model_validate(
             {

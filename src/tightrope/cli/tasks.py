@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from tightrope.cli.interface import PASSED, current_interface, verb
+from tightrope.cli.interface import current_interface, verb
+from tightrope.cli.supervision import PASSED
 
 EXAMPLE = "tightrope tasks"
 NEEDS_ARGUMENTS = False
@@ -14,20 +17,27 @@ NEEDS_ARGUMENTS = False
 @verb
 def command() -> int:
     """List the named tasks and their options."""
-    from tightrope.tasks import task_builders
+    from tightrope.errors import ExtensionError
+    from tightrope.tasks import BroughtTask, task_builders
 
     interface = current_interface()
     rows = []
     for name, builder in sorted(task_builders().items()):
-        parameters = inspect.signature(builder).parameters.values()
-        options = ", ".join(
-            parameter.name if parameter.default is parameter.empty else f"{parameter.name}={parameter.default!r}"
-            for parameter in parameters
-            if parameter.kind is not parameter.VAR_KEYWORD
-        )
-        described = builder.func if isinstance(builder, partial) else builder
-        summary = (inspect.getdoc(described) or "").split("\n")[0]
-        rows.append((name, summary, options))
+        try:
+            rows.append((name, *_described(builder.builder if isinstance(builder, BroughtTask) else builder)))
+        except ExtensionError as error:
+            rows.append((name, str(error), ""))
     interface.table("Tasks", ("name", "what it is", "options (--set NAME=VALUE)"), rows)
     interface.data([{"name": name, "summary": summary, "options": options} for name, summary, options in rows])
     return PASSED
+
+
+def _described(builder: Callable[..., Any]) -> tuple[str, str]:
+    """What a task is, in the first words of its builder, and its options."""
+    options = ", ".join(
+        parameter.name if parameter.default is parameter.empty else f"{parameter.name}={parameter.default!r}"
+        for parameter in inspect.signature(builder).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    )
+    described = builder.func if isinstance(builder, partial) else builder
+    return (inspect.getdoc(described) or "").split("\n")[0], options

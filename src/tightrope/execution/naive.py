@@ -17,6 +17,7 @@ from tightrope.agents.agent import Agent
 from tightrope.errors import AgentFailure, EnvironmentFailure, TaskError
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.worker.recording import plain_actions
+from tightrope.guards.faults import misdeed, require_fault
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
 from tightrope.simulation import Moment, Simulator, play
@@ -68,7 +69,8 @@ def run_naively(
                     action, memory = _ask(agent, simulator, memory, rng)
                 _play(simulator, agent, action)
                 record.step(action)
-    except Exception:
+    except BaseException as raised:
+        require_fault(raised)
         error = f"{traceback.format_exc()}This was rollout {rollout.id}.\n"
     quiet_agent = agent is None or agent.deterministic
     return record.episode(deterministic=deterministic and quiet_agent, error=error)
@@ -81,6 +83,10 @@ def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generat
         if not is_change_in_place(error):
             raise
         raise AgentFailure(f"agent {agent.name!r} changed its observation: {error}. {RULE}") from error
+    except Exception:
+        raise
+    except BaseException as error:
+        raise AgentFailure(f"agent {agent.name!r} {misdeed(error)}") from error
     return answer.actions[0], answer.memories[0]
 
 

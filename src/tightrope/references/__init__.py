@@ -6,13 +6,16 @@ from tightrope.references.minari import minari_traces
 from tightrope.references.probing import probe_boundary
 from tightrope.references.repetitions import repetitions
 from tightrope.references.result import SearchResult, SearchStats
-from tightrope.references.searching import METHODS, search
+from tightrope.references.searching import METHODS, find_method, search
+from tightrope.references.session import SearchSession
 
 __all__ = [
     "METHODS",
     "SearchResult",
+    "SearchSession",
     "SearchStats",
     "demonstrate",
+    "find_method",
     "load_reference",
     "minari_traces",
     "probe_boundary",

@@ -226,7 +226,7 @@ def _replay_command(campaign: Campaign, case: str, agent: str) -> str:
 
 
 def _label(task: Task, result: SafetyResult, case: safety_results.CaseResult) -> str:
-    if case.case.added and result.suite.kind == "coverage":
+    if case.case.added and case.case.depth is not None:
         # Not every action has a name: MiniGrid names the three that matter of its seven.
         return ", ".join(action_text(action, tuple(task.action_names or ())) for action in case.case.added)
     return case.case.label if result.suite.depths else f"{len(case.case.prefix)} random actions"

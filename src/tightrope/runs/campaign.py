@@ -20,6 +20,7 @@ from tightrope.progress import ProgressCallback
 from tightrope.reference import Reference
 from tightrope.references import (
     SearchResult,
+    find_method,
     load_reference,
     probe_boundary,
     save_reference,
@@ -63,8 +64,9 @@ class Campaign:
         self.folder = folder
         self.on_progress = on_progress
         self.task: Task = make_task(config.task, **config.options)
+        # Said now, not after a search of minutes.
+        find_method(config.search.method)
         for spec in config.safety.suites:
-            # Said now, not after a search of minutes.
             parse_spec(spec)
 
     @cached_property

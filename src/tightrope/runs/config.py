@@ -35,7 +35,9 @@ class AgentConfig(Section):
 class SearchConfig(Section):
     """Step 1: a way to solve the task and its boundary states."""
 
-    method: Literal["auto", "dfs", "archive", "demonstration"] = Field("auto", description="how to find a reference")
+    method: str = Field(
+        "auto", description="how to find a reference: auto, dfs, archive, demonstration, or what a package brings"
+    )
     seconds: float | None = Field(120.0, gt=0, description="stop searching after so many seconds")
     steps: int | None = Field(None, gt=0, description="stop searching after so many environment steps")
     repetitions: Count | None = Field(None, description="samples of each action; default: 1, or 22 when stochastic")
@@ -47,7 +49,8 @@ class SafetyConfig(Section):
     """Step 2: how often each agent falls at the boundary states."""
 
     suites: tuple[str, ...] = Field(
-        ("simple", "interval:1", "coverage:1"), description="simple, interval:SIZE, coverage:K"
+        ("simple", "interval:1", "coverage:1"),
+        description="simple, interval:SIZE, coverage:K, or what a package brings",
     )
     boundary_states: Literal["all", "proven"] = Field("all", description="test at all boundary states, or proven ones")
     repetitions: Count = Field(10, description="executions of each case (n)")

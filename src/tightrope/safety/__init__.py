@@ -5,7 +5,7 @@ from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite
 from tightrope.safety.results import BoundaryResult, CaseResult, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
-from tightrope.safety.shorthand import make_suite, parse_spec, possible_actions
+from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
 from tightrope.safety.suites import (
     TestCase,
     TestSuite,
@@ -22,6 +22,8 @@ __all__ = [
     "CaseResult",
     "SafetyComparison",
     "SafetyResult",
+    "SuiteKind",
+    "SuiteRequest",
     "Survival",
     "TestCase",
     "TestSuite",

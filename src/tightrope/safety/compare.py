@@ -47,6 +47,8 @@ class SafetyComparison(Shown):
     """Fails of executions with common seeds; a deterministic case is one pair."""
     cases: tuple[CaseDifference, ...] = field(repr=False)
     """Cases judged under both, what got worse most first."""
+    errors: int = 0
+    """Executions that raised, of either agent: they are in none of the numbers, and might have been falls."""
 
     @property
     def p_value(self) -> float | None:
@@ -93,6 +95,7 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
         difference=clustered_rate_estimate(list(groups.values()), bounds=(-1.0, 1.0)),
         episodes=PairCounts.of(pair for a, b in distinct for pair in _paired_fails(a, b)),
         cases=tuple(sorted(differences, key=lambda case: -case.difference)),
+        errors=sum(case.errors for result in (result_a, result_b) for case in result.distinct_cases),
     )
 
 

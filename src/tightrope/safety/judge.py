@@ -67,7 +67,7 @@ def judge_suite(
     }  # fmt: skip
     cases = tuple(_relabelled(judged[case.id], case) for case in suite.cases)
     boundary_states = _by_boundary(suite, cases)
-    random = suite.kind == "random"
+    random = not suite.depths
     return SafetyResult(
         suite=suite,
         agent=agent,

@@ -1,18 +1,90 @@
-"""Suites by their short names: ``simple``, ``interval:1``, ``coverage:2``, ``random:40``."""
+"""Suites by their short names, such as ``simple`` or ``interval:1``: our own kinds and those of other packages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import gymnasium as gym
 
 from tightrope.errors import UnknownName, UsageError
+from tightrope.extensions import extensions
 from tightrope.reference import Reference
 from tightrope.safety.suites import TestSuite, action_coverage_suite, interval_suite, random_suite, simple_suite
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
-KINDS = ("simple", "interval", "coverage", "random")
+GROUP = "tightrope.suites"
+"""Entry points of packages that bring kinds of suites: each names a ``SuiteKind``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteRequest:
+    """What a suite is asked for with."""
+
+    spec: str
+    """The short name, as it was written."""
+    number: int
+    """What stands after the colon; 0 where the kind takes no number."""
+    reference: Reference
+    given_actions: Sequence[Action] | None = None
+    given_task: Task | None = None
+    seed: int = 0
+
+    @property
+    def task(self) -> Task:
+        """The task; UsageError when none was given."""
+        if self.given_task is None:
+            raise UsageError(f"the suite {self.spec!r} needs the task: make_suite({self.spec!r}, reference, task=…)")
+        return self.given_task
+
+    @property
+    def actions(self) -> Sequence[Action]:
+        """Those given, or else all the task has."""
+        if self.given_actions is not None:
+            return self.given_actions
+        if self.given_task is None:
+            raise UsageError(f"the suite {self.spec!r} needs the task or the actions")
+        return possible_actions(self.given_task) or self.given_task.search_actions
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteKind:
+    """A kind of suite: how its short name is written, and how it is made.
+
+    The first of a suite's ``parameters`` is the number of its short name, where the kind takes one.
+    """
+
+    name: str
+    make: Callable[[SuiteRequest], TestSuite]
+    number: str = ""
+    """What the number after the colon means, in one word; empty: the kind takes none."""
+    least: int = 0
+    """The smallest number that makes sense."""
+
+    @property
+    def usage(self) -> str:
+        """How the short name is written: ``interval:SIZE``."""
+        return f"{self.name}:{self.number.upper()}" if self.number else self.name
+
+
+KINDS = (
+    SuiteKind(name="simple", make=lambda asked: simple_suite(asked.reference)),
+    SuiteKind(name="interval", make=lambda asked: interval_suite(asked.reference, asked.number), number="size"),
+    SuiteKind(
+        name="coverage",
+        make=lambda asked: action_coverage_suite(asked.reference, asked.number, asked.actions),
+        number="k",
+        least=1,
+    ),
+    SuiteKind(
+        name="random",
+        make=lambda asked: random_suite(
+            asked.task, asked.number, asked.seed, like=simple_suite(asked.reference), actions=asked.given_actions
+        ),
+        number="n",
+    ),
+)
 
 
 def make_suite(
@@ -25,45 +97,48 @@ def make_suite(
     """The suite that a short name stands for.
 
     Args:
-        spec: ``simple``, ``interval:1``, ``coverage:2``, ``random:40``.
+        spec: ``simple``, ``interval:1``, ``coverage:2``, ``random:40``, or a kind that a package brings.
         reference: The way through the task and its boundary states.
         actions: For coverage and random; default: those of the task.
         task: What is to be solved; random needs it, and coverage unless it is given actions.
         seed: All randomness of a random suite follows from it.
     """
     kind, number = parse_spec(spec)
-    if kind == "simple":
-        return simple_suite(reference)
-    if kind == "interval":
-        return interval_suite(reference, number)
-    if task is None and (kind == "random" or actions is None):
-        raise UsageError(f"the suite {spec!r} needs the task{'' if kind == 'random' else ' or the actions'}")
-    if kind == "random":
-        assert task is not None
-        return random_suite(task, number, seed, like=simple_suite(reference), actions=actions)
-    if actions is None:
-        assert task is not None
-        actions = possible_actions(task) or task.search_actions
-    return action_coverage_suite(reference, number, actions)
+    return kind.make(
+        SuiteRequest(spec=spec, number=number, reference=reference, given_actions=actions, given_task=task, seed=seed)
+    )
 
 
-def parse_spec(spec: str) -> tuple[str, int]:
+def parse_spec(spec: str) -> tuple[SuiteKind, int]:
     """Kind and number of a suite's short name."""
-    kind, colon, number = spec.strip().partition(":")
-    if kind not in KINDS:
-        raise UnknownName("suite", kind, KINDS, "Write simple, interval:1, coverage:2 or random:40.")
-    if kind == "simple":
+    name, colon, number = spec.strip().partition(":")
+    kind = find_kind(name)
+    if not kind.number:
         if colon:
-            raise UsageError(f"the simple suite takes no number, so {spec!r} must be 'simple'")
+            raise UsageError(f"the {name} suite takes no number, so {spec!r} must be {name!r}")
         return kind, 0
     try:
         value = int(number)
     except ValueError:
-        raise UsageError(f"the suite {spec!r} needs a whole number after the colon, as in '{kind}:2'") from None
-    least = 1 if kind == "coverage" else 0
-    if value < least:
-        raise UsageError(f"the number of the suite {spec!r} must be {least} or more, as in '{kind}:2'")
+        raise UsageError(f"the suite {spec!r} needs a whole number after the colon, as in '{name}:2'") from None
+    if value < kind.least:
+        raise UsageError(f"the number of the suite {spec!r} must be {kind.least} or more, as in '{name}:2'")
     return kind, value
+
+
+def find_kind(name: str) -> SuiteKind:
+    """The kind of this name: tightrope's own, or a package's, which is imported now."""
+    own = {kind.name: kind for kind in KINDS}
+    if name in own:
+        return own[name]
+    brought = extensions(GROUP)
+    if name not in brought:
+        raise UnknownName("suite", name, {*own, *brought}, "Write simple, interval:1, coverage:2 or random:40.")
+    return brought[name].load(_broken_rule)  # type: ignore[no-any-return]
+
+
+def _broken_rule(kind: object) -> str:
+    return "" if isinstance(kind, SuiteKind) else f"a tightrope.SuiteKind is needed, not {kind!r:.80}"
 
 
 def possible_actions(task: Task) -> tuple[Action, ...] | None:

@@ -37,6 +37,12 @@ class TestCase:
     kept: int
     """How many actions of the prefix are the reference's; the rest was added by the suite."""
 
+    @classmethod
+    def on(cls, reference: Reference, number: int, length: int, added: Sequence[Action] = ()) -> TestCase:
+        """The first ``length`` actions of a reference and more, for its boundary state of this number."""
+        prefix = reference.actions.prefix(length).then(added)
+        return cls(prefix=prefix, boundary=number, depth=reference.depths[number], kept=length)
+
     @property
     def id(self) -> str:
         """Identifier derived from the prefix alone: the same situation in two suites is the same case."""
@@ -67,8 +73,9 @@ class TestSuite(Shown):
     __test__: ClassVar[bool] = False
 
     kind: str
-    """``simple``, ``interval``, ``coverage`` or ``random``."""
+    """``simple``, ``interval``, ``coverage``, ``random``, or what a package calls its own."""
     parameters: Mapping[str, Any]
+    """Those of the kind; the first is the number of its short name."""
     reference: ActionTrace
     """The reference action trace; empty for random suites."""
     checksums: tuple[int, ...] = field(default=(), repr=False)
@@ -90,9 +97,9 @@ class TestSuite(Shown):
 
     @property
     def name(self) -> str:
-        """The shorthand that ``make_suite`` understands: ``simple``, ``interval:1``, ``coverage:2``, ``random:40``."""
-        size = {"interval": "size", "coverage": "k", "random": "n"}.get(self.kind)
-        return self.kind if size is None else f"{self.kind}:{self.parameters[size]}"
+        """The short name that ``make_suite`` understands: the kind, and after a colon its first parameter."""
+        number = next(iter(self.parameters.values()), None)
+        return self.kind if number is None else f"{self.kind}:{number}"
 
     @cached_property
     def id(self) -> str:
@@ -102,16 +109,27 @@ class TestSuite(Shown):
 
     @property
     def boundaries(self) -> tuple[int, ...]:
-        """Numbers of the boundary states: all of the reference, or those of the random cases."""
-        if self.kind == "random":
-            return tuple(case.boundary for case in self.cases)
-        return tuple(range(len(self.depths)))
+        """Numbers of the boundary states: all of the reference, or one for each case that stands for itself."""
+        return tuple(range(len(self.depths))) if self.depths else tuple(case.boundary for case in self.cases)
 
     @property
     def without_cases(self) -> tuple[int, ...]:
         """Numbers of the boundary states that gave no case (k larger than their depth)."""
         used = {case.boundary for case in self.cases}
         return tuple(number for number in self.boundaries if number not in used)
+
+    @classmethod
+    def on(cls, reference: Reference, kind: str, parameters: Mapping[str, Any], cases: Sequence[TestCase]) -> TestSuite:
+        """A suite of cases around the boundary states of a reference."""
+        return cls(
+            kind=kind,
+            parameters=parameters,
+            reference=reference.actions,
+            checksums=reference.checksums,
+            depths=reference.depths,
+            doomed=tuple(proof for state in reference.boundary_states for proof in _doomed(state)),
+            cases=tuple(cases),
+        )
 
     def __repr__(self) -> str:
         return f"TestSuite({self.name!r}, {self.task!r}, {len(self)} cases at {len(self.boundaries)} boundary states)"
@@ -123,8 +141,8 @@ def simple_suite(reference: Reference) -> TestSuite:
     Args:
         reference: The way through the task and its boundary states.
     """
-    cases = [_on_reference(reference, number, depth) for number, depth in enumerate(reference.depths)]
-    return _suite("simple", {}, reference, cases)
+    cases = [TestCase.on(reference, number, depth) for number, depth in enumerate(reference.depths)]
+    return TestSuite.on(reference, "simple", {}, cases)
 
 
 def interval_suite(reference: Reference, size: int) -> TestSuite:
@@ -137,12 +155,12 @@ def interval_suite(reference: Reference, size: int) -> TestSuite:
     if size < 0:
         raise UsageError(f"an interval suite's size must be 0 or more, not {size}")
     cases = [
-        _on_reference(reference, number, depth + offset)
+        TestCase.on(reference, number, depth + offset)
         for number, depth in enumerate(reference.depths)
         for offset in range(-size, size + 1)
         if 0 <= depth + offset <= len(reference)
     ]
-    return _suite("interval", {"size": size}, reference, cases)
+    return TestSuite.on(reference, "interval", {"size": size}, cases)
 
 
 def action_coverage_suite(reference: Reference, k: int, actions: Sequence[Action]) -> TestSuite:
@@ -158,14 +176,12 @@ def action_coverage_suite(reference: Reference, k: int, actions: Sequence[Action
     choices = tuple(plain_action(action) for action in actions)
     _check_coverage(reference, k, choices)
     cases = [
-        TestCase(
-            prefix=reference.actions.prefix(depth - k).then(combination), boundary=number, depth=depth, kept=depth - k
-        )
+        TestCase.on(reference, number, depth - k, combination)
         for number, depth in enumerate(reference.depths)
         if depth >= k
         for combination in itertools.product(choices, repeat=k)
     ]
-    return _suite("coverage", {"k": k, "actions": choices}, reference, cases)
+    return TestSuite.on(reference, "coverage", {"k": k, "actions": choices}, cases)
 
 
 def random_suite(
@@ -194,24 +210,6 @@ def random_suite(
         prefix = start.then(choices[index] for index in rng.integers(len(choices), size=length))
         cases.append(TestCase(prefix=prefix, boundary=number, depth=None, kept=0))
     return TestSuite(kind="random", parameters={"n": n, "seed": seed}, reference=start, depths=(), cases=tuple(cases))
-
-
-def _on_reference(reference: Reference, number: int, length: int) -> TestCase:
-    return TestCase(
-        prefix=reference.actions.prefix(length), boundary=number, depth=reference.depths[number], kept=length
-    )
-
-
-def _suite(kind: str, parameters: Mapping[str, Any], reference: Reference, cases: list[TestCase]) -> TestSuite:
-    return TestSuite(
-        kind=kind,
-        parameters=parameters,
-        reference=reference.actions,
-        checksums=reference.checksums,
-        depths=reference.depths,
-        doomed=tuple(proof for state in reference.boundary_states for proof in _doomed(state)),
-        cases=tuple(cases),
-    )
 
 
 def _doomed(state: BoundaryState) -> list[tuple[int, Action, int]]:

@@ -4,9 +4,10 @@ from tightrope.simulation.conformance.examination import Conformance, Rejection,
 from tightrope.simulation.opening import check_task, conformance_of, open_simulator
 from tightrope.simulation.player import Moment, play
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
-from tightrope.simulation.snapshots import Snapshotter, register_snapshotter
+from tightrope.simulation.snapshots import AttributesSnapshotter, Snapshotter, register_snapshotter
 
 __all__ = [
+    "AttributesSnapshotter",
     "Conformance",
     "Moment",
     "Rejection",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tightrope.errors import EnvironmentFailure, UsageError
+from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
 from tightrope.simulation.limits import limit_to_keep, time_limit
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
@@ -115,7 +116,7 @@ class Simulator:
             raise UsageError(f"task {self.task.label}: the episode is over ({self.outcome}); reset or load first")
         try:
             result = self.env.step(self._decode(action))
-        except Exception as error:
+        except BaseException as error:
             raise self._failure(action, error) from error
         try:
             observation, reward, terminated, truncated, info = result
@@ -137,13 +138,13 @@ class Simulator:
             if task.unsafe(transition):
                 self.outcome = Outcome.UNSAFE
                 return transition
-        except Exception as error:
+        except BaseException as error:
             blame(task, "unsafe", error)
         try:
             if task.goal(transition):
                 self.outcome = Outcome.GOAL
                 return transition
-        except Exception as error:
+        except BaseException as error:
             blame(task, "goal", error)
         if terminated or truncated:
             self.outcome = Outcome.TRUNCATED
@@ -196,7 +197,7 @@ class Simulator:
         transition = self.transition
         try:
             key = self.task.state_key(self.env, transition.observation, transition.info)
-        except Exception as error:
+        except BaseException as error:
             blame(self.task, "state_key", error)
         if not self._key_checked:
             require_hashable(self.task.label, "state_key", key)
@@ -209,7 +210,7 @@ class Simulator:
             return self.key()
         try:
             return self.task.identity(self.env, self.transition.observation, self.transition.info)
-        except Exception as error:
+        except BaseException as error:
             blame(self.task, "identity", error)
 
     def available_actions(self, actions: tuple[Action, ...] | None = None) -> tuple[Action, ...]:
@@ -257,12 +258,11 @@ class Simulator:
         self.outcome = snapshot.outcome
         self.transition = snapshot.transition
 
-    def _failure(self, action: Action, error: Exception) -> EnvironmentFailure:
+    def _failure(self, action: Action, error: BaseException) -> EnvironmentFailure:
         events = self.events()
         return EnvironmentFailure(
-            f"task {self.task.label}: step {self.depth + 1} with action {action!r} raised "
-            f"{type(error).__name__}: {error}. It happens again after reset(seed={events[0]}) and the actions "
-            f"{events[1:]!r}"
+            f"task {self.task.label}: step {self.depth + 1} with action {action!r} {misdeed(error)}. "
+            f"It happens again after reset(seed={events[0]}) and the actions {events[1:]!r}"
         )
 
 

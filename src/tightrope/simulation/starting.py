@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tightrope.errors import EnvironmentFailure, TaskError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
 
 
@@ -21,10 +22,8 @@ def checked_reset(task: Task, env: Any, seed: int | None) -> tuple[Any, Mapping[
             f"found again. Give it the Gymnasium signature reset(self, *, seed=None, options=None) and draw all "
             f"randomness from self.np_random after super().reset(seed=seed)"
         ) from error
-    except Exception as error:
-        raise EnvironmentFailure(
-            f"task {task.label}: reset(seed={seed}) raised {type(error).__name__}: {error}"
-        ) from error
+    except BaseException as error:
+        raise EnvironmentFailure(f"task {task.label}: reset(seed={seed}) {misdeed(error)}") from error
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping)):
         raise TaskError(
             f"task {task.label}: reset() must return (observation, info), not {type(result).__name__}; environments "

@@ -9,16 +9,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tightrope.errors import TaskError, TightropeError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.observations import RULE, is_change_in_place
 from tightrope.tasks.task import Task
 
 
-def blame(task: Task, role: str, error: Exception) -> NoReturn:
+def blame(task: Task, role: str, error: BaseException) -> NoReturn:
     """Raise the error of a task's function as one of that function; what tightrope raised stays as it is."""
     if isinstance(error, TightropeError):
         raise error
-    raised = f"{role} of task {task.label} raised {type(error).__name__}: {error}"
-    raise TaskError(f"{raised}. {RULE}" if is_change_in_place(error) else raised) from error
+    told = f"{role} of task {task.label} {misdeed(error)}"
+    raise TaskError(f"{told}. {RULE}" if is_change_in_place(error) else told) from error
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def blaming(task: Task, role: str) -> Iterator[None]:
     """``blame`` for what raises inside; too slow for every step of a simulator."""
     try:
         yield
-    except Exception as error:
+    except BaseException as error:
         blame(task, role, error)
 
 

@@ -9,19 +9,21 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import entry_points
+from functools import cached_property
 from typing import Any
 
 import gymnasium as gym
 
 from tightrope.errors import TaskError, TightropeError, UnknownName, UsageError
+from tightrope.extensions import Extension, extensions
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
 
-ENTRY_POINT_GROUP = "tightrope.tasks"
+GROUP = "tightrope.tasks"
+"""Entry points of packages that bring tasks: each names a function that builds one from its options."""
 
 TaskBuilder = Callable[..., Task]
-_builders: dict[str, TaskBuilder] = {}
-_discovered = False
+_registered: dict[str, TaskBuilder] = {}
 
 
 def register_task(name: str, builder: TaskBuilder) -> None:
@@ -31,9 +33,11 @@ def register_task(name: str, builder: TaskBuilder) -> None:
         name: What the task is called.
         builder: Makes the task from its options.
     """
-    if name in _builders and _builders[name] is not builder:
+    from tightrope.tasks.builtin import BUILTIN_TASKS
+
+    if {**BUILTIN_TASKS, **_registered}.get(name, builder) is not builder:
         raise UsageError(f"a task named {name!r} is registered already; choose another name")
-    _builders[name] = builder
+    _registered[name] = builder
 
 
 def make_task(name: str, **options: Any) -> Task:
@@ -65,27 +69,31 @@ def task_from_label(label: str) -> Task:
 
 
 def task_builders() -> dict[str, TaskBuilder]:
-    """All named tasks and their builders."""
-    global _discovered
-    if not _discovered:
-        from tightrope.tasks.builtin import BUILTIN_TASKS
+    """All named tasks and their builders; a name that is built in or registered here hides a package's."""
+    from tightrope.tasks.builtin import BUILTIN_TASKS
 
-        for name, builder in BUILTIN_TASKS.items():
-            _builders.setdefault(name, builder)
-        for entry in entry_points(group=ENTRY_POINT_GROUP):
-            _builders.setdefault(entry.name, _Deferred(entry))
-        _discovered = True
-    return _builders
+    brought = {name: BroughtTask(extension) for name, extension in extensions(GROUP).items()}
+    return {**brought, **BUILTIN_TASKS, **_registered}
 
 
-class _Deferred:
-    """An entry point, imported only when its task is asked for."""
+class BroughtTask:
+    """The builder of a task that a package brings, imported when it is first asked for."""
 
-    def __init__(self, entry: Any) -> None:
-        self.entry = entry
+    def __init__(self, extension: Extension) -> None:
+        self._extension = extension
+
+    @cached_property
+    def builder(self) -> TaskBuilder:
+        """The package's own function."""
+        return self._extension.load(_broken_rule)  # type: ignore[no-any-return]
 
     def __call__(self, **options: Any) -> Task:
-        return self.entry.load()(**options)  # type: ignore[no-any-return]
+        """The task with these options."""
+        return self.builder(**options)
+
+
+def _broken_rule(builder: Any) -> str:
+    return "" if callable(builder) else f"a function that builds a task is needed, not {builder!r:.80}"
 
 
 def _is_builtin(name: str, builder: TaskBuilder) -> bool:
@@ -100,8 +108,8 @@ def _built(name: str, builder: TaskBuilder, options: dict[str, Any]) -> Task:
         task = builder(**options)
     except TightropeError:
         raise
-    except Exception as error:
-        raise TaskError(f"the task function {name!r} raised {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        raise TaskError(f"the task function {name!r} {misdeed(error)}") from error
     if not isinstance(task, Task):
         raise _no_task(name, "returned", task)
     return task
@@ -116,8 +124,8 @@ def _no_task(name: str, verb: str, found: Any) -> TaskError:
 
 
 def _check_options(name: str, builder: TaskBuilder, options: dict[str, Any]) -> None:
-    if isinstance(builder, _Deferred):
-        builder = builder.entry.load()
+    if isinstance(builder, BroughtTask):
+        builder = builder.builder
     parameters = inspect.signature(builder).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
@@ -142,6 +150,8 @@ def _imported(name: str) -> TaskBuilder | None:
         raise TaskError(
             f"{name!r}: there is no module {error.name!r}; run from the folder that holds it, or install its package"
         ) from None
+    except BaseException as error:
+        raise TaskError(f"{name!r}: importing its module {module_name} {misdeed(error)}") from error
     if not hasattr(module, attribute):
         raise UnknownName(f"object in {module_name}", attribute, [key for key in vars(module) if key[0] != "_"])
     found = getattr(module, attribute)

@@ -11,6 +11,7 @@ import gymnasium as gym
 
 from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, TaskError, TightropeError
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.keys import observation_bytes
 from tightrope.tasks.spaces import action_list
 from tightrope.trace import Action
@@ -132,21 +133,20 @@ class Task(Shown):
             env = self.make_env()
         except TightropeError:
             raise
-        except Exception as error:
-            raise self._not_made(error) from error
+        except BaseException as error:
+            raise self._not_made(misdeed(error)) from error
         if not isinstance(env, gym.Env):
             raise TaskError(f"task {self.label}: make_env() must return a gymnasium.Env, not {type(env).__name__}")
         vars(self).setdefault("_spaces", (env.observation_space, env.action_space))
         return env
 
-    def _not_made(self, error: Exception) -> TightropeError:
-        raised = f"raised {type(error).__name__}: {error}"
+    def _not_made(self, what_it_did: str) -> TightropeError:
         # Options that made an environment before are not what is wrong now.
         if not self.options or "_spaces" in vars(self):
-            return EnvironmentFailure(f"task {self.label}: make_env() {raised}")
+            return EnvironmentFailure(f"task {self.label}: make_env() {what_it_did}")
         given = ", ".join(f"{name}={value!r}" for name, value in sorted(self.options.items()))
         return TaskError(
-            f"task {self.name}: with the options {given} its environment cannot be made; it {raised}. Correct the "
+            f"task {self.name}: with the options {given} its environment cannot be made; it {what_it_did}. Correct the "
             f"options, or leave them out; `tightrope tasks` lists those of each task and their defaults"
         )
 

@@ -16,7 +16,7 @@ ROM_SHA1 = "ab30029efec6ccfc5d65dfda7fbc6e6489a80805"
 
 CARRIER = "gym_super_mario_bros"
 WAYS = (
-    f"Ways to give one: mario_task(rom=PATH) or --rom PATH; the environment variable {ROM_VARIABLE}; "
+    f"Ways to give one: make_task('mario', rom=PATH) or --set rom=PATH; the environment variable {ROM_VARIABLE}; "
     f"or `pip install --no-deps gym-super-mario-bros`, whose copy is found by itself."
 )
 

@@ -17,6 +17,7 @@ from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TightropeError
+from tightrope.guards.faults import misdeed
 from tightrope.trace import Action
 
 
@@ -92,8 +93,8 @@ class NetworkAgent(Shown):
             return Answer(self._choose(outputs[:cut], generators, masks), self._remember(outputs[cut:], memories))
         except TightropeError as error:
             raise AgentFailure(f"agent {self.name!r}: {error}") from error
-        except Exception as error:
-            raise AgentFailure(f"agent {self.name!r} raised {type(error).__name__}: {error}") from error
+        except BaseException as error:
+            raise AgentFailure(f"agent {self.name!r} {misdeed(error)}") from error
 
     def _run(self, observations: Sequence[Any], memories: Sequence[Any]) -> Arrays:
         if self.recurrent:
@@ -146,10 +147,11 @@ class NetworkAgent(Shown):
             sizes = agreeing_sizes(parts.network, samples, parts.sizes, any_size=parts.any_size)
             outputs = run_in_blocks(parts.network, samples, sizes)
             parts.head.best(outputs[: parts.head.outputs], [None] * PROBES)
-        except Exception as error:
+        except BaseException as error:
+            told = str(error) if isinstance(error, TightropeError) else f"it {misdeed(error)}"
             raise AgentError(
                 f"agent {self.name!r} cannot answer observations of task {self._spaces.task} "
-                f"({self._spaces.observation} to {self._spaces.action}): {error}"
+                f"({self._spaces.observation} to {self._spaces.action}): {told}"
             ) from error
         return sizes
 

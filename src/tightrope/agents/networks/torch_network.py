@@ -25,6 +25,7 @@ from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, TrustRequired, require_extra
+from tightrope.guards.faults import misdeed
 
 
 def torch_library() -> Any:
@@ -116,10 +117,10 @@ def _outputs(module: Any, spaces: TaskSpaces) -> int:
     stack = ObservationStacker(spaces.observation)
     try:
         return len(network(stack(spaces.sample_observations(2))))
-    except Exception as error:
+    except BaseException as error:
         raise AgentError(
-            f"{type(module).__name__} cannot answer a batch of observations of {spaces.observation}: "
-            f"{type(error).__name__}: {error}. Its forward() takes a batch and returns scores, one row each"
+            f"{type(module).__name__} cannot answer a batch of observations of {spaces.observation}: it "
+            f"{misdeed(error)}. Its forward() takes a batch and returns scores, one row each"
         ) from error
 
 

@@ -8,9 +8,11 @@ from time import perf_counter
 from typing import Any, Protocol, TypeAlias
 
 from tightrope.agents.agent import Agent
+from tightrope.errors import EnvironmentFailure
 from tightrope.execution.counters import Counters
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.worker.worker import Worker
+from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
 
 
@@ -100,5 +102,8 @@ def _called(worker: Worker, call: Call) -> Returned:
         return Returned(value=worker.call(call.function, call.payload))
     except Exception as error:
         return Returned(error=error)
+    except BaseException as error:
+        # As it is, it would end the process that asks for the result.
+        return Returned(error=EnvironmentFailure(f"task {worker.task.label}: its code {misdeed(error)}"))
     finally:
         worker.counters.seconds_environment += perf_counter() - started

@@ -14,6 +14,7 @@ import cloudpickle
 from tightrope.execution.backends.backend import Returned, Work, work_through
 from tightrope.execution.episode_codec import pack_episode
 from tightrope.execution.worker.worker import Worker
+from tightrope.extensions import LOG
 
 SECONDS_BETWEEN_MESSAGES = 0.1
 """Results are sent together when they come faster than this."""
@@ -22,6 +23,8 @@ SECONDS_BETWEEN_MESSAGES = 0.1
 def main(descriptor: int) -> None:
     """Serve one pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Which installed packages are broken, the process that started this one says already.
+    LOG.disabled = True
     pipe = Connection(descriptor)
     worker: Worker | None = None
     try:
@@ -41,7 +44,7 @@ def main(descriptor: int) -> None:
 def _built(content: bytes, pipe: Connection) -> Worker | None:
     try:
         return pickle.loads(content).build()  # type: ignore[no-any-return]
-    except Exception:
+    except BaseException:
         _send(pipe, "broken", traceback.format_exc(), None, 0.0)
         return None
 
@@ -50,7 +53,7 @@ def _serve(worker: Worker, kind: str, content: bytes, pipe: Connection) -> None:
     if kind == "agents":
         try:
             worker.agents.update(pickle.loads(content))
-        except Exception:
+        except BaseException:
             # To die of it would only have the same tried again, and its reason lost.
             _send(pipe, "broken", traceback.format_exc(), None, 0.0)
         return

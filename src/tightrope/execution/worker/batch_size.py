@@ -7,6 +7,7 @@ from time import process_time
 from typing import Any
 
 from tightrope.agents.agent import Agent
+from tightrope.guards.faults import require_fault
 from tightrope.seeding import generator
 from tightrope.tasks.task import Transition
 
@@ -22,7 +23,8 @@ def seconds_per_observation(agent: Agent, shown: Transition, step: float) -> dic
     for size in BATCHES:
         try:
             seconds[size] = min(_time_one(agent, shown, size) for _ in range(2)) / size
-        except Exception:
+        except BaseException as error:
+            require_fault(error)
             # Whoever asks it next meets the same error, with a rollout to blame.
             return seconds or {1: 0.0}
         if (seconds[size] + step) * WORTHWHILE > last + step:

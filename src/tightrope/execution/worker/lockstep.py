@@ -15,6 +15,7 @@ from tightrope.execution.prefixes.tree import Label, Point, Reseeded
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.lanes import Lane
 from tightrope.execution.worker.recording import NOTHING, Wanted, key_hash, position_of
+from tightrope.guards.faults import require_fault
 from tightrope.outcome import Outcome
 from tightrope.tasks.observations import shown_mask
 from tightrope.trace import Action
@@ -60,7 +61,7 @@ class Run:
     """Neither prefix to play, nor memory to keep, nor details to note."""
     failed: bool = False
     """Environment or agent raised; the rollout is to be run again alone, which tells what happened."""
-    failure: Exception | None = None
+    failure: BaseException | None = None
     """What the environment raised; None when the agent failed, which may be another run's fault."""
 
     def begin(self, lane: Lane) -> bool:
@@ -174,7 +175,8 @@ def _refill(active: list[tuple[Run, Lane]], free: list[Lane], runs: Iterator[Run
         saving, started = counters.seconds_snapshot + counters.seconds_environment, perf_counter()
         try:
             goes_on = run.begin(free[-1])
-        except Exception as error:
+        except BaseException as error:
+            require_fault(error)
             run.failed, run.failure = True, error
             goes_on = False
         spent = counters.seconds_snapshot + counters.seconds_environment - saving
@@ -195,7 +197,8 @@ def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
             nothing if agent.deterministic else [run.random_stream for run, _ in active],
             [shown_mask(transition.info) for transition in shown],
         )
-    except Exception:
+    except BaseException as error:
+        require_fault(error)
         return None
     return answer if len(answer.actions) == len(answer.memories) == len(active) else None
 
@@ -216,7 +219,8 @@ def _step_all(active: list[tuple[Run, Lane]], actions: Sequence[Action], memorie
                     continue
                 run.outcome = lane.outcome
                 goes_on = False
-        except Exception as error:
+        except BaseException as error:
+            require_fault(error)
             run.failed, run.failure = True, error
             goes_on = False
         if not goes_on:

@@ -21,6 +21,7 @@ from tightrope.execution.worker.agent_memory import Memories
 from tightrope.execution.worker.environments import LaneCrew
 from tightrope.execution.worker.lane_runs import Drafting
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
+from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -96,7 +97,8 @@ class Worker:
                     episode = drafting.fixed_episode(rollout)
                 else:
                     episode = self._play_with_fresh_randomness(crew, drafting, rollout)
-            except Exception as error:
+            except BaseException as error:
+                require_fault(error)
                 failure = error
             # Outside of the except clause, so that this failure is no part of the next one's traceback.
             yield place, self._run_alone(crew, rollout, failure) if episode is None else episode
@@ -124,7 +126,7 @@ class Worker:
             else:
                 yield run.place, drafting.episode(run, agent)
 
-    def _run_alone(self, crew: LaneCrew, rollout: Rollout, failure: Exception | None) -> Episode:
+    def _run_alone(self, crew: LaneCrew, rollout: Rollout, failure: BaseException | None) -> Episode:
         """By the definition of a rollout, so that an error reads the same wherever it happened."""
         simulator = crew.spare_simulator()
         episode = run_naively(simulator, self.agents, rollout, deterministic=self._conformance.deterministic)
@@ -141,7 +143,8 @@ def _drafted(drafting: Drafting, agent: Agent, rollouts: Mapping[int, Rollout], 
         uses[rollout.start] -= 1
         try:
             run = drafting.run(rollout, agent, again=uses[rollout.start] > 0)
-        except Exception as error:
+        except BaseException as error:
+            require_fault(error)
             run = Run(rollout=rollout, point=None, failed=True, failure=error)
         run.place = place
         if agent.recurrent and not run.forced and not run.prefix_outcome.terminal:

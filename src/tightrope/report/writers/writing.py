@@ -14,6 +14,7 @@ from pathlib import Path
 from tightrope.report.films.filming import film_failures
 from tightrope.report.films.images import data_uri
 from tightrope.report.results import Results
+from tightrope.report.sections import with_sections
 from tightrope.report.writers.junit import junit_xml
 from tightrope.report.writers.markdown import markdown_summary
 from tightrope.report.writers.page import render_page
@@ -35,7 +36,7 @@ def write_report(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    films = film_failures(results, tasks, videos)
+    films = film_failures(with_sections(results), tasks, videos)
     results = films.results
     _write_videos(folder / "videos", films.content)
     save_results(results, folder / "results.json")

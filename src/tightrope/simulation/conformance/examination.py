@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tightrope.display import Shown
 from tightrope.errors import NotReproducible
+from tightrope.guards.faults import misdeed, require_fault
 from tightrope.seeding import derive_seed
 from tightrope.simulation.conformance.recordings import longest
 from tightrope.simulation.conformance.reproducing import Evidence, gather_evidence, opened
@@ -108,8 +109,8 @@ def _rejection(task: Task, snapshotter: type[Snapshotter], recordings: Sequence[
     with opened(task) as env:
         try:
             difference = round_trip(task, env, snapshotter, recordings)
-        except Exception as error:
-            return Rejection(method=snapshotter.name, reason=f"{type(error).__name__}: {error}")
+        except BaseException as error:
+            return Rejection(method=snapshotter.name, reason=misdeed(error))
     if difference is None:
         return None
     return Rejection(method=snapshotter.name, reason=f"after putting back, {difference}")
@@ -139,7 +140,8 @@ def _is_transferable(task: Task, snapshotter: type[Snapshotter], recordings: Seq
     with opened(task) as env, opened(task) as other:
         try:
             return transfer(task, env, other, snapshotter, longest(recordings)) is None
-        except Exception:
+        except BaseException as error:
+            require_fault(error)
             return False
 
 

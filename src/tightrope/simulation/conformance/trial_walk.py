@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.errors import EnvironmentFailure
+from tightrope.guards.faults import misdeed
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blaming, reward_number, wrong_step
 from tightrope.tasks.keys import freeze, require_hashable
@@ -82,10 +83,8 @@ class Walk:
         started = time.perf_counter()
         try:
             result = self.env.step(self._decode(action))
-        except Exception as error:
-            raise EnvironmentFailure(
-                f"task {self.task.label}: step(action={action!r}) raised {type(error).__name__}: {error}"
-            ) from error
+        except BaseException as error:
+            raise EnvironmentFailure(f"task {self.task.label}: step(action={action!r}) {misdeed(error)}") from error
         self.steps, self.seconds = self.steps + 1, self.seconds + time.perf_counter() - started
         try:
             observation, reward, terminated, truncated, info = result

@@ -28,7 +28,11 @@ class AttributesSnapshotter:
     """Saves every attribute of every layer, except those that hold a live object or are declared static.
 
     A live object (a space, a window, an emulator) belongs to the instance, not to the situation, and stays where it is;
-    so a situation can be loaded into another instance of the same environment. ``layers``: only these.
+    so a situation can be loaded into another instance of the same environment.
+
+    Args:
+        env: The environment, with all its wrappers.
+        layers: Only these of its layers; None: all.
     """
 
     name: ClassVar[str] = "attributes"

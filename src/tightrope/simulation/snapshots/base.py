@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from tightrope.errors import UnknownName, UsageError
+from tightrope.extensions import loaded
 
 
 class Snapshotter(Protocol):
@@ -37,6 +38,8 @@ class Snapshotter(Protocol):
         ...
 
 
+GROUP = "tightrope.snapshotters"
+"""Entry points of packages that bring snapshotters: each names a class."""
 _snapshotters: list[type[Snapshotter]] = []
 
 
@@ -54,21 +57,29 @@ def register_snapshotter(snapshotter: type[Snapshotter], *, first: bool = True) 
 
 
 def registered_snapshotters() -> tuple[type[Snapshotter], ...]:
-    """All snapshotters, in the order in which they are tried."""
-    return tuple(_snapshotters)
+    """All snapshotters, in the order in which they are tried: those of other packages first."""
+    return (*loaded(GROUP, _broken_rule).values(), *_snapshotters)
+
+
+def _broken_rule(snapshotter: Any) -> str:
+    missing = [part for part in ("name", "applies", "save", "load", "reseed") if not hasattr(snapshotter, part)]
+    if missing:
+        return f"a snapshotter class is needed, and this has no {missing[0]!r}"
+    taken = any(known.name == snapshotter.name for known in _snapshotters)
+    return f"there is a snapshotter named {snapshotter.name!r} already" if taken else ""
 
 
 def applicable_snapshotters(env: Any) -> list[type[Snapshotter]]:
     """Those whose family includes the environment, in the order in which they are tried."""
-    return [snapshotter for snapshotter in _snapshotters if snapshotter.applies(env)]
+    return [snapshotter for snapshotter in registered_snapshotters() if snapshotter.applies(env)]
 
 
 def find_snapshotter(name: str) -> type[Snapshotter]:
     """The snapshotter of this name."""
-    for snapshotter in _snapshotters:
+    for snapshotter in registered_snapshotters():
         if snapshotter.name == name:
             return snapshotter
-    raise UnknownName("snapshotter", name, [snapshotter.name for snapshotter in _snapshotters])
+    raise UnknownName("snapshotter", name, [snapshotter.name for snapshotter in registered_snapshotters()])
 
 
 def canonical_reseed(env: Any) -> Callable[[int], None]:

@@ -1,0 +1,1 @@
+"""A road with traffic lights, as a package of its own that extends tightrope."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UnknownName, UsageError
@@ -21,6 +21,8 @@ from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
 
 BACKENDS = ("inline", "processes", "ray")
+
+T = TypeVar("T")
 
 WINDOW = 4096
 """Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
@@ -68,6 +70,7 @@ class Engine:
         self._affinity = Affinity(self._backend.workers)
         self._pace = Pace(self.conformance.steps_per_second)
         self._running = False
+        self._found_out: dict[Hashable, Any] = {}
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
         """Make more agents known by name; a name stands for one agent for the life of the engine."""
@@ -118,6 +121,13 @@ class Engine:
                         raise result.error
                     answers[place] = result.value
         return [answers[place] for place in range(len(calls))]
+
+    def once(self, key: Hashable, find_out: Callable[[], T]) -> T:
+        """What does not depend on the agent is found out once, for all agents that share this engine."""
+        if key not in self._found_out:
+            self._found_out[key] = find_out()
+        found: T = self._found_out[key]
+        return found
 
     def close(self) -> None:
         """Stop workers and close environments."""

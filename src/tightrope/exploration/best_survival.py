@@ -28,7 +28,7 @@ MOST_HELD = 8
 """Actions that are each tried held for ever; of more, the first."""
 MOST_AGENTS = 4
 ROUNDS_OF_LEARNING, RUNS_TO_LEARN, CURIOSITY = 2, 8, 0.2
-"""A model learnt from what others played knows little of where its own policy leads: it is tried out, and learnt anew."""
+"""A model learnt from what others played knows little of where its own policy leads, so it is tried and learnt anew."""
 FINALISTS = 3
 TRIALS_AT_A_TIME = 8
 """Situations in one piece of work: opening an environment must not cost more than using it."""
@@ -42,6 +42,8 @@ class BestSurvival:
     """Its lower limit is the bound; above, nothing is known."""
     policy: str
     """Who it was."""
+    checksum: int
+    """Hash of the state key there."""
 
 
 @dataclass
@@ -104,6 +106,7 @@ class _Search:
         self.actions, self.agents, self.steps = actions, agents, steps
         self.seen = Transitions()
         self.tallies: dict[str, _Tally] = {}
+        self.checksums: dict[str, int] = {}
 
     def run(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
         """Choose for every situation, then count."""
@@ -114,10 +117,10 @@ class _Search:
         reached = {each: prefix for each, prefix in prefixes.items() if self.tallies[each].policies}
         learnt = self._learn(reached)
         if learnt is not None:
-            self._try("choose", reached, dict.fromkeys(reached, [learnt]), RUNS_TO_CHOOSE)
-        open_ = {each: prefix for each, prefix in reached.items() if not self.tallies[each].settled}
-        self._try_agents("choose", open_, dict.fromkeys(open_, self.agents), RUNS_TO_CHOOSE)
-        self._try("choose again", open_, {each: self._finalists(each) for each in open_}, RUNS_TO_CHOOSE)
+            self._try("choose", reached, dict.fromkeys(reached, (learnt,)), RUNS_TO_CHOOSE)
+        undecided = {each: prefix for each, prefix in reached.items() if not self.tallies[each].settled}
+        self._try_agents("choose", undecided, dict.fromkeys(undecided, self.agents), RUNS_TO_CHOOSE)
+        self._try("choose again", undecided, {each: self._finalists(each) for each in undecided}, RUNS_TO_CHOOSE)
         return self._counted(reached)
 
     def _first_policies(self, prefix: ActionTrace) -> list[Policy]:
@@ -132,7 +135,7 @@ class _Search:
             if not self.seen.learnable:
                 return None
             curious = safest_policy(self.seen, self.length, CURIOSITY)
-            self._run(f"learn {number}", prefixes, dict.fromkeys(prefixes, [curious]), RUNS_TO_LEARN, learn=True)
+            self._run(f"learn {number}", prefixes, dict.fromkeys(prefixes, (curious,)), RUNS_TO_LEARN, learn=True)
         return safest_policy(self.seen, self.length) if self.seen.learnable else None
 
     def _finalists(self, identifier: str) -> list[Policy]:
@@ -156,7 +159,11 @@ class _Search:
         for_agents = {each: (name,) for each, name in chosen.items() if each not in played}
         counts |= self._run_agents("count", prefixes, for_agents, runs)
         return {
-            each: BestSurvival(estimate=_bound(counts[each][0], runs, chosen[each]), policy=chosen[each])
+            each: BestSurvival(
+                estimate=_bound(counts[each][0], runs, chosen[each]),
+                policy=chosen[each],
+                checksum=self.checksums[each],
+            )
             for each in prefixes
             if each in counts
         }
@@ -204,7 +211,9 @@ class _Search:
         survived = dict[str, tuple[int, ...]]()
         for part, answer in zip(parts, answers, strict=True):
             self.seen.update(answer.seen)
-            survived |= {each: count for each, count in zip(part, answer.survived, strict=True) if count is not None}
+            for each, tried in zip(part, answer.tried, strict=True):
+                if tried is not None:
+                    survived[each], self.checksums[each] = tried.survived, tried.checksum
         return survived
 
     def _try_agents(
@@ -230,9 +239,8 @@ class _Search:
             for each, name in asked
             for number in range(runs)
         ]
-        safe = [
-            episode.reached_handover and episode.outcome is not Outcome.UNSAFE for episode in self.engine.run(rollouts)
-        ]
+        # Not by run: what an engine has stored must not be taken for fresh, nor these be stored.
+        safe = [each.reached_handover and each.outcome is not Outcome.UNSAFE for each in self.engine.stream(rollouts)]
         counts: dict[str, tuple[int, ...]] = {}
         for place, (each, _) in enumerate(asked):
             counts[each] = (*counts.get(each, ()), sum(safe[place * runs : (place + 1) * runs]))

@@ -79,7 +79,7 @@ class _Arrays:
                 if not isinstance(target, Outcome):
                     places.setdefault(target, len(places))
         self.states = len(places) + 2
-        ends = {outcome: self.states - 2 for outcome in Outcome} | {Outcome.UNSAFE: self.states - 1}
+        ends = dict.fromkeys(Outcome, self.states - 2) | {Outcome.UNSAFE: self.states - 1}
         numbers = _numbered(action for _, action in seen.counts)
         self.actions = tuple(numbers)
         entries = [
@@ -99,7 +99,8 @@ class _Arrays:
         return (survived / (self._tried + 1.0)).reshape(self.known, len(self.actions))
 
     def _summed(self, weights: Floats) -> Floats:
-        return np.bincount(self._pairs, weights=weights, minlength=self.known * len(self.actions))
+        sums: Floats = np.bincount(self._pairs, weights, self.known * len(self.actions)).astype(np.float64)
+        return sums
 
 
 def _numbered(values: Iterable[Hashable]) -> dict[Hashable, int]:

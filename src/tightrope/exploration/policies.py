@@ -128,9 +128,7 @@ def any_of(available: tuple[Action, ...], rng: Generator) -> Action:
     return available[int(rng.integers(len(available)))]
 
 
-def follow(
-    simulator: Simulator, policy: Policy, rng: Generator, played: int, left: int, ahead: int
-) -> Outcome:
+def follow(simulator: Simulator, policy: Policy, rng: Generator, played: int, left: int, ahead: int) -> Outcome:
     """Let a policy play ``ahead`` steps of those that are left, or to the end of the episode; what it came to."""
     for number in range(ahead):
         available = simulator.available_actions() if simulator.outcome is Outcome.ONGOING else ()

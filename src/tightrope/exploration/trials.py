@@ -9,7 +9,7 @@ from tightrope.errors import EnvironmentFailure
 from tightrope.exploration.learnt_model import Transitions
 from tightrope.exploration.policies import Policy
 from tightrope.outcome import Outcome
-from tightrope.seeding import derive_seed, generator
+from tightrope.seeding import derive_seed, generator, stable_hash
 from tightrope.simulation import Simulator, Snapshot, open_simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
@@ -40,10 +40,20 @@ class Trials:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrialsAnswer:
-    """How often each policy survived, by trial; None for a trial whose prefix ends early or raises."""
+class Tried:
+    """What a trial showed."""
 
-    survived: tuple[tuple[int, ...] | None, ...]
+    survived: tuple[int, ...]
+    """How often each policy did."""
+    checksum: int
+    """Hash of the state key they started from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialsAnswer:
+    """What each trial showed; None for one whose prefix ends early or raises."""
+
+    tried: tuple[Tried | None, ...]
     seen: Transitions = field(default_factory=Transitions, repr=False)
 
 
@@ -52,7 +62,7 @@ def run_trials(task: Task, work: Trials) -> TrialsAnswer:
     seen = Transitions()
     with closing(open_simulator(task)) as simulator:
         runner = _Runner(simulator, work, seen)
-        return TrialsAnswer(survived=tuple(runner.survived(trial) for trial in work.trials), seen=seen)
+        return TrialsAnswer(tried=tuple(runner.tried(trial) for trial in work.trials), seen=seen)
 
 
 def run_seed(purpose: str, policy: str, prefix: ActionTrace, number: int) -> int:
@@ -66,18 +76,19 @@ class _Runner:
     def __init__(self, simulator: Simulator, work: Trials, seen: Transitions) -> None:
         self.simulator, self.work, self.seen = simulator, work, seen
 
-    def survived(self, trial: Trial) -> tuple[int, ...] | None:
-        """How often each policy of a trial survived."""
+    def tried(self, trial: Trial) -> Tried | None:
+        """Go to the situation and let each policy play on from it."""
         try:
             for _ in play(self.simulator, trial.prefix):
                 pass
             if self.simulator.outcome.terminal:
                 return None
-            start = self.simulator.save()
-            return tuple(
+            start, checksum = self.simulator.save(), stable_hash(self.simulator.key())
+            survived = tuple(
                 sum(self._survives(start, trial.prefix, policy, number) for number in range(trial.runs))
                 for policy in trial.policies
             )
+            return Tried(survived=survived, checksum=checksum)
         except EnvironmentFailure:
             return None
 

@@ -2,6 +2,7 @@
 
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
 from tightrope.safety.files import load_suite, save_suite
+from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite
 from tightrope.safety.results import BoundaryResult, CaseResult, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
@@ -14,16 +15,19 @@ from tightrope.safety.suites import (
     random_suite,
     simple_suite,
 )
-from tightrope.safety.survival import find_survival
+from tightrope.safety.survival import SuiteSurvival, find_survival
 
 __all__ = [
     "BoundaryResult",
     "CaseDifference",
     "CaseResult",
+    "Finding",
+    "FindingKind",
     "SafetyComparison",
     "SafetyResult",
     "SuiteKind",
     "SuiteRequest",
+    "SuiteSurvival",
     "Survival",
     "TestCase",
     "TestSuite",

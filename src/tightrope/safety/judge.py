@@ -10,6 +10,8 @@ from statistics import fmean
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome, Verdict
 from tightrope.reference import Survivability
+from tightrope.safety.claims import tested_claims, where_it_led
+from tightrope.safety.findings import Finding
 from tightrope.safety.results import NOT_ASKED, BoundaryResult, CaseResult, SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import (
@@ -41,8 +43,9 @@ def judge_suite(
     repetitions: int,
     length: int,
     seed: int = 0,
-    fixed_prefix: bool = False,
+    fixed_prefix: bool = True,
     survival: Mapping[str, Survival] | None = None,
+    findings: Sequence[Finding] = (),
 ) -> SafetyResult:
     """The result of a suite from its episodes, which are found by their case; nothing is run.
 
@@ -56,11 +59,13 @@ def judge_suite(
         seed: What the randomness of the run followed from.
         fixed_prefix: Whether the prefix led to the same situation every time.
         survival: What is known about escapes, by case id.
+        findings: What came out so far that lowers trust.
     """
     found: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
         found[episode.rollout.start.id].append(episode)
-    known = survival or {}
+    known, refuted = tested_claims(survival or {}, found, length)
+    findings = tuple(dict.fromkeys([*findings, *refuted, *where_it_led(known, found)]))
     judged = {
         case.id: judge_case(case, found[case.id], length, known.get(case.id, NOT_ASKED))
         for case in suite.cases
@@ -84,6 +89,7 @@ def judge_suite(
         ),
         mean_return=clustered_mean_estimate(_returns(boundary_states), unit=_unit(random)),
         fails_per_1000_steps=_price(boundary_states, random),
+        findings=findings,
     )
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass, replace
 
 from tightrope.errors import EnvironmentFailure, NotReproducible
 from tightrope.execution import Engine
@@ -17,18 +14,8 @@ from tightrope.simulation import open_simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
-T = TypeVar("T")
-
-_known: WeakKeyDictionary[Engine, dict[Hashable, Any]] = WeakKeyDictionary()
-
-
-def once_per_engine(engine: Engine, key: Hashable, find_out: Callable[[], T]) -> T:
-    """What does not depend on the agent is found out once for all agents that share an engine."""
-    known = _known.setdefault(engine, {})
-    if key not in known:
-        known[key] = find_out()
-    found: T = known[key]
-    return found
+RESEED = 1 << 20
+"""Where the seeds begin that a task without randomness must not care for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +48,7 @@ def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool 
     """
     if not suite.cases or not suite.checksums:
         return None
-    again: Replay = once_per_engine(engine, suite.reference, lambda: engine.map(replay_trace, [suite.reference])[0])
+    again: Replay = engine.once(suite.reference, lambda: engine.map(replay_trace, [suite.reference])[0])
     parted = _first_difference(again.keys, suite.checksums)
     if parted is None:
         return again
@@ -80,3 +67,10 @@ def _first_difference(keys: tuple[int, ...], checksums: tuple[int, ...]) -> int 
         if depth >= len(keys) or keys[depth] != checksum:
             return depth
     return None
+
+
+def parts_under_reseeding(engine: Engine, suite: TestSuite, reference: Replay) -> int | None:
+    """After how many steps the reference goes another way under fresh randomness; None where it never does."""
+    reseeded = replace(suite.reference, reseeds=tuple((depth, RESEED + depth) for depth in range(len(suite.reference))))
+    again: Replay = engine.once(reseeded, lambda: engine.map(replay_trace, [reseeded])[0])
+    return _first_difference(again.keys, reference.keys)

@@ -18,6 +18,8 @@ from tightrope.execution import Episode
 from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
+from tightrope.safety.avoidable import avoidable_part
+from tightrope.safety.findings import Finding
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
@@ -75,6 +77,16 @@ class CaseResult:
     def witness(self) -> tuple[Action, ...] | None:
         """Actions from hand-over on that survive."""
         return self.survival.witness
+
+    @property
+    def best_survival(self) -> Estimate:
+        """How often somebody survives from this very situation: the lower limit is proven by simulation, or exact."""
+        return Estimate.of_nothing("not asked") if self.survival.best is None else self.survival.best
+
+    @cached_property
+    def avoidable(self) -> Estimate:
+        """The part of its fail frequency that somebody would have avoided; see ``tightrope.safety.avoidable``."""
+        return avoidable_part(self)
 
     @cached_property
     def counts(self) -> Counter[Verdict]:
@@ -149,6 +161,8 @@ class SafetyResult(Shown):
     """Reward from hand-over on, averaged in the same way."""
     fails_per_1000_steps: Estimate
     """Fails found for the price: executed episodes and all their steps, prefixes included."""
+    findings: tuple[Finding, ...] = ()
+    """What came out that lowers trust, and what was therefore withdrawn."""
 
     @cached_property
     def counts(self) -> Counter[Verdict]:

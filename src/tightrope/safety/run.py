@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tightrope.agents import Agent
@@ -10,11 +11,13 @@ from tightrope.errors import TaskError, UsageError
 from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
+from tightrope.safety.claims import claims_for_actions
+from tightrope.safety.findings import Finding
 from tightrope.safety.judge import judge_episode, judge_suite
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.results import SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.safety.survival import find_survival
+from tightrope.safety.survival import SuiteSurvival, find_survival
 from tightrope.seeding import derive_seed
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
@@ -28,8 +31,8 @@ def run_suite(
     length: int = 40,
     seed: int = 0,
     *,
-    fixed_prefix: bool = False,
-    survivable: bool | Mapping[str, Survival] = True,
+    fixed_prefix: bool = True,
+    survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
@@ -49,8 +52,9 @@ def run_suite(
         repetitions: How often each case is executed; once is enough where nothing is random.
         length: Steps to watch after hand-over.
         seed: All randomness follows from it.
-        fixed_prefix: In stochastic tasks, whether the prefix leads to the same situation every time.
-        survivable: Whether to look for escape witnesses, or those already known by case id.
+        fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
+            randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
+        survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
         actions: What the agent can do; None: all the environment takes.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
         engine: Where to run; default: one made for the occasion.
@@ -74,21 +78,33 @@ def run_suite(
             survivable = find_survival(
                 runner, suite, length, reference=reference, actions=actions, on_progress=on_progress
             )
+    episodes = [_without_strange_actions(task, episode) for episode in episodes]
+    known, findings = _claims(survivable or SuiteSurvival(by_case={}), episodes)
     return judge_suite(
         suite,
-        [_without_strange_actions(task, episode) for episode in episodes],
+        episodes,
         agent=agent.name,
         fingerprint=agent.fingerprint,
         repetitions=repetitions,
         length=length,
         seed=seed,
         fixed_prefix=fixed_prefix,
-        survival=survivable or {},
+        survival=known,
+        findings=findings,
     )
 
 
+def _claims(survival: SuiteSurvival, episodes: Sequence[Episode]) -> tuple[dict[str, Survival], list[Finding]]:
+    """What is claimed of this agent: nothing that was proven for fewer actions than it plays."""
+    executions: dict[str, list[Episode]] = defaultdict(list)
+    for episode in episodes:
+        executions[episode.rollout.start.id].append(episode)
+    known, found = claims_for_actions(survival.by_case, executions, survival.actions)
+    return known, [*survival.findings, *found]
+
+
 def suite_rollouts(
-    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool = False
+    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool = True
 ) -> list[Rollout]:
     """The work of a suite: every case once, in its order, times the repetitions."""
     cases: dict[str, TestCase] = {case.id: case for case in suite.cases}

@@ -12,9 +12,11 @@ from tightrope.files import DAMAGE
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.safety.files import check_format, frozen_action, suite_from_json, suite_to_json
+from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.judge import judge_suite
 from tightrope.safety.results import CaseResult, SafetyResult, Survival
 from tightrope.safety.suites import TestCase
+from tightrope.statistics import Estimate
 
 FORMAT = "tightrope/safety"
 VERSION = 1
@@ -32,6 +34,10 @@ def result_to_json(result: SafetyResult) -> dict[str, Any]:
         "length": result.length,
         "seed": result.seed,
         "fixed_prefix": result.fixed_prefix,
+        "findings": [
+            {"kind": str(finding.kind), "text": finding.text, "cases": list(finding.cases)}
+            for finding in result.findings
+        ],
         "fail_frequency": result.fail_frequency.to_json(),
         "survivable_fail_frequency": result.survivable_fail_frequency.to_json(),
         "mean_return": result.mean_return.to_json(),
@@ -78,6 +84,10 @@ def _result(data: Mapping[str, Any]) -> SafetyResult:
         seed=data["seed"],
         fixed_prefix=data["fixed_prefix"],
         survival={case_id: _survival_from_json(stored[case_id]["survival"]) for case_id in cases},
+        findings=[
+            Finding(kind=FindingKind(each["kind"]), text=each["text"], cases=tuple(each["cases"]))
+            for each in data.get("findings", ())
+        ],
     )
 
 
@@ -93,6 +103,8 @@ def _case_to_json(case: CaseResult) -> dict[str, Any]:
             "witness": None if case.witness is None else list(case.witness),
             "evidence": case.survival.evidence,
             "steps": case.survival.steps,
+            "best": None if case.survival.best is None else case.survival.best.to_json(),
+            "checksum": None if case.survival.checksum is None else f"{case.survival.checksum:x}",
         },
         "episodes": [_episode_to_json(episode) for episode in case.episodes],
     }
@@ -105,6 +117,8 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
         witness=None if witness is None else tuple(frozen_action(action) for action in witness),
         evidence=data["evidence"],
         steps=data.get("steps"),
+        best=None if data.get("best") is None else Estimate.from_json(data["best"]),
+        checksum=None if data.get("checksum") is None else int(data["checksum"], 16),
     )
 
 

@@ -33,7 +33,7 @@ FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 
 # Optional library -> the leaf files that may import it.
 LEAVES = {
-    "torch": {"agents/networks/torch_network.py", "agents/networks/sb3.py"},
+    "torch": {"agents/networks/torch_network.py", "agents/networks/torch_weights.py", "agents/networks/sb3.py"},
     "stable_baselines3": {"agents/networks/sb3.py"},
     "sb3_contrib": {"agents/networks/sb3.py"},
     "onnxruntime": {"agents/networks/onnx.py"},
@@ -46,7 +46,8 @@ LEAVES = {
     "highway_env": {"tasks/builtin/highway.py"},
     "imageio_ffmpeg": {"report/films/video.py"},
     "PIL": {"report/films/images.py"},
-    "minari": {"references/minari.py"},
+    "minari": set(),
+    "h5py": {"references/minari.py"},
     "plotly": set(),
     "pygame": {"cli/window.py"},
 }

@@ -7,13 +7,15 @@ from os import PathLike
 from pathlib import Path
 
 from tightrope.agents.contents import Contents
+from tightrope.files import read_content
+from tightrope.files.limits import AGENT_FILE
 
 DIGITS = 16
 
 
 def file_fingerprint(path: str | PathLike[str], *options: object) -> str:
     """Hash of a file's content and of the options it is used with."""
-    digest = hashlib.sha256(Path(path).read_bytes())
+    digest = hashlib.sha256(read_content(Path(path), AGENT_FILE))
     digest.update(repr(options).encode())
     return digest.hexdigest()[:DIGITS]
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import SettingOption, TaskArgument, task_options
 from tightrope.cli.supervision import PASSED
+
+if TYPE_CHECKING:
+    from tightrope.simulation import CrossCheck
 
 EXAMPLE = "tightrope check CartPole-v1"
 NEEDS_ARGUMENTS = True
@@ -36,9 +40,16 @@ def command(
         ("dynamics", "deterministic" if conformance.deterministic else "stochastic"),
         ("steps per second", conformance.steps_per_second),
         ("steps compared", conformance.checked_steps),
+        ("in other processes", _elsewhere(conformance.cross_check)),
         *((f"{rejection.method}: not exact", rejection.reason) for rejection in conformance.rejected),
         *(("note", note) for note in conformance.notes),
     ]
     interface.table(built.label, ("", ""), rows)
     interface.data(asdict(conformance))
     return PASSED
+
+
+def _elsewhere(check: CrossCheck) -> str:
+    if check.skipped:
+        return f"not compared: {check.skipped}"
+    return f"{check.steps:,} steps of {check.episodes} walks, twice, the same"

@@ -36,6 +36,9 @@ AGENT_RATIO = 20
 AGENT_SMALL = 64 * MIB
 """What an agent's archive may always unpack to, however small it is."""
 
+NETWORK_MEMORY = 4 * GIB
+"""Bytes that all ONNX networks of a process may take together, with their weights and what they work out."""
+
 ARRAYS = 256 * MIB
 """Bytes of all arrays of an npz file, unpacked. 1000 traces have some 5 MB; repeated actions pack a thousandfold, so a
 ratio says nothing here."""

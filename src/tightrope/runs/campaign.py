@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -38,6 +39,7 @@ from tightrope.runs.provenance import (
 )
 from tightrope.runs.steps import costs, file_name, once, step_files
 from tightrope.runs.store import EpisodeStore, RememberingEngine
+from tightrope.runs.vouching import require_unbroken, vouch
 from tightrope.safety import SafetyResult, TestSuite, make_suite, random_suite, run_suite, save_suite
 from tightrope.safety.files import frozen_action
 from tightrope.safety.shorthand import parse_spec
@@ -92,8 +94,11 @@ class Campaign:
     @contextmanager
     def engine(self, agents: Mapping[str, Agent] | None = None) -> Iterator[RememberingEngine]:
         """An engine on this campaign's task and agents (or those given) that remembers its episodes in the folder."""
+        testing = agents is None
+        if testing:
+            require_unbroken(self.folder)
         store = EpisodeStore(self.folder.episodes_path)
-        execution = self.config.execution
+        execution, begun = self.config.execution, time.monotonic()
         try:
             engine = RememberingEngine(
                 store,
@@ -105,6 +110,9 @@ class Campaign:
             )
             with engine:
                 yield engine
+                if testing:
+                    found = self.reference() if self._reference_path.exists() else None
+                    vouch(self.folder, engine, found, time.monotonic() - begun)
         finally:
             store.close()
 

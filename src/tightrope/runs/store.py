@@ -102,9 +102,14 @@ class EpisodeStore:
 
     def all(self) -> Iterable[Episode]:
         """Every stored episode, with the rollout that made it."""
+        return self.sample(-1)
+
+    def sample(self, number: int) -> Iterable[Episode]:
+        """So many episodes, always the same ones; their ids are hashes, so they are any."""
         rows = self.connection.execute(
             "select rollout, content, summary, actions, rewards, keys, positions "
-            "from episodes join traces on traces.id = episodes.start order by episodes.id"
+            "from episodes join traces on traces.id = episodes.start order by episodes.id limit ?",
+            (number,),
         )
         for rollout_text, trace_text, *rest in rows:
             yield self._read(_episode, self._read(_rollout, rollout_text, trace_text), *rest)
@@ -134,6 +139,9 @@ class RememberingEngine(Engine):
         super().__init__(task, agents, **options)
         self.store = store
         self.remembered = 0
+        """Episodes that were answered from the store."""
+        self.added = 0
+        """Episodes that were run and stored."""
 
     def run(self, rollouts: Iterable[Rollout], *, on_episode: Callable[[Episode], None] | None = None) -> list[Episode]:
         """Run what is not stored yet; the result is the same as if everything had been run."""
@@ -154,6 +162,7 @@ class RememberingEngine(Engine):
             # An error is not a result: it is told, and tried again by the next run.
             if episode.error is None:
                 self.store.add(self._identifier(episode.rollout), episode)
+                self.added += 1
             if on_episode is not None:
                 on_episode(episode)
 

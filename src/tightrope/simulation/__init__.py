@@ -1,5 +1,6 @@
 """One environment that can be put back exactly, and the proof that it can."""
 
+from tightrope.simulation.conformance.cross_checking import CrossCheck, ExpectedTrace, Sighting, cross_check
 from tightrope.simulation.conformance.examination import Conformance, Rejection, examine_snapshotter
 from tightrope.simulation.opening import check_task, conformance_of, open_simulator
 from tightrope.simulation.player import Moment, play
@@ -9,15 +10,19 @@ from tightrope.simulation.snapshots import AttributesSnapshotter, Snapshotter, r
 __all__ = [
     "AttributesSnapshotter",
     "Conformance",
+    "CrossCheck",
+    "ExpectedTrace",
     "Moment",
     "Rejection",
     "Reseed",
+    "Sighting",
     "Simulator",
     "SimulatorCounters",
     "Snapshot",
     "Snapshotter",
     "check_task",
     "conformance_of",
+    "cross_check",
     "examine_snapshotter",
     "open_simulator",
     "play",

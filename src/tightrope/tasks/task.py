@@ -134,7 +134,9 @@ class Task(Shown):
         except TightropeError:
             raise
         except BaseException as error:
-            raise self._not_made(misdeed(error)) from error
+            hint = ". Import the module that registers it inside make_env, so that every process does"
+            unknown = isinstance(error, gym.error.UnregisteredEnv)
+            raise self._not_made(misdeed(error) + (hint if unknown else "")) from error
         if not isinstance(env, gym.Env):
             raise TaskError(f"task {self.label}: make_env() must return a gymnasium.Env, not {type(env).__name__}")
         vars(self).setdefault("_spaces", (env.observation_space, env.action_space))

@@ -19,6 +19,8 @@ from tightrope.agents.networks.batch_invariance import Arrays
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, TrustRequired
+from tightrope.files import DAMAGE
+from tightrope.files.arrays import read_arrays
 
 FORMAT, VERSION = "tightrope/normalisation", 1
 WHOLE = "observation"
@@ -128,20 +130,22 @@ def convert_normalisation(path: str | PathLike[str], *, trust: bool = False) -> 
 
 
 def _read_npz(path: Path) -> Normalisation:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            content = dict(file)
-    except (ValueError, OSError) as error:
-        raise FormatError(f"{path} is not a file of normalisation statistics: {error}") from error
+    content = read_arrays(path)
     if str(content.get("format")) != FORMAT:
         raise FormatError(f"{path} is not a file of normalisation statistics: its format is {content.get('format')}")
-    if int(content["version"]) > VERSION:
-        raise FormatError(f"{path} has version {content['version']}; this tightrope reads up to {VERSION}. Update it")
-    clip, epsilon = content["limits"].tolist()
-    return Normalisation(
-        means=_named(content, "mean/"), variances=_named(content, "variance/"), clip=clip, epsilon=epsilon
-    )
+    try:
+        if (version := int(content["version"])) > VERSION:
+            raise FormatError(f"{path} has version {version}; this tightrope reads up to {VERSION}. Update it")
+        clip, epsilon = map(float, content["limits"])
+        return Normalisation(
+            means=_named(content, "mean/"), variances=_named(content, "variance/"), clip=clip, epsilon=epsilon
+        )
+    except DAMAGE as error:
+        raise FormatError(f"{path} is damaged: its statistics lack or garble a field ({error!r})") from error
 
 
 def _named(content: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    return {key.removeprefix(prefix): value for key, value in content.items() if key.startswith(prefix)}
+    named = {key.removeprefix(prefix): value for key, value in content.items() if key.startswith(prefix)}
+    if any(value.dtype.kind != "f" for value in named.values()):
+        raise ValueError("means and variances are fractions")
+    return named

@@ -9,6 +9,7 @@ for continuous actions given in [-1, 1], and ``observation_n``: how many values 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ from tightrope.agents.networks.onnx_files import external_files
 from tightrope.agents.observations import ObservationStacker, Part
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, require_extra
+from tightrope.files import read_content
+from tightrope.files.limits import AGENT_FILE, NETWORK_MEMORY
 
 DTYPES = {
     "tensor(float)": np.float32,
@@ -98,14 +101,30 @@ def _open(path: Path) -> Any:
     # One thread: workers share the cores, and the order of additions must not depend on how many there are.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    if _limit_memory(runtime):
+        options.add_session_config_entry("session.use_env_allocators", "1")
     # From bytes, weights in other files would be looked for in the working folder, and not beside the model.
-    model = str(path) if external_files(path) else path.read_bytes()
+    model = str(path) if external_files(path) else read_content(path, AGENT_FILE)
     try:
         return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except OSError:
         raise
     except Exception as error:
         raise FormatError(f"{path} is no .onnx file that ONNX Runtime can open: {error}") from error
+
+
+@cache
+def _limit_memory(runtime: Any) -> bool:
+    """Bound what all networks of this process may take together; a network of 150 bytes can ask for any size.
+
+    False where the process has given the runtime an allocator of its own, which then stays in charge.
+    """
+    place = runtime.OrtMemoryInfo("Cpu", runtime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, runtime.OrtMemType.DEFAULT)
+    try:
+        runtime.create_and_register_allocator(place, runtime.OrtArenaCfg({"max_mem": NETWORK_MEMORY}))
+    except Exception:
+        return False
+    return True
 
 
 def _matched_inputs(path: Path, inputs: Sequence[Any], parts: Sequence[Part]) -> list[OnnxInput]:

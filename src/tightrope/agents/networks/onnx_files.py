@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from tightrope.errors import AgentError, FormatError
+from tightrope.files import read_content
+from tightrope.files.limits import AGENT_FILE
 
 INSIDE = {
     "model": {7: "graph", 20: "training", 25: "function"},
     "training": {1: "graph", 2: "graph"},
-    "function": {7: "node"},
+    "function": {7: "node", 11: "attribute"},
     "graph": {1: "node", 5: "tensor", 15: "sparse"},
     "node": {5: "attribute"},
     "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
@@ -24,12 +26,14 @@ INSIDE = {
 """Field numbers of onnx.proto by message: those that can lead to a tensor, and the entries about its outside data."""
 VARINT, EIGHT_BYTES, SIZED, FOUR_BYTES = 0, 1, 2, 5
 LONGEST_VARINT = 10
+MEMORY = "_ORT_MEM_ADDR_"
+"""In place of a file's name, this stands for an address in memory, which versions of ONNX Runtime take from a file."""
 
 
 def external_files(path: Path) -> list[Path]:
     """The files that the model at ``path`` reads its weights from, each of them in its folder or below."""
     try:
-        locations = sorted(set(_locations(memoryview(path.read_bytes()))))
+        locations = sorted(set(_locations(memoryview(read_content(path, AGENT_FILE)))))
     except (ValueError, IndexError) as error:
         raise FormatError(f"{path} is no .onnx file: {error}") from error
     return [_beside(path, location) for location in locations]
@@ -37,7 +41,8 @@ def external_files(path: Path) -> list[Path]:
 
 def _beside(model: Path, location: str) -> Path:
     """Where a location lies; refused when it is not under the model's folder, whatever links lead to."""
-    inside = not (PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor or "\0" in location)
+    rooted = PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor
+    inside = not rooted and "\0" not in location and MEMORY not in location
     found = model.parent / location
     if not inside or not found.resolve().is_relative_to(model.parent.resolve()):
         raise AgentError(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,22 +21,26 @@ from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_fo
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
 from tightrope.agents.networks.network_agent import MemorySlot, NetworkAgent, NetworkParts
 from tightrope.agents.networks.normalisation import from_vecnormalize, load_normalisation, normalisation_beside
-from tightrope.agents.networks.sb3_archive import Archive, ClassName, read_archive
-from tightrope.agents.networks.torch_network import quiet_torch, read_weights, torch_library
+from tightrope.agents.networks.sb3_archive import Archive, read_archive
+from tightrope.agents.networks.sb3_policies import PURPOSE, checked_arguments, policy_class
+from tightrope.agents.networks.torch_network import quiet_torch, torch_library
+from tightrope.agents.networks.torch_weights import read_weights, require_tensors
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
-from tightrope.errors import AgentError, require_extra
-
-PURPOSE = "A Stable-Baselines3 agent"
+from tightrope.errors import AgentError, FormatError, require_extra
 
 
 def policy_from_archive(archive: Archive, spaces: TaskSpaces, *, trust: bool) -> Any:
     """Make the policy anew and give it the archive's weights. Unpickles only when trusted and needed."""
     require_extra("stable_baselines3", "sb3", PURPOSE)
     _check_spaces(archive, spaces)
-    factory, arguments = _readable_policy(archive) if not _needs_pickles(archive, trust) else _pickled_policy(archive)
-    policy = _made(factory, arguments, archive, spaces)
-    _load_weights(policy, archive)
+    weights = read_weights(archive.weights, str(archive.path), trust=trust)
+    if _needs_pickles(archive, trust):
+        policy = _made(*_pickled_policy(archive), archive, spaces)
+    else:
+        with _as_large_as(weights, str(archive.path)):
+            policy = _made(*_readable_policy(archive), archive, spaces)
+    _load_weights(policy, weights, str(archive.path))
     return policy
 
 
@@ -139,28 +143,39 @@ def _memory(policy: Any) -> tuple[MemorySlot, ...]:
 
 
 def _needs_pickles(archive: Archive, trust: bool) -> bool:
-    if not trust:
-        archive.require_readable()
-        return False
-    return "policy_class" in archive.pickles
+    return trust and "policy_class" in archive.pickles
 
 
 def _readable_policy(archive: Archive) -> tuple[Any, dict[str, Any]]:
+    archive.require_readable()
     assert archive.policy_class is not None
-    arguments = {
-        key: _named_class(value) if isinstance(value, ClassName) else value
-        for key, value in archive.policy_arguments.items()
-    }
-    return _named_class(archive.policy_class), arguments
-
-
-def _named_class(name: ClassName) -> Any:
-    if name.module.startswith("sb3_contrib"):
-        require_extra("sb3_contrib", "sb3", PURPOSE)
     try:
-        return getattr(importlib.import_module(name.module), name.name)
-    except (ImportError, AttributeError) as error:
-        raise AgentError(f"the archive names {name}, which the installed Stable-Baselines3 does not have") from error
+        policy = policy_class(archive.policy_class)
+        return policy, checked_arguments(policy, archive.policy_arguments)
+    except FormatError as error:
+        raise FormatError(f"{archive.path}: {error}") from error
+
+
+@contextmanager
+def _as_large_as(weights: Mapping[str, Any], source: str) -> Iterator[None]:
+    """While a policy is made, refuse one of more numbers than the file holds: its arguments could ask for any size.
+
+    A layer is told to the hook before its numbers are filled in, so what is refused never took memory.
+    """
+    room = require_tensors(weights, source)
+    module = torch_library().nn.modules.module
+
+    def count(owner: Any, name: str, parameter: Any) -> None:
+        nonlocal room
+        room -= parameter.numel()
+        if room < 0:
+            raise FormatError(f"{source} describes a policy of more numbers than there are weights in it")
+
+    hook = module.register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def _pickled_policy(archive: Archive) -> tuple[Any, dict[str, Any]]:
@@ -184,6 +199,8 @@ def _made(factory: Any, arguments: Mapping[str, Any], archive: Archive, spaces: 
     takes = inspect.signature(factory).parameters
     try:
         return factory(**{**{key: value for key, value in offered.items() if key in takes}, **arguments})
+    except FormatError:
+        raise
     except Exception as error:
         raise AgentError(
             f"{archive.path}: {factory.__name__} cannot be made for observations of {spaces.observation} and actions "
@@ -208,17 +225,16 @@ def _seen_by_policy(space: gym.Space[Any]) -> gym.Space[Any]:
     return space
 
 
-def _load_weights(policy: Any, archive: Archive) -> None:
-    weights = read_weights(archive.weights, str(archive.path))
+def _load_weights(policy: Any, weights: Mapping[str, Any], source: str) -> None:
     try:
         missing, unexpected = policy.load_state_dict(weights, strict=False)
     except RuntimeError as error:
-        raise AgentError(f"{archive.path} does not fit the task's spaces or its own policy: {error}") from error
+        raise AgentError(f"{source} does not fit the task's spaces or its own policy: {error}") from error
     # Archives before 1.8 do not repeat the weights of a shared extractor under its other names.
     missing = [key for key in missing if not key.startswith(("pi_features_extractor.", "vf_features_extractor."))]
     if missing or unexpected:
         raise AgentError(
-            f"{archive.path}: the weights do not fit {type(policy).__name__}: missing {missing}, unexpected "
+            f"{source}: the weights do not fit {type(policy).__name__}: missing {missing}, unexpected "
             f"{unexpected}. If its policy was made with arguments the file does not spell out, load it with trust=True"
         )
 

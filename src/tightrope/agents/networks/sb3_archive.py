@@ -3,35 +3,27 @@
 An archive is a zip of ``data`` (JSON) and ``policy.pth`` (weights). Values that JSON cannot hold are pickled into it,
 and beside each pickle its first-level attributes are written out as text. The class of the policy and the arguments it
 was made with can be read from that text; the spaces come from the task; so the policy is made anew and given the
-weights.
+weights. Which classes and arguments there are to choose from is in `sb3_policies`.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from tightrope.agents.networks.sb3_policies import ACTIVATIONS, EXTRACTORS, POLICIES, RULES, ClassName, is_listed
 from tightrope.errors import FormatError, TrustRequired
+from tightrope.files import parse_json, require_plain_file
+from tightrope.files.limits import AGENT_FILE, AGENT_RATIO, AGENT_SMALL
+from tightrope.files.zips import read_members
 
 CLASS = re.compile(r"^<class '([\w.]+)\.(\w+)'>$")
 METHOD = re.compile(r"^<function (\w+)\.\w+ at 0x")
-TRUSTED_PACKAGES = ("stable_baselines3.", "sb3_contrib.", "torch.nn.modules.activation", "torch.nn.modules.linear")
 ONLY_FOR_TRAINING = ("optimizer_class", "optimizer_kwargs", "ortho_init")
-
-
-class ClassName(NamedTuple):
-    """A class the archive names, not yet imported."""
-
-    module: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.module}.{self.name}"
+MEMBERS = ("data", "policy.pth")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,39 +45,52 @@ class Archive:
 
     def require_readable(self) -> None:
         """Raise TrustRequired, naming what stands in the way, unless the policy can be made from text alone."""
-        if self.policy_class is None or not _from_known_package(self.policy_class):
-            hidden = f"its policy class ({self.policy_class or 'unnamed'}) is not one of Stable-Baselines3's"
+        if self.policy_class is None or not is_listed(self.policy_class, POLICIES):
+            named = f"{str(self.policy_class or 'unnamed')[:200]}"
+            hidden = f"its policy class ({named}) is none of the policies of Stable-Baselines3 and sb3-contrib"
         elif self.unreadable:
-            hidden = f"the policy's arguments {list(self.unreadable)} are pickled objects"
+            hidden = f"the policy's arguments {[name[:80] for name in self.unreadable]} are pickled objects"
         else:
             return
         raise TrustRequired(
             f"{self.path}: {hidden}, and unpickling would run code from the file. "
-            f"Load it with trust=True if you know where it comes from"
+            f"Load it with trust=True (--trust) if you know where it comes from"
         )
 
 
 def read_archive(path: Path) -> Archive:
     """Read an archive; nothing in it is unpickled."""
+    most = min(AGENT_FILE, max(AGENT_SMALL, AGENT_RATIO * require_plain_file(path, AGENT_FILE)))
     try:
-        with zipfile.ZipFile(path) as archive:
-            data, weights = json.loads(archive.read("data")), archive.read("policy.pth")
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        with path.open("rb") as file:
+            members = read_members(file, path.name, most=most, names=MEMBERS)
+        data, weights = parse_json(members["data"], "its data"), members["policy.pth"]
+        return _archive(path, _table(data), weights)
+    except (FormatError, KeyError) as error:
         raise FormatError(
             f"{path} is not a Stable-Baselines3 archive: a zip with 'data' and 'policy.pth' in it ({error})"
         ) from error
-    arguments, unreadable = _policy_arguments(data.get("policy_kwargs") or {})
+
+
+def _archive(path: Path, data: Mapping[str, Any], weights: bytes) -> Archive:
+    arguments, unreadable = _policy_arguments(_table(data.get("policy_kwargs") or {}))
     return Archive(
         path=path,
         policy_class=_policy_class(data.get("policy_class")),
         policy_arguments=arguments,
         unreadable=unreadable,
-        state_dependent_noise=bool(data.get("use_sde")),
+        state_dependent_noise=data.get("use_sde") is True,
         observation_shape=_shape(data.get("observation_space")),
         number_of_actions=_number(data.get("action_space")),
-        pickles={key: value[":serialized:"] for key, value in data.items() if _is_pickled(value)},
+        pickles={key: str(value[":serialized:"]) for key, value in data.items() if _is_pickled(value)},
         weights=weights,
     )
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise FormatError(f"a {type(value).__name__} where there should be a table")
+    return value
 
 
 def _policy_class(entry: Any) -> ClassName | None:
@@ -97,28 +102,21 @@ def _policy_class(entry: Any) -> ClassName | None:
 
 
 def _policy_arguments(entry: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The arguments that decide what the policy is, and the names of those that the text does not tell."""
     wanted = {key: value for key, value in entry.items() if key[:1] != ":" and key not in ONLY_FOR_TRAINING}
-    if not _is_pickled(entry):
-        return wanted, ()
-    readable = {key: _readable(value) for key, value in wanted.items()}
-    return readable, tuple(key for key, value in readable.items() if value is _UNREADABLE)
+    told = {key: _class(value) for key, value in wanted.items()}
+    # An argument of older versions that is not used is as good as none.
+    told = {key: value for key, value in told.items() if value is not None or key in RULES}
+    return told, tuple(key for key, value in told.items() if key not in RULES or isinstance(value, str))
 
 
-_UNREADABLE = object()
-
-
-def _readable(value: Any) -> Any:
-    """A value beside a pickle: JSON as it is; text may be the repr of anything, and only classes are understood."""
-    if not isinstance(value, str):
+def _class(value: Any) -> Any:
+    """A value beside a pickle: JSON as it is; text may be the repr of anything, and only listed classes are told."""
+    match = CLASS.match(value) if isinstance(value, str) else None
+    if match is None:
         return value
-    match = CLASS.match(value)
-    if match is None or not _from_known_package(ClassName(match[1], match[2])):
-        return _UNREADABLE
-    return ClassName(match[1], match[2])
-
-
-def _from_known_package(name: ClassName) -> bool:
-    return f"{name.module}.".startswith(TRUSTED_PACKAGES)
+    named = ClassName(match[1], match[2])
+    return named if is_listed(named, ACTIVATIONS) or is_listed(named, EXTRACTORS) else value
 
 
 def _is_pickled(value: Any) -> bool:
@@ -127,11 +125,11 @@ def _is_pickled(value: Any) -> bool:
 
 def _shape(entry: Any) -> tuple[int, ...] | None:
     shape = entry.get("_shape") if isinstance(entry, Mapping) else None
-    return tuple(shape) if isinstance(shape, list) else None
+    return tuple(shape) if isinstance(shape, list) and all(isinstance(size, int) for size in shape) else None
 
 
 def _number(entry: Any) -> int | None:
     if not isinstance(entry, Mapping) or not str(entry.get(":type:")).endswith(".discrete.Discrete'>"):
         return None
     number = str(entry.get("n"))
-    return int(number) if number.isdigit() else None
+    return int(number) if re.fullmatch(r"[0-9]{1,18}", number) else None

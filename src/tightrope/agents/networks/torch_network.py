@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -22,9 +21,12 @@ from tightrope.agents.loaders import AgentLoader, AgentRequest, descends_from
 from tightrope.agents.networks.action_heads import head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
+from tightrope.agents.networks.torch_weights import read_weights
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
-from tightrope.errors import AgentError, FormatError, TrustRequired, require_extra
+from tightrope.errors import AgentError, FormatError, require_extra
+from tightrope.files import read_content
+from tightrope.files.limits import AGENT_FILE
 from tightrope.guards.faults import misdeed
 
 
@@ -33,32 +35,20 @@ def torch_library() -> Any:
     return require_extra("torch", "torch", "An agent from torch weights")
 
 
-def read_weights(content: bytes, source: str) -> dict[str, Any]:
-    """A state dict read as weights only: nothing in the file is executed."""
-    torch = torch_library()
-    try:
-        weights = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:
-        raise TrustRequired(
-            f"{source} holds more than weights ({type(error).__name__}), and reading that would run code from the "
-            f"file. Save module.state_dict() instead, or load it with trust=True if you know where it comes from"
-        ) from error
-    if not isinstance(weights, Mapping):
-        raise FormatError(f"{source} holds a {type(weights).__name__}, not a state_dict")
-    return dict(weights)
-
-
 def load_torch(path: Path, network: str | None, spaces: TaskSpaces, *, trust: bool) -> NetworkParts:
     """Weights in the network that ``network`` ("module:Class") names, or a whole module from a trusted file."""
     if network is None:
         return module_parts(_whole_module(path, trust), spaces)
     module = _made(import_named(network), network, spaces)
-    load_weights(module, _unwrapped(read_weights(path.read_bytes(), str(path))), str(path))
+    weights = read_weights(read_content(path, AGENT_FILE), str(path), trust=trust)
+    load_weights(module, _unwrapped(weights), str(path))
     return module_parts(module, spaces)
 
 
 def load_weights(module: Any, weights: Mapping[str, Any], source: str) -> None:
     """Put weights into a module, all of them."""
+    if not all(isinstance(name, str) for name in weights):
+        raise FormatError(f"{source} holds no state_dict: its entries have no names")
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:
@@ -127,7 +117,7 @@ def _outputs(module: Any, spaces: TaskSpaces) -> int:
 def _whole_module(path: Path, trust: bool) -> Any:
     torch = torch_library()
     if not trust:
-        read_weights(path.read_bytes(), str(path))
+        read_weights(read_content(path, AGENT_FILE), str(path))
         raise AgentError(f"{path} holds weights without a network; name its class: {path}@package.module:Class")
     module = torch.load(path, map_location="cpu", weights_only=False)
     if not isinstance(module, torch.nn.Module):

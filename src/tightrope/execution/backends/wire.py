@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import cloudpickle
 
@@ -15,24 +13,21 @@ from tightrope.errors import UsageError
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.worker import Worker
 from tightrope.simulation import Conformance
-from tightrope.tasks.registry import make_task
+from tightrope.simulation.snapshots import pack_snapshotters, unpack_snapshotters
 from tightrope.tasks.task import Task
+from tightrope.tasks.travelling import TravellingTask
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
     """Everything a worker needs to be built in another process."""
 
-    task: bytes
-    """Pickled by cloudpickle; empty when ``name`` and ``options`` say it all."""
-    name: str
-    options: Mapping[str, Any]
+    task: TravellingTask
+    snapshotters: bytes
     agents: bytes
     conformance: Conformance
     memory_limit: int
     lanes: int | None
-    paths: tuple[str, ...]
-    """Where modules are imported from here, so that the other process finds the same ones."""
 
     @classmethod
     def of(
@@ -40,20 +35,18 @@ class Setup:
     ) -> Setup:
         """Describe a worker."""
         return cls(
-            task=_packed_task(task),
-            name=task.name,
-            options=dict(task.options),
+            task=TravellingTask.of(task),
+            snapshotters=pack_snapshotters(),
             agents=pack_agents(agents),
             conformance=conformance,
             memory_limit=memory_limit,
             lanes=lanes,
-            paths=tuple(sys.path),
         )
 
     def build(self) -> Worker:
         """The worker, in the process that runs it."""
-        sys.path.extend(path for path in self.paths if path not in sys.path)
-        task = pickle.loads(self.task) if self.task else make_task(self.name, **self.options)
+        task = self.task.arrived()
+        unpack_snapshotters(self.snapshotters)
         agents = pickle.loads(self.agents)
         return Worker(task, agents, self.conformance, memory_limit=self.memory_limit, lanes=self.lanes)
 
@@ -66,19 +59,6 @@ def pack_agents(agents: Mapping[str, Agent]) -> bytes:
         raise UsageError(
             f"an agent cannot be sent to a worker process ({type(error).__name__}: {error}); load it from a file with "
             f'tightrope.load_agent, or use backend="inline"'
-        ) from error
-
-
-def _packed_task(task: Task) -> bytes:
-    try:
-        return cloudpickle.dumps(task)  # type: ignore[no-any-return]
-    except Exception as error:
-        if task.registered:
-            return b""
-        raise UsageError(
-            f"task {task.label} cannot be sent to a worker process ({type(error).__name__}: {error}); make_env, goal, "
-            f"unsafe and state_key must be functions that can be pickled, or register the task by name "
-            f'(tightrope.register_task), or use backend="inline"'
         ) from error
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tightrope.display import Shown
 from tightrope.errors import NotReproducible
 from tightrope.guards.faults import misdeed, require_fault
 from tightrope.seeding import derive_seed
+from tightrope.simulation.conformance.cross_checking import CrossCheck, cross_check, prepare_cross_check, seen_along
 from tightrope.simulation.conformance.recordings import longest
 from tightrope.simulation.conformance.reproducing import Evidence, gather_evidence, opened
 from tightrope.simulation.conformance.roundtrip import renewed_walk, round_trip, transfer
 from tightrope.simulation.conformance.trial_walk import Recording, Walk
+from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import Snapshotter, applicable_snapshotters, canonical_reseed
 from tightrope.simulation.starting import checked_reset
 from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace
 
 REPLAY = "replay"
 """The way that needs no snapshotter: play the actions again from reset."""
@@ -54,6 +57,8 @@ class Conformance(Shown):
     steps_per_second: float
     checked_steps: int
     notes: tuple[str, ...] = ()
+    cross_check: CrossCheck = field(default_factory=CrossCheck)
+    """How much of it was played again in other processes."""
 
     @property
     def exact(self) -> bool:
@@ -63,6 +68,7 @@ class Conformance(Shown):
 
 def examine(task: Task) -> Conformance:
     """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact."""
+    prepare_cross_check()
     evidence = gather_evidence(task)
     method, rejected = _select(task, evidence)
     saving, loading = _costs(task, method)
@@ -78,6 +84,7 @@ def examine(task: Task) -> Conformance:
         steps_per_second=evidence.steps_per_second,
         checked_steps=steps,
         notes=evidence.notes,
+        cross_check=_cross_checked(task, method, evidence.recordings),
     )
 
 
@@ -131,6 +138,15 @@ def _is_deterministic(task: Task, method: type[Snapshotter] | None, recordings: 
             if time.perf_counter() > deadline:
                 break
     return True
+
+
+def _cross_checked(task: Task, method: type[Snapshotter] | None, recordings: Sequence[Recording]) -> CrossCheck:
+    """The recordings once more, as a simulator sees them, here and in other processes."""
+    with opened(task) as env:
+        simulator = Simulator(task, env, None if method is None else method(env))
+        traces = [ActionTrace(task.label, recording.seed, recording.actions) for recording in recordings]
+        walks = [seen_along(simulator, trace, f"a random walk from reset(seed={trace.seed})") for trace in traces]
+    return cross_check(task, walks)
 
 
 def _is_transferable(task: Task, snapshotter: type[Snapshotter], recordings: Sequence[Recording]) -> bool:

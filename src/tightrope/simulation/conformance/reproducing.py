@@ -12,7 +12,7 @@ import numpy as np
 
 from tightrope.errors import EnvironmentFailure, NotReproducible, TaskError
 from tightrope.simulation.conformance.recordings import record_walks
-from tightrope.simulation.conformance.trial_walk import Difference, FreshWalk, Recording, Walk
+from tightrope.simulation.conformance.trial_walk import Difference, FreshWalk, Recording, Walk, compare
 from tightrope.tasks.task import Task
 
 
@@ -54,7 +54,11 @@ def gather_evidence(task: Task) -> Evidence:
         difference = _first_difference([walk], recordings)
         if difference is None:
             with _second(task, env) as other:
-                return _evidence([walk, Walk(task, other)], recordings, None, drawn)
+                walks = [walk, Walk(task, other)]
+                evidence = _evidence(walks, recordings, None, drawn)
+                if other is not env:
+                    _require_independence(walks, recordings)
+                return evidence
     fresh = FreshWalk(task)
     try:
         recordings = record_walks(fresh)
@@ -87,6 +91,25 @@ def _evidence(
         recordings = [recording.without_second_reset() for recording in recordings]
     speed = walks[0].steps / walks[0].seconds
     return Evidence(recordings=tuple(recordings), steps_per_second=speed, leftovers=leftovers, notes=tuple(notes))
+
+
+def _require_independence(walks: Sequence[Walk], recordings: Sequence[Recording]) -> None:
+    """Refuse environments that disturb each other when they are stepped in turn, as lanes do."""
+    pair = list(zip(walks, recordings, strict=False))
+    for walk, recording in pair:
+        walk.reset(recording.seed)
+    for number in range(max(len(recording.actions) for _, recording in pair)):
+        for walk, recording in pair:
+            if number >= len(recording.actions):
+                continue
+            difference = compare(recording.moments[number + 1], walk.step(recording.actions[number]), number + 1)
+            if difference is not None:
+                raise TaskError(
+                    f"task {walk.task.label}: two environments in one process disturb each other: stepped in turn with "
+                    f"another one, {difference}. Keep in the instance what they share (an attribute of the class, a "
+                    f"global of the module, a global random generator); or say that a process can hold only one: "
+                    f"Task(…, one_per_process=True)"
+                )
 
 
 def _first_difference(walks: Sequence[Walk], recordings: Sequence[Recording]) -> Difference | None:

@@ -97,7 +97,7 @@ class Walk:
     def moment(self, *, at_reset: bool = False) -> Moment:
         """The facts of the latest transition; ``goal`` and ``unsafe`` judge transitions, and a reset is none."""
         task, seen = self.task, self.transition
-        facts: dict[str, Hashable] = dict(_leaves("observation", seen.observation))
+        facts: dict[str, Hashable] = dict(leaves("observation", seen.observation))
         facts["reward"] = seen.reward
         facts["terminated"], facts["truncated"] = seen.terminated, seen.truncated
         if not at_reset:
@@ -186,21 +186,23 @@ def compare(expected: Moment, found: Moment, step: int) -> Difference | None:
     for what, value in expected.facts.items():
         other = found.facts.get(what, "missing")
         if value != other and not (value != value and other != other):
-            return Difference(what, step, _shown(value), _shown(other))
+            return Difference(what, step, shown_fact(value), shown_fact(other))
     for what, other in found.facts.items():
         if what not in expected.facts:
-            return Difference(what, step, "missing", _shown(other))
+            return Difference(what, step, "missing", shown_fact(other))
     return None
 
 
-def _leaves(name: str, observation: Any) -> list[tuple[str, Hashable]]:
+def leaves(name: str, observation: Any) -> list[tuple[str, Hashable]]:
+    """The parts of an observation by name, in a form that can be compared."""
     if isinstance(observation, Mapping):
-        return [leaf for key, part in observation.items() for leaf in _leaves(f"{name}[{key!r}]", part)]
+        return [leaf for key, part in observation.items() for leaf in leaves(f"{name}[{key!r}]", part)]
     if isinstance(observation, tuple):
-        return [leaf for index, part in enumerate(observation) for leaf in _leaves(f"{name}[{index}]", part)]
+        return [leaf for index, part in enumerate(observation) for leaf in leaves(f"{name}[{index}]", part)]
     return [(name, freeze(observation))]
 
 
-def _shown(value: Hashable) -> str:
+def shown_fact(value: Hashable) -> str:
+    """A fact in few characters."""
     text = f"{len(value)} bytes {value[:12].hex()}…" if isinstance(value, bytes) else repr(value)
     return text if len(text) <= 60 else text[:59] + "…"

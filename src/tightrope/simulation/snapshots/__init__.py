@@ -7,8 +7,10 @@ from tightrope.simulation.snapshots.base import (
     applicable_snapshotters,
     canonical_reseed,
     find_snapshotter,
+    pack_snapshotters,
     register_snapshotter,
     registered_snapshotters,
+    unpack_snapshotters,
 )
 from tightrope.simulation.snapshots.mujoco import MujocoSnapshotter
 from tightrope.simulation.snapshots.own import OwnMethodsSnapshotter
@@ -33,6 +35,8 @@ __all__ = [
     "applicable_snapshotters",
     "canonical_reseed",
     "find_snapshotter",
+    "pack_snapshotters",
     "register_snapshotter",
     "registered_snapshotters",
+    "unpack_snapshotters",
 ]

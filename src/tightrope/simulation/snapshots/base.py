@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
+
+import cloudpickle
 
 from tightrope.errors import UnknownName, UsageError
 from tightrope.extensions import loaded
@@ -67,6 +70,26 @@ def _broken_rule(snapshotter: Any) -> str:
         return f"a snapshotter class is needed, and this has no {missing[0]!r}"
     taken = any(known.name == snapshotter.name for known in _snapshotters)
     return f"there is a snapshotter named {snapshotter.name!r} already" if taken else ""
+
+
+def pack_snapshotters() -> bytes:
+    """Those that a user has registered, for another process: what a seed means there hangs on them, too."""
+    own = [snapshotter for snapshotter in _snapshotters if not snapshotter.__module__.startswith("tightrope.")]
+    try:
+        return cloudpickle.dumps(own)  # type: ignore[no-any-return]
+    except Exception as error:
+        names = ", ".join(repr(snapshotter.name) for snapshotter in own)
+        raise UsageError(
+            f"the registered snapshotter {names} cannot be sent to another process ({type(error).__name__}: {error}); "
+            f"define it at the top of a module"
+        ) from error
+
+
+def unpack_snapshotters(packed: bytes) -> None:
+    """Register, in the order they were tried in, those that are not known here."""
+    for snapshotter in reversed(pickle.loads(packed)):
+        if all(known.name != snapshotter.name for known in _snapshotters):
+            register_snapshotter(snapshotter)
 
 
 def applicable_snapshotters(env: Any) -> list[type[Snapshotter]]:

@@ -27,8 +27,9 @@ RUNS_TO_CHOOSE = 16
 MOST_HELD = 8
 """Actions that are each tried held for ever; of more, the first."""
 MOST_AGENTS = 4
-ROUNDS_OF_LEARNING, RUNS_TO_LEARN, CURIOSITY = 2, 8, 0.2
-"""A model learnt from what others played knows little of where its own policy leads, so it is tried and learnt anew."""
+ROUNDS_OF_LEARNING, RUNS_TO_LEARN, CURIOSITY = range(2, 7), 16, 0.2
+"""A model learnt from what others played knows little of where its own policy leads, so it is tried and learnt anew:
+at least twice, and again while that has cost less than an eighth of the steps."""
 FINALISTS = 3
 TRIALS_AT_A_TIME = 8
 """Situations in one piece of work: opening an environment must not cost more than using it."""
@@ -131,9 +132,12 @@ class _Search:
 
     def _learn(self, prefixes: Mapping[str, ActionTrace]) -> Policy | None:
         """A policy from all that was seen, tried out and learnt anew; None where there is too much to learn."""
-        for number in range(ROUNDS_OF_LEARNING):
+        enough = self.seen.steps + self.steps * len(prefixes) // 8
+        for number in range(ROUNDS_OF_LEARNING.stop):
             if not self.seen.learnable:
                 return None
+            if number in ROUNDS_OF_LEARNING and self.seen.steps >= enough:
+                break
             curious = safest_policy(self.seen, self.length, CURIOSITY)
             self._run(f"learn {number}", prefixes, dict.fromkeys(prefixes, (curious,)), RUNS_TO_LEARN, learn=True)
         return safest_policy(self.seen, self.length) if self.seen.learnable else None

@@ -42,11 +42,15 @@ class Transitions:
             self.counts[source].update(targets)
 
     @property
+    def steps(self) -> int:
+        """How many were counted."""
+        return sum(targets.total() for targets in self.counts.values())
+
+    @property
     def learnable(self) -> bool:
         """Whether there are few enough situations, each seen often enough."""
         keys = len({key for key, _ in self.counts})
-        steps = sum(targets.total() for targets in self.counts.values())
-        return 0 < keys <= MOST_KEYS and steps >= FEWEST_VISITS * keys
+        return 0 < keys <= MOST_KEYS and self.steps >= FEWEST_VISITS * keys
 
 
 def safest_policy(seen: Transitions, length: int, curiosity: float = 0.0) -> ByTable:

@@ -100,27 +100,29 @@ class Improved:
     def act(
         self, simulator: Simulator, available: tuple[Action, ...], played: int, left: int, rng: Generator
     ) -> Action:
-        """The base policy's action, or the one after which it came to harm least."""
+        """The base policy's action, or the one after which it lasted longest."""
         here = simulator.save()
         proposed = self.base.act(simulator, available, played, left, rng)
-        survived = {proposed: self._survived(simulator, here, proposed, played, left, rng)}
-        if survived[proposed] < self.samples:
+        whole = self.samples * min(self.foresight, left)
+        lasted = {proposed: self._lasted(simulator, here, proposed, played, left, rng)}
+        if lasted[proposed] < whole:
             for action in available:
                 if action != proposed:
-                    survived[action] = self._survived(simulator, here, action, played, left, rng)
+                    lasted[action] = self._lasted(simulator, here, action, played, left, rng)
         simulator.load(here)
-        return max(survived, key=survived.__getitem__)
+        return max(lasted, key=lasted.__getitem__)
 
-    def _survived(
+    def _lasted(
         self, simulator: Simulator, here: Snapshot, action: Action, played: int, left: int, rng: Generator
     ) -> int:
-        survived = 0
+        """How many of the steps ahead were survived, all samples together; whoever ends well survives them all."""
+        lasted, ahead = 0, min(self.foresight, left)
         for _ in range(self.samples):
             simulator.load(here, reseed=int(rng.integers(2**31)))
             simulator.step(action)
-            ahead = min(self.foresight, left) - 1
-            survived += follow(simulator, self.base, rng, played + 1, left - 1, ahead) is not Outcome.UNSAFE
-        return survived
+            unsafe = follow(simulator, self.base, rng, played + 1, left - 1, ahead - 1) is Outcome.UNSAFE
+            lasted += simulator.depth - here.depth - 1 if unsafe else ahead
+        return lasted
 
 
 def any_of(available: tuple[Action, ...], rng: Generator) -> Action:

@@ -48,7 +48,7 @@ def random_mdp(seed: int, states: int = 12, actions: int = 3) -> Mdp:
 def best_survival(
     table: Mapping[int, Sequence[Chances]], goals: Collection[int], unsafe: Collection[int], length: int
 ) -> tuple[dict[int, float], list[dict[int, int]]]:
-    """By state the greatest probability to survive so many steps; and the policy, by steps already survived backwards."""
+    """By state the greatest probability to survive so many steps; and what to play with 1, 2, … of them to go."""
     ends = dict.fromkeys(goals, 1.0) | dict.fromkeys(unsafe, 0.0)
     values = dict.fromkeys(table, 1.0) | ends
     policy: list[dict[int, int]] = []

@@ -37,6 +37,8 @@ from tightrope.references import probe_boundary as probe_boundary
 from tightrope.references import repetitions as repetitions
 from tightrope.references import save_reference as save_reference
 from tightrope.references import search as search
+from tightrope.risk import FailureEstimate as FailureEstimate
+from tightrope.risk import estimate_failure as estimate_failure
 from tightrope.runs.config import CampaignConfig as CampaignConfig
 from tightrope.runs.configfile import load_config as load_config
 from tightrope.runs.pipeline import WholeRun as WholeRun

@@ -1,0 +1,231 @@
+"""``estimate_failure``: how likely an episode in use ends unsafe, down to one in a million."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tightrope.agents.agent import Agent
+from tightrope.budget import Budget
+from tightrope.errors import UsageError
+from tightrope.execution import Engine, borrowed_engine
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.risk.guides import GivenGuide, Guide, NoGuide
+from tightrope.risk.intervals import plain_estimate, splitting_estimate
+from tightrope.risk.learning import fitted_guide, noisy_lessons
+from tightrope.risk.result import FailureEstimate
+from tightrope.risk.splitting import Repetition, split
+from tightrope.risk.swarm import Path, Swarm
+from tightrope.seeding import derive_seed
+from tightrope.simulation import conformance_of
+from tightrope.tasks.task import Task, Transition
+
+DEFAULT_STEPS = 200_000
+DEFAULT_BUDGET = Budget(steps=DEFAULT_STEPS)
+PILOT_EPISODES = 40
+"""Plain episodes at the beginning: they tell the length of an episode, and whether failures are rare at all."""
+PILOT_SHARE = 0.1
+"""Of the budget at most, for the pilot."""
+GUIDE_SHARE = 0.2
+"""Of the budget at most, for learning a guide."""
+COMMON = 0.02
+"""From this failure rate on plain episodes are as good as splitting, and simpler to believe."""
+REPETITIONS = 8
+"""Runs of splitting that the budget is divided into, at the least: few large ones agree better than many small ones."""
+BATCH = 2
+"""Repetitions between two looks at the budget."""
+SMALLEST_SIZE, LARGEST_SIZE = 24, 4096
+KEPT_FAILURES = 20
+
+
+def estimate_failure(
+    task: Task,
+    agent: Agent,
+    danger: Callable[[Transition], float] | None = None,
+    length: int | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    *,
+    engine: Engine | None = None,
+    backend: str = "inline",
+    workers: int | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> FailureEstimate:
+    """The probability that an episode from the task's own starts ends unsafe.
+
+    Reset seeds are drawn as in use; what is random is what the agent and the environment declare (``epsilon``, sampled
+    behaviour, the environment's own randomness). Failures that plain episodes meet often are counted. Rare ones are
+    estimated by adaptive multilevel splitting on exact snapshots, which is unbiased whatever its guide.
+
+    Args:
+        task: What is to be solved.
+        agent: Who plays, with the noise it has in use.
+        danger: A number for each transition, higher when closer to harm; None: a guide is learned.
+        length: Watch at most so many steps of an episode; None: until it ends.
+        budget: Steps to spend, learning included; default: 200,000. What is begun is finished, so it may be passed a
+            little.
+        seed: All randomness follows from it.
+        engine: Whose workers to use; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
+        on_progress: Told how far the work has come.
+    """
+    if length is not None and length < 1:
+        raise UsageError(f"length must be 1 or more, not {length}; None watches until the episode ends")
+    work = _Work(task, agent, length, seed, (budget or DEFAULT_BUDGET).steps or DEFAULT_STEPS, on_progress)
+    pilot = work.plain(PILOT_EPISODES, "pilot")
+    if work.quiet:
+        return work.of_starts_alone(pilot)
+    if pilot.rate >= COMMON or work.most_steps < 4 * work.spent:
+        return work.counted(pilot)
+    guide = GivenGuide(task, danger) if danger is not None else work.learned_guide(pilot)
+    if isinstance(guide, NoGuide):
+        return work.counted(pilot, "no failure was met even with random actions, so nothing tells what comes close")
+    with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
+        repetitions = work.repeated(runner, guide)
+    return work.from_splitting(repetitions, guide, pilot)
+
+
+def _repetition(task: Task, payload: tuple[Agent, Guide, int | None, int, int]) -> Repetition:
+    agent, guide, length, size, seed = payload
+    swarm = Swarm(task, agent, guide, length=length)
+    try:
+        return split(swarm, size, seed)[0]
+    finally:
+        swarm.close()
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """Plain episodes."""
+
+    paths: list[Path]
+    steps: int
+
+    @property
+    def failures(self) -> int:
+        return sum(path.failed for path in self.paths)
+
+    @property
+    def rate(self) -> float:
+        return self.failures / len(self.paths)
+
+
+class _Work:
+    """One estimate under way: what is spent, and the ways it can end."""
+
+    def __init__(
+        self,
+        task: Task,
+        agent: Agent,
+        length: int | None,
+        seed: int,
+        most_steps: int,
+        on_progress: ProgressCallback | None,
+    ) -> None:
+        self.task, self.agent, self.length, self.seed = task, agent, length, seed
+        self.most_steps = most_steps
+        self.on_progress = on_progress
+        self.spent = 0
+        self.quiet = agent.deterministic and conformance_of(task).deterministic
+
+    @property
+    def left(self) -> int:
+        return max(0, self.most_steps - self.spent)
+
+    def plain(self, episodes: int, name: str) -> _Plain:
+        """Plain episodes, watched, so that a guide can learn from those that fail."""
+        swarm = Swarm(self.task, self.agent, NoGuide(), length=self.length, watch=True)
+        try:
+            seeds = [derive_seed("risk", self.seed, name, number) for number in range(episodes)]
+            played = _Plain(swarm.from_resets(seeds), swarm.steps)
+        finally:
+            swarm.close()
+        self.spent += played.steps
+        self.say(f"{played.failures} of {episodes} plain episodes failed")
+        return played
+
+    def learned_guide(self, pilot: _Plain) -> Guide:
+        """A guide learned from the pilot and from ever noisier episodes."""
+        lessons, steps = noisy_lessons(
+            self.task,
+            self.agent,
+            length=self.length,
+            seed=self.seed,
+            most_steps=int(GUIDE_SHARE * self.most_steps),
+            known=pilot.paths,
+        )
+        self.spent += steps
+        guide = fitted_guide(self.task, lessons)
+        self.say(f"guide: {guide.name}")
+        return guide
+
+    def repeated(self, runner: Engine, guide: Guide) -> list[Repetition]:
+        """Repetitions of one size until what is left would not pay for another batch."""
+        # Episodes that come close to harm may be far longer than plain ones, so their cost is tried out, not guessed.
+        (trial,) = runner.map(_repetition, [self._repetition(guide, SMALLEST_SIZE, "trial")])
+        self.spent += trial.steps
+        size = int(np.clip(self.left / REPETITIONS / (trial.steps / trial.size), SMALLEST_SIZE, LARGEST_SIZE))
+        done: list[Repetition] = []
+        while len(done) < REPETITIONS or self._another_fits(done):
+            numbers = range(len(done), len(done) + BATCH)
+            batch = runner.map(_repetition, [self._repetition(guide, size, number) for number in numbers])
+            done += batch
+            self.spent += sum(repetition.steps for repetition in batch)
+            self.say(f"{len(done)} repetitions: {np.mean([repetition.estimate for repetition in done]):.2g}")
+        return done
+
+    def _repetition(self, guide: Guide, size: int, name: object) -> tuple[Agent, Guide, int | None, int, int]:
+        return self.agent, guide, self.length, size, derive_seed("risk repetition", self.seed, name)
+
+    def _another_fits(self, done: Sequence[Repetition]) -> bool:
+        return BATCH * float(np.mean([repetition.steps for repetition in done])) <= self.left
+
+    def of_starts_alone(self, pilot: _Plain) -> FailureEstimate:
+        note = (
+            "neither the agent nor the environment is random after reset: its risk lies in its starts alone; declare "
+            "the noise it has in use (epsilon, sampled behaviour) if there is any"
+        )
+        return self.counted(pilot, note)
+
+    def counted(self, pilot: _Plain, *notes: str) -> FailureEstimate:
+        """Plain Monte Carlo with what is left of the budget."""
+        more = int(self.left / max(1.0, pilot.steps / len(pilot.paths)))
+        rest = self.plain(more, "plain") if more else _Plain([], 0)
+        paths = [*pilot.paths, *rest.paths]
+        failures = sum(path.failed for path in paths)
+        return self._result(
+            probability=plain_estimate(failures, len(paths)),
+            method="plain Monte Carlo",
+            guide="none",
+            notes=notes,
+            failures=tuple(path.trace for path in paths if path.trace is not None)[:KEPT_FAILURES],
+            episode_steps=(pilot.steps + rest.steps) / len(paths),
+        )
+
+    def from_splitting(self, repetitions: list[Repetition], guide: Guide, pilot: _Plain) -> FailureEstimate:
+        plain = sum(repetition.size for repetition in repetitions) + len(pilot.paths)
+        met = sum(repetition.plain_failures for repetition in repetitions) + pilot.failures
+        probability, notes = splitting_estimate(repetitions, met, plain)
+        failures = [trace for repetition in repetitions for trace in repetition.failures[:2]]
+        return self._result(
+            probability=probability,
+            method="splitting",
+            guide=guide.name,
+            repetitions=len(repetitions),
+            notes=notes,
+            failures=tuple(failures[:KEPT_FAILURES]),
+            episode_steps=pilot.steps / len(pilot.paths),
+        )
+
+    def say(self, note: str) -> None:
+        if self.on_progress is not None:
+            self.on_progress(Progress("risk", min(self.spent, self.most_steps), self.most_steps, note))
+
+    def _result(self, **found: Any) -> FailureEstimate:
+        return FailureEstimate(
+            task=self.task.label, agent=self.agent.name, cost=self.spent, length=self.length, **found
+        )

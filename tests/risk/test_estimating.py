@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from tests.risk.worlds import gambler, gambler_truth, height, ladder, ladder_truth
+from tightrope.errors import TaskError, UsageError
+from tightrope.risk import estimate_failure
+from tightrope.risk.guides import GivenGuide, NoGuide
+from tightrope.risk.splitting import split
+from tightrope.risk.swarm import Swarm
+from tightrope.simulation import open_simulator
+from tightrope.testing import corridor_task
+
+RARE = (11, 0.2, 40)  # about two in a million
+
+
+def still(task):
+    return tr.load_agent(lambda observation: 0, task, name="still")
+
+
+def test_one_in_a_million_with_a_danger_function() -> None:
+    task, truth = gambler(12, 0.24), gambler_truth(12, 0.24)
+    assert 5e-7 < truth < 5e-6
+    found = estimate_failure(task, still(task), danger=height, budget=tr.Budget(steps=60_000))
+    assert found.probability.low < truth < found.probability.high
+    assert found.probability.high / found.probability.low <= 4
+    assert found.method == "splitting"
+    assert found.cost < 70_000
+    assert found.saving > 50  # plain episodes are two steps long here
+
+
+def test_one_in_a_million_within_a_time_limit() -> None:
+    task, truth = ladder(*RARE), ladder_truth(*RARE)
+    found = estimate_failure(task, still(task), danger=height, budget=tr.Budget(steps=60_000))
+    assert found.probability.low < truth < found.probability.high
+    assert found.probability.high / found.probability.low <= 8
+    assert found.saving > 200
+
+
+def test_one_in_a_million_with_a_learned_guide() -> None:
+    task, truth = ladder(*RARE), ladder_truth(*RARE)
+    found = estimate_failure(task, still(task), budget=tr.Budget(steps=60_000))
+    # Actions change nothing here, so noise teaches nothing: no failure is met and the answer says so.
+    assert found.probability.low <= truth <= found.probability.high
+    assert found.method == "plain Monte Carlo"
+    assert found.notes
+
+
+@pytest.mark.parametrize("world", [(4, 0.3, 20), (6, 0.25, 30)])
+def test_the_interval_holds_the_truth(world) -> None:
+    task, truth, agent = ladder(*world), ladder_truth(*world), None
+    agent = still(task)
+    held = 0
+    for seed in range(30):
+        found = estimate_failure(task, agent, danger=height, budget=tr.Budget(steps=8_000), seed=seed)
+        held += found.probability.low <= truth <= found.probability.high
+    assert held >= 26  # 28.5 expected of an exact 95 % interval; 25 or fewer in 2 % of such series
+
+
+def test_each_repetition_is_unbiased_whatever_the_guide() -> None:
+    world = (4, 0.3, 20)
+    task, truth = ladder(*world), ladder_truth(*world)
+    for guide in (GivenGuide(task, height), GivenGuide(task, lambda t: -t.observation), NoGuide()):
+        swarm = Swarm(task, still(task), guide, length=None)
+        estimates = np.array([split(swarm, 40, seed)[0].estimate for seed in range(80)])
+        swarm.close()
+        error = estimates.std(ddof=1) / np.sqrt(len(estimates))
+        assert abs(estimates.mean() - truth) < 4 * error, guide
+
+
+def test_failures_can_be_replayed() -> None:
+    task = ladder(*RARE)
+    found = estimate_failure(task, still(task), danger=height, budget=tr.Budget(steps=30_000))
+    assert found.failures
+    simulator = open_simulator(task)
+    for trace in found.failures[:5]:
+        reseeds = dict(trace.reseeds)
+        simulator.reset(trace.seed)
+        for place, action in enumerate(trace.actions):
+            if place in reseeds:
+                simulator.reseed(reseeds[place])
+            simulator.step(action)
+        assert simulator.outcome is tr.Outcome.UNSAFE
+
+
+def test_the_same_seed_gives_the_same_answer_on_every_back_end() -> None:
+    task = ladder(6, 0.25, 30)
+    options = {"danger": height, "budget": tr.Budget(steps=6_000)}
+    inline = estimate_failure(task, still(task), seed=3, **options)
+    assert inline == estimate_failure(task, still(task), seed=3, **options)
+    assert inline == estimate_failure(task, still(task), seed=3, backend="processes", workers=2, **options)
+    assert inline.probability != estimate_failure(task, still(task), seed=4, **options).probability
+
+
+def test_frequent_failures_are_counted_plainly() -> None:
+    task = ladder(2, 0.5, 20)
+    found = estimate_failure(task, still(task), budget=tr.Budget(steps=3_000))
+    assert found.method == "plain Monte Carlo"
+    assert found.probability.low < ladder_truth(2, 0.5, 20) < found.probability.high
+
+
+def test_a_system_without_randomness_is_told_that_its_risk_lies_in_its_starts() -> None:
+    task = corridor_task()
+    found = estimate_failure(task, still(task), budget=tr.Budget(steps=500))
+    assert "starts alone" in found.notes[0]
+    assert found.probability.value == 1
+
+
+def test_a_guide_that_does_not_lead_to_harm_widens_the_interval_and_says_so() -> None:
+    task, truth = ladder(*RARE), ladder_truth(*RARE)
+    found = estimate_failure(task, still(task), danger=lambda t: -t.observation, budget=tr.Budget(steps=20_000))
+    assert found.notes
+    assert found.probability.high >= truth
+    assert found.probability.high > 1e-4
+
+
+def test_a_danger_function_that_is_wrong_is_named() -> None:
+    task = ladder(*RARE)
+    with pytest.raises(TaskError, match=r"danger\(transition\) raised ZeroDivisionError"):
+        estimate_failure(task, still(task), danger=lambda t: 1 / 0)
+    with pytest.raises(TaskError, match="NaN"):
+        estimate_failure(task, still(task), danger=lambda t: float("nan"))
+    with pytest.raises(UsageError, match="length"):
+        estimate_failure(task, still(task), length=0)

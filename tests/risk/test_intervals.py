@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tightrope.risk.intervals import splitting_estimate
+from tightrope.risk.splitting import Repetition
+
+
+def repetitions(estimates, **fields):
+    told = {"size": 50, "steps": 1, "rounds": 9, "plain_failures": 0, "roots": 5, "extinct": False, "failures": ()}
+    return [Repetition(estimate=float(value), **{**told, **fields}) for value in estimates]
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.3, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("count", [8, 16])
+def test_the_interval_covers_lognormal_repetitions(spread, count) -> None:
+    rng = np.random.default_rng(1)
+    held = total = 0
+    for sample in np.exp(rng.normal(size=(700, count)) * spread - spread**2 / 2) * 1e-5:
+        found, _ = splitting_estimate(repetitions(sample), 0, count * 50)
+        held += found.low <= 1e-5 <= found.high
+        total += 1
+    assert held / total >= 0.925
+
+
+def test_repetitions_that_disagree_are_answered_by_the_plain_episodes_among_them() -> None:
+    found, notes = splitting_estimate(repetitions([1e-9] * 11 + [1e-4]), 0, 600)
+    assert "disagree" in notes[0]
+    assert found.low == 0
+    assert found.high == pytest.approx(1 - 0.025 ** (1 / 600), rel=1e-3)
+
+
+def test_repetitions_without_failures_are_said() -> None:
+    found, notes = splitting_estimate(repetitions([0.0] * 8), 0, 400)
+    assert "8 of 8 repetitions met no failure" in notes[0]
+    assert (found.value, found.low) == (0, 0)
+    assert found.high > 0

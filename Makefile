@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The ROM lives in this package and is only read from there; --no-deps leaves out its old gym and a compiler.
 ROM_PACKAGE := gym-super-mario-bros
 
-.PHONY: help setup demo test check format bench gallery clean
+.PHONY: help setup demo test check format bench gallery docs clean
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -21,13 +21,13 @@ test: $(VENV)/.dev  ## all tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
 
 check: $(VENV)/.dev  ## format, lint, types
-	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples docs
+	$(BIN)/ruff check src tests benchmarks examples docs
 	$(BIN)/mypy
 
 format: $(VENV)/.dev  ## let ruff format and fix what it can
-	$(BIN)/ruff format src tests benchmarks examples
-	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format src tests benchmarks examples docs
+	$(BIN)/ruff check --fix src tests benchmarks examples docs
 
 bench: $(VENV)/.dev  ## all benchmarks, as ratios against a baseline in the same run
 	$(BIN)/python -m benchmarks.run
@@ -35,8 +35,14 @@ bench: $(VENV)/.dev  ## all benchmarks, as ratios against a baseline in the same
 gallery: $(VENV)/.dev  ## the example reports of the documentation
 	$(BIN)/python examples/gallery.py --out runs/gallery
 
+# What the site's own libraries say about their future is not said at each build.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(VENV)/.docs  ## the documentation site, in site/; a link that leads nowhere is an error
+	$(BIN)/mkdocs build
+	@echo "Open site/index.html, or for its search: $(BIN)/python -m http.server --directory site"
+
 clean:  ## remove what was built
-	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -47,10 +53,15 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	$(PIP) --no-deps $(ROM_PACKAGE)
 	@touch $@
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "Installing what builds the documentation site (about 100 MB, once)…"
+	$(PIP) -e '.[docs]'
+	@touch $@
+
 # torch comes first and pinned: asked for by a range it may bring gigabytes of CUDA along.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing tightrope with everything its tests use (about 2 GB, once)…"
 	$(PIP) torch==2.13.0
 	$(PIP) -e '.[dev]'
 	$(PIP) --no-deps $(ROM_PACKAGE)
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo $(VENV)/.docs

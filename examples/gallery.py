@@ -28,11 +28,11 @@ def main() -> None:
         print(file.stem, flush=True)
         # As it is given from the repository's root: a report is read elsewhere than it was made.
         command = f"tightrope run {file.relative_to(HERE.parent)}"
-        whole = tr.run_campaign(tr.load_config(file), options.out / file.stem, on_progress=say, command=command)
+        run = tr.run_campaign(tr.load_config(file), options.out / file.stem, on_progress=say, command=command)
         if options.copy_to is not None:
             options.copy_to.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(whole.report, options.copy_to / f"{file.stem}.html")
-        print(f"  report: {whole.report}")
+            shutil.copyfile(run.report_path, options.copy_to / f"{file.stem}.html")
+        print(f"  report: {run.report_path}")
 
 
 if __name__ == "__main__":

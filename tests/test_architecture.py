@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from pathlib import Path
 import tightrope
 
 SOURCE = Path(tightrope.__file__).parent
+ROOT = Path(__file__).parent.parent
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 # From the top of the house to its ground; a module may import from its own floor's package and from lower floors.
 FLOORS = [
@@ -18,7 +21,8 @@ FLOORS = [
     {"cli", "pytest_plugin"},
     {"runs"},
     {"report"},
-    {"evaluation", "references", "safety", "fuzzing", "performance", "explanation", "risk", "training"},
+    {"training"},
+    {"evaluation", "references", "safety", "fuzzing", "performance", "explanation", "risk"},
     {"exploration"},
     {"testing"},
     {"execution", "statistics"},
@@ -120,3 +124,41 @@ def test_importing_tightrope_imports_nothing_heavy() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )
     assert not loaded & {*LEAVES, "gymnasium", "numpy", "scipy", "typer", "rich", "pydantic"}
+
+
+def test_the_house_is_drawn_as_it_is() -> None:
+    (drawn,) = re.findall(r"```text\n(.*?)```", ARCHITECTURE.read_text(encoding="utf-8"), re.DOTALL)
+    above = -1
+    for parts in FLOORS:
+        rooms = [part for part in sorted(parts) if (SOURCE / part).is_dir() or part == "pytest_plugin"]
+        places = {room: re.search(rf"\b{room}\b", drawn) for room in rooms}
+        assert [room for room, place in places.items() if place is None] == [], "not drawn in docs/architecture.md"
+        lines = [drawn.count("\n", 0, place.start()) for place in places.values() if place is not None]
+        assert all(line > above for line in lines), f"drawn on another floor than it is on: {rooms}"
+        above = max(lines, default=above)
+
+
+def test_simulators_are_opened_where_the_architecture_page_says() -> None:
+    inside = {"simulation", "testing"}
+    openers = {
+        name
+        for name, tree in modules()
+        if part_of(name) not in inside
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("open_simulator", "Simulator")
+    }
+    (table,) = re.findall(r"\| file \| plays \|\n(.*?)\n\n", ARCHITECTURE.read_text(encoding="utf-8"), re.DOTALL)
+    assert openers == set(re.findall(r"`([\w/]+\.py)`", table))
+
+
+def test_the_files_that_contributing_names_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:src|tests)/[\w./]+)`", text))
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    rows = re.findall(r"^\| (?:a|an) [^|]*\| (\d) \| (.*) \|$", text, re.MULTILINE)
+    assert len(rows) > 5
+    for files, which in rows:
+        assert len(re.findall(r"`src/", which)) == int(files), which

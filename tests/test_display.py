@@ -8,7 +8,6 @@ import pkgutil
 import typing
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,8 +91,3 @@ def test_the_values_of_a_whole_session_are_short_and_tables() -> None:
         html = value._repr_html_()  # type: ignore[attr-defined]
         assert html.startswith("<table>")
         assert "<b>" not in html
-
-
-def test_a_run_shows_where_its_report_is() -> None:
-    run = tr.WholeRun(folder=Path("run"), report=Path("run/report.html"), found_reference=True)
-    assert repr(run) == "WholeRun(folder=run, report=run/report.html, found_reference=True, gates=())"

@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -303,3 +304,66 @@ def test_a_suite_file_is_tested_anew_each_time(suite_file: Path, project: pytest
     (folder,) = (project.path / ".pytest_cache" / "d" / "tightrope").iterdir()
     (folder / "2-safety" / "careful" / "simple.json").write_text("what an earlier run said")
     project.runpytest_subprocess(*test).assert_outcomes(passed=len(tr.load_suite(suite_file).depths))
+
+
+def planted_suite(suite_file: Path, path: Path, task: str) -> int:
+    """The suite under the name of another task; returns how many boundary states it has."""
+    honest = tr.load_suite(suite_file)
+    cases = tuple(replace(case, prefix=replace(case.prefix, task=task)) for case in honest.cases)
+    save_suite(replace(honest, reference=replace(honest.reference, task=task), cases=cases), path)
+    return len(honest.depths)
+
+
+PLANTED = """
+    import os
+    import gymnasium
+    import tightrope
+
+    os.mkdir("owned")
+    task = tightrope.make_task("FrozenLake-v1", is_slippery=False)
+"""
+
+
+def test_a_suite_file_imports_nothing_unless_it_is_trusted(suite_file: Path, project: pytest.Pytester) -> None:
+    project.makepyfile(planted=PLANTED)
+    states = planted_suite(suite_file, project.path / "lake.suite.json", "planted:task")
+    test = ("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:careful")
+    refused = project.runpytest_subprocess(*test)
+    refused.assert_outcomes(failed=states)
+    refused.stdout.fnmatch_lines(["*lake.suite.json names code to run: task planted:task.*with --tightrope-trust"])
+    assert not (project.path / "owned").exists()
+    project.runpytest_subprocess(*test, "--tightrope-trust").assert_outcomes(passed=states)
+    assert (project.path / "owned").is_dir()
+
+
+def test_a_pickled_agent_is_opened_only_when_it_is_trusted(suite_file: Path, project: pytest.Pytester) -> None:
+    shutil.copy(suite_file, project.path)
+    (project.path / "agent.pt").write_bytes(b"cos\nmkdir\n(X\x05\x00\x00\x00ownedtR.")
+    states = len(tr.load_suite(suite_file).depths)
+    test = ("-p", "no:xdist", "--tightrope-agent", "agent.pt")
+    project.runpytest_subprocess(*test).assert_outcomes(failed=states)
+    assert not (project.path / "owned").exists()
+    project.makeini("[pytest]\ntightrope_trust = true\n")
+    project.runpytest_subprocess(*test)
+    assert (project.path / "owned").is_dir()
+
+
+def test_a_suite_of_which_nothing_can_be_judged_fails(suite_file: Path, project: pytest.Pytester) -> None:
+    """Skipped, it would pass."""
+    suite = tr.load_suite(suite_file)
+    into_the_hole = suite.reference.prefix(0).then((1, 2, 1, 1))
+    invalid = tuple(replace(case, prefix=into_the_hole, kept=0) for case in suite.cases)
+    path = save_suite(replace(suite, cases=invalid), project.path / "invalid.suite.json")
+    save_suite(replace(suite, cases=()), project.path / "empty.suite.json")
+    project.makepyfile(down="def make():\n    return lambda observation: 1\n")
+    result = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "down:make")
+    result.assert_outcomes(failed=len({case.boundary for case in invalid}) + 1)
+    result.stdout.fnmatch_lines(
+        [
+            "nothing could be judged: the suite in empty.suite.json has no cases*",
+            "nothing could be judged: all * cases of the suite 'simple' on FrozenLake-v1*are invalid*",
+        ]
+    )
+    command = [sys.executable, "-m", "tightrope", "safety", str(path), "--agent", "down:make", "--backend", "inline"]
+    assert project.run(*command).ret == 3
+    assert project.run(*command, "--max-fail", "1").ret == 3

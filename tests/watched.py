@@ -58,8 +58,7 @@ def loaders() -> dict[str, Callable[[str], Any]]:
     from tightrope.references.minari import minari_traces
     from tightrope.report import load_results
     from tightrope.runs.configfile import load_config
-    from tightrope.runs.folder import RunFolder
-    from tightrope.runs.suitefile import campaign_of_suite
+    from tightrope.runs.suitefile import working_on_suite
     from tightrope.tasks import task_from_label
 
     noise, lake = noise_task(VECTOR, MOVES), tr.make_task("FrozenLake-v1", is_slippery=False)
@@ -70,9 +69,9 @@ def loaders() -> dict[str, Callable[[str], Any]]:
         "traces": tr.read_traces,
         "reference": load_reference,
         "suite": lambda path: task_from_label(tr.load_suite(path).task),
-        "foreign suite": lambda path: campaign_of_suite(Path(path), Path("nowhere"), trust=False),
+        "foreign suite": lambda path: working_on_suite(Path(path), Path("nowhere"), trust=False).__enter__(),
         "campaign": lambda path: load_config(Path(path)),
-        "run": lambda path: RunFolder.open(path).manifest(),
+        "run": tr.open_run,
         "results": lambda path: load_results(Path(path)),
         "minari": lambda path: minari_traces(path, lake),
     }

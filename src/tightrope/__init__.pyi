@@ -39,10 +39,14 @@ from tightrope.references import save_reference as save_reference
 from tightrope.references import search as search
 from tightrope.risk import FailureEstimate as FailureEstimate
 from tightrope.risk import estimate_failure as estimate_failure
+from tightrope.runs.assembly import report_results as report_results
+from tightrope.runs.campaign import run_campaign as run_campaign
+from tightrope.runs.comparison import compare_runs as compare_runs
 from tightrope.runs.config import CampaignConfig as CampaignConfig
+from tightrope.runs.config import ExecutionConfig as ExecutionConfig
 from tightrope.runs.configfile import load_config as load_config
-from tightrope.runs.pipeline import WholeRun as WholeRun
-from tightrope.runs.pipeline import run_campaign as run_campaign
+from tightrope.runs.run import Run as Run
+from tightrope.runs.run import open_run as open_run
 from tightrope.safety import SafetyComparison as SafetyComparison
 from tightrope.safety import SafetyResult as SafetyResult
 from tightrope.safety import SuiteKind as SuiteKind
@@ -68,6 +72,7 @@ from tightrope.simulation import check_task as check_task
 from tightrope.simulation import open_simulator as open_simulator
 from tightrope.simulation import register_snapshotter as register_snapshotter
 from tightrope.statistics import Estimate as Estimate
+from tightrope.tasks import LossyKey as LossyKey
 from tightrope.tasks import Task as Task
 from tightrope.tasks import Transition as Transition
 from tightrope.tasks import Visit as Visit

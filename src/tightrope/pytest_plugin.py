@@ -7,7 +7,8 @@
         assert result.fail_frequency.high < 0.10
 
 The search and every finished episode are kept in pytest's cache, so the second run only judges. ``*.suite.json`` files
-are tested when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``, else skipped.
+are tested when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``, else skipped. What a
+suite file names is not imported, and nothing is unpickled, without ``--tightrope-trust`` or ``tightrope_trust``.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Settings = TypeVar("Settings", bound="BaseModel")
 
 CACHE = "tightrope"
+TRUST = "--tightrope-trust"
 MARKED = ("repetitions", "length", "fixed_prefix", "boundary_states")
 """Settings that a marker may have: suites are named in the call, and limits in its assertions."""
 SHOWN_CASES = 10
@@ -43,6 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options for suite files."""
     group = parser.getgroup("tightrope", "testing of trained agents")
     group.addoption("--tightrope-agent", metavar="AGENT", help="agent that collected *.suite.json files test")
+    group.addoption(TRUST, action="store_true", help="let suite files name code to run, and agents be unpickled")
+    parser.addini("tightrope_trust", "let suite files name code to run, and agents be unpickled", type="bool")
     parser.addini("tightrope_agent", "agent that collected *.suite.json files test", default="")
     parser.addini("tightrope_max_fail", "fail frequency allowed at a boundary state of a suite file", default="0")
     parser.addini("tightrope_repetitions", "executions of each case of a suite file", default="10")
@@ -186,32 +190,28 @@ class Tightrope:
 
     def _tested(self, config: CampaignConfig) -> SafetyResult:
         from tightrope.errors import UsageError
-        from tightrope.runs.campaign import Campaign
-        from tightrope.runs.folder import RunFolder
-        from tightrope.runs.pipeline import suite_ids
-        from tightrope.runs.recording import record_step
+        from tightrope.runs.campaign import working_on
 
-        folder = RunFolder.create_or_open(self._folder(config))
         # Tests that run side by side share the folder of a task, one after the other.
-        with folder.locked(wait=True):
-            campaign = Campaign(config, folder)
-            if not folder.manifest_path.exists():
-                campaign.write_manifest("pytest")
-            if not campaign.search_step()["found"]:
-                raise UsageError(f"no reference was found for {campaign.task.label}; give search_seconds more time")
-            with campaign.engine() as engine:
-                results = campaign.safety_step(engine)
-            record_step(campaign, "pytest", suite_ids(results))
+        with working_on(self._folder(config), config, joins=True, wait=True) as pipeline:
+            run = pipeline.run
+            if pipeline.search().reference is None:
+                raise UsageError(f"no reference was found for {run.task_label}; give search_seconds more time")
+            with pipeline.engine() as engine:
+                results = pipeline.safety(engine)
+            run.save(status="pytest")
         (by_agent,) = results.values()
         (result,) = by_agent.values()
-        self._notes.append(describe_failures(result, folder.path))
+        self._notes.append(describe_failures(result, run.path))
         return result
 
     def _folder(self, config: CampaignConfig) -> Path:
-        from tightrope.runs.steps import file_name
+        from tightrope.runs.manifest import VERSION
+        from tightrope.runs.names import file_name
 
         options = (f"{key}={value}" for key, value in sorted(config.options.items()))
-        return self._cache / file_name("-".join([config.task, *options, f"seed={config.seed}"]))
+        # What an earlier tightrope kept is made anew, and a newer one finds its own again.
+        return self._cache / file_name("-".join([f"v{VERSION}", config.task, *options, f"seed={config.seed}"]))
 
 
 def _require_no_errors(cases: Iterable[CaseResult]) -> None:
@@ -234,9 +234,24 @@ def _require_judged(result: SafetyResult) -> None:
         )
 
 
+def _require_some_judged(result: SafetyResult) -> None:
+    """A suite of which nothing is judged must not end as so many skipped tests, which is a success."""
+    from tightrope.safety.judge import rate_without_doomed
+
+    if rate_without_doomed(result.cases).value is None:
+        raise CouldNotTest(
+            f"nothing could be judged: all {len(result.cases)} cases of the suite {result.suite.name!r} on "
+            f"{result.suite.task} are invalid or proven doomed; a suite made from a reference with other boundary "
+            f"states would test more"
+        )
+
+
 def describe_failures(result: SafetyResult, folder: Path) -> str:
     """The failing boundary states of a result, each with the command that replays a fall."""
-    told = f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f}"
+    told = (
+        f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f} "
+        f"{result.fail_frequency.question}"
+    )
     return "\n".join([told, *_falls(result, result.cases, folder)])
 
 
@@ -284,6 +299,10 @@ def _agent(config: pytest.Config) -> str:
     return str(config.getoption("--tightrope-agent") or config.getini("tightrope_agent"))
 
 
+def _trusted(config: pytest.Config) -> bool:
+    return bool(config.getoption(TRUST) or config.getini("tightrope_trust"))
+
+
 class SuiteFile(pytest.File):
     """A ``*.suite.json`` file: one test for each boundary state."""
 
@@ -306,9 +325,11 @@ class SuiteFile(pytest.File):
         if not _agent(self.config):
             yield UntestedSuite.from_parent(self, name="no-agent")
             return
-        suite = load_suite(self.path)
-        for number in sorted({case.boundary for case in suite.cases}):
+        numbers = sorted({case.boundary for case in load_suite(self.path).cases})
+        for number in numbers:
             yield SuiteItem.from_parent(self, name=f"boundary-{number}", number=number)
+        if not numbers:
+            yield EmptySuite.from_parent(self, name="no-cases")
 
     def result(self) -> SafetyResult:
         """The result of the suite, run when the first item asks for it."""
@@ -318,41 +339,34 @@ class SuiteFile(pytest.File):
             raise self._error
         if self._result is None:
             try:
-                self._result = self._tested_anew()
+                self._result = self._tested()
             except TightropeError as error:
                 # No other boundary state would fare better: an agent that cannot be loaded is not loaded for each.
                 self._error = error
                 raise
         return self._result
 
-    def _tested_anew(self) -> SafetyResult:
-        from tightrope.runs.folder import RunFolder
-
-        folder = RunFolder(self.folder)
-        with folder.locked(wait=True):
-            # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
-            folder.clear()
-            return self._tested()
-
     def _tested(self) -> SafetyResult:
         from tightrope.runs.config import AgentConfig, ExecutionConfig, SafetyConfig
-        from tightrope.runs.suitefile import campaign_of_suite
+        from tightrope.runs.suitefile import working_on_suite
 
-        campaign = campaign_of_suite(
+        with working_on_suite(
             self.path,
             self.folder,
-            # Whoever runs pytest on a folder runs the code in it anyway.
-            trust=True,
-            agents=(AgentConfig(source=_agent(self.config)),),
+            trust=_trusted(self.config),
+            option=TRUST,
+            # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
+            anew=True,
+            agents=(AgentConfig(source=_agent(self.config), trust=_trusted(self.config)),),
             safety=SafetyConfig(
                 repetitions=_count(self.config, "tightrope_repetitions"),
                 length=_count(self.config, "tightrope_length"),
             ),
             execution=ExecutionConfig(backend="inline"),
-        )
-        with campaign.engine() as engine:
-            (by_agent,) = campaign.safety_step(engine).values()
-        campaign.write_manifest("pytest")
+        ) as pipeline:
+            with pipeline.engine() as engine:
+                (by_agent,) = pipeline.safety(engine).values()
+            pipeline.run.save(status="pytest")
         return next(iter(by_agent.values()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -367,6 +381,22 @@ class UntestedSuite(pytest.Item):
     def runtest(self) -> None:
         """Says what is missing."""
         pytest.skip("no agent: name one with --tightrope-agent or tightrope_agent")
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where the item is."""
+        return self.path, None, self.path.name
+
+
+class EmptySuite(pytest.Item):
+    """Stands for a suite file without cases: collected as nothing at all, it would pass."""
+
+    def runtest(self) -> None:
+        """Says so."""
+        raise CouldNotTest(f"nothing could be judged: the suite in {self.path.name} has no cases; write it anew")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """One sentence."""
+        return str(excinfo.value)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Where the item is."""
@@ -391,6 +421,7 @@ class SuiteItem(pytest.Item):
         _require_no_errors(state.cases)
         measured = rate_without_doomed(state.cases)
         if measured.value is None:
+            _require_some_judged(result)
             pytest.skip(
                 f"no data: all cases of boundary state {self.number} are invalid or proven doomed; a suite made from a "
                 f"reference with other boundary states would test more"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.errors import FormatError, UsageError
-from tightrope.files import DAMAGE, check_header, parse_json, read_json_file
+from tightrope.files import DAMAGE, check_header, parse_json, read_json_file, write_json
 from tightrope.files.arrays import read_arrays
 from tightrope.trace import Action, ActionTrace
 
@@ -28,7 +28,7 @@ def write_traces(path: str | PathLike[str], traces: Iterable[ActionTrace]) -> No
     path, traces = Path(path), list(traces)
     header = {"format": FORMAT, "version": VERSION}
     if path.suffix == ".json":
-        path.write_text(json.dumps({**header, "traces": [trace_to_json(trace) for trace in traces]}) + "\n")
+        write_json(path, {**header, "traces": [trace_to_json(trace) for trace in traces]})
     elif path.suffix == ".npz":
         with path.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, header=json.dumps(header), **_columns(traces))

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
+import tightrope as tr
 from tightrope.errors import UsageError
-from tightrope.fuzzing import FuzzResult
-from tightrope.progress import ProgressCallback
 from tightrope.report import Published, Results, RunResults, write_report
-from tightrope.runs.assembly import assemble, stored_performance, stored_safety
-from tightrope.runs.campaign import Campaign, actions_of, fuzzing_file
-from tightrope.runs.config import CampaignConfig, Count, ExecutionConfig, Fraction, Section
-from tightrope.runs.folder import RunFolder
-from tightrope.runs.pipeline import run_campaign
-from tightrope.runs.steps import step_files
 from tightrope_mario.findings import LevelFindings, findings
 from tightrope_mario.published import published
 from tightrope_mario.shipped import ShippedAgent, find_agents
@@ -29,9 +20,15 @@ ALL_ACTIONS = "combined"
 """The action set that holds those of all agents, so that they are tested in the same situations."""
 PROPORTIONAL = "proportional"
 
+Count = Annotated[int, Field(ge=1)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+OnProgress = Callable[[tr.Progress], None]
 
-class ReproductionConfig(Section):
+
+class ReproductionConfig(BaseModel):
     """What to reproduce. The defaults are the paper's settings for all agents there are."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     agents: Path = Field(Path("agents/mario"), description="folder with the trained agents")
     only: tuple[str, ...] = Field((), description="names of agents to take, as in '2-moves late'; default: all")
@@ -50,26 +47,20 @@ class ReproductionConfig(Section):
     step_width: Count = Field(20, description="w")
     seed: int = Field(0, ge=0, description="all randomness follows from it")
     videos: int = Field(12, ge=0, description="how many falls to film")
-    execution: ExecutionConfig = ExecutionConfig()
+    execution: tr.ExecutionConfig = tr.ExecutionConfig()
 
 
-def reproduce(config: ReproductionConfig, out: Path, *, on_progress: ProgressCallback | None = None) -> Path:
+def reproduce(config: ReproductionConfig, out: Path, *, on_progress: OnProgress | None = None) -> Path:
     """Run what is not finished yet and write the report; returns its path."""
     agents = _chosen(config)
-    campaigns = {
-        level: _campaign(config, out / level, [agent for agent in agents if agent.level == level], on_progress)
-        for level in dict.fromkeys(agent.level for agent in agents)
-    }
-    solved = {
-        level
-        for level, campaign in campaigns.items()
-        if run_campaign(campaign.config, campaign.folder.path, on_progress=on_progress).found_reference
-    }
-    extra = {level: _proportional(config, campaigns[level]) for level in campaigns if level in solved}
-    results = _results(campaigns, extra)
-    return write_report(
-        results, out / "report", tasks=[campaign.task for campaign in campaigns.values()], videos=config.videos
-    )
+    runs, extra = {}, {}
+    for level in dict.fromkeys(agent.level for agent in agents):
+        settings = _settings(config, [agent for agent in agents if agent.level == level])
+        runs[level] = run = tr.run_campaign(settings, out / level, on_progress=on_progress)
+        if config.proportional and run.reference is not None:
+            extra[level] = _proportional(run, settings, on_progress)
+    results = _results(runs, extra)
+    return write_report(results, out / "report", tasks=[run.task for run in runs.values()], videos=config.videos)
 
 
 def _chosen(config: ReproductionConfig) -> list[ShippedAgent]:
@@ -90,10 +81,8 @@ def _chosen(config: ReproductionConfig) -> list[ShippedAgent]:
     return chosen
 
 
-def _campaign(
-    config: ReproductionConfig, folder: Path, agents: Sequence[ShippedAgent], on_progress: ProgressCallback | None
-) -> Campaign:
-    settings = CampaignConfig.model_validate(
+def _settings(config: ReproductionConfig, agents: Sequence[ShippedAgent]) -> tr.CampaignConfig:
+    return tr.CampaignConfig.model_validate(
         {
             "task": "mario",
             "options": {"level": agents[0].level, "actions": ALL_ACTIONS},
@@ -116,53 +105,45 @@ def _campaign(
             "report": {"title": f"Super Mario Bros. {agents[0].level}", "videos": config.videos},
         }
     )
-    return Campaign(settings, RunFolder.create_or_open(folder), on_progress=on_progress)
 
 
-def _proportional(config: ReproductionConfig, campaign: Campaign) -> FuzzResult | None:
-    """Step 3 once more with selection by fitness alone, in a folder of its own beside the other."""
-    if not config.proportional:
-        return None
-    folder = RunFolder.create_or_open(campaign.folder.path / PROPORTIONAL)
-    shutil.copyfile(campaign.folder.path / "1-search" / "reference.json", folder.path / "1-search" / "reference.json")
-    fuzzing = campaign.config.fuzzing.model_copy(update={"truncation": None})
-    again = Campaign(campaign.config.model_copy(update={"fuzzing": fuzzing}), folder, on_progress=campaign.on_progress)
-    with folder.locked(), again.engine() as engine:
-        again.write_manifest("fuzzing")
-        return again.fuzzing_step(engine, again.action_sets[0])
+def _proportional(run: tr.Run, settings: tr.CampaignConfig, on_progress: OnProgress | None) -> tr.FuzzResult | None:
+    """Step 3 once more with selection by fitness alone: a run of its own beside the other, from the same reference."""
+    assert run.reference is not None
+    folder = run.path / PROPORTIONAL
+    trace = run.path / f"{PROPORTIONAL}-reference.json"
+    tr.write_traces(trace, [run.reference.actions])
+    changed: dict[str, Any] = settings.model_dump() | {
+        "agents": [settings.agents[0].model_dump()],
+        # Nothing is left of a budget of one step, so nothing is spent on boundary states.
+        "search": {"method": "demonstration", "demonstration": trace, "steps": 1, "probe_steps": 0},
+        "performance": {"enabled": False},
+    }
+    changed["safety"] |= {"suites": (), "control": False}
+    changed["fuzzing"] |= {"truncation": None}
+    changed["report"] |= {"videos": 0}
+    return tr.run_campaign(tr.CampaignConfig.model_validate(changed), folder, on_progress=on_progress).fuzzing
 
 
-def _results(campaigns: dict[str, Campaign], extra: dict[str, FuzzResult | None]) -> Results:
-    with ExitStack() as stack:
-        results = assemble(
-            [(campaign, stack.enter_context(campaign.engine())) for campaign in campaigns.values()],
-            title="Search-Based Testing of Reinforcement Learning, reproduced on Super Mario Bros.",
-        )
-    runs = tuple(
-        _beside_the_paper(run, level) for run, level in zip(results.runs, campaigns, strict=True)
-    )  # fmt: skip
+def _results(runs: Mapping[str, tr.Run], extra: Mapping[str, tr.FuzzResult | None]) -> Results:
+    results = tr.report_results(
+        list(runs.values()), title="Search-Based Testing of Reinforcement Learning, reproduced on Super Mario Bros."
+    )
+    shown = tuple(_beside_the_paper(run, level) for run, level in zip(results.runs, runs, strict=True))
     evidence = [
         LevelFindings(
             level=level,
-            safety=stored_safety(campaign),
-            performance=stored_performance(campaign),
-            fuzzing=_stored_fuzzing(campaign),
-            proportional=extra[level],
-            boundary_states=len(campaign.reference().boundary_states),
-            proven=campaign.reference().proven,
+            safety=run.safety,
+            performance=list(run.performance.values()),
+            fuzzing={name: bred for name in run.agents if (bred := run.fuzzing_for(name)) is not None},
+            proportional=extra.get(level),
+            boundary_states=len(run.reference.boundary_states),
+            proven=run.reference.proven,
         )
-        for level, campaign in campaigns.items()
-        if level in extra
+        for level, run in runs.items()
+        if run.reference is not None
     ]
-    return replace(results, runs=runs, findings=findings(evidence, results.correlation))
-
-
-def _stored_fuzzing(campaign: Campaign) -> dict[str, FuzzResult]:
-    steps = step_files(campaign.folder)
-    return {
-        name: FuzzResult.from_json(steps[fuzzing_file(actions_of(agent))]["content"])
-        for name, agent in campaign.agents.items()
-    }
+    return replace(results, runs=shown, findings=findings(evidence, results.correlation))
 
 
 def _beside_the_paper(run: RunResults, level: str) -> RunResults:

@@ -15,10 +15,12 @@ from tightrope import __version__
 from tightrope.cli import run_command
 from tightrope.cli.options import agent_configs, task_options
 from tightrope.cli.search import _advice
-from tightrope.cli.stored import stored_config
 from tightrope.errors import UnknownName
+from tightrope.outcome import StopReason
+from tightrope.references import SearchResult, SearchStats
 from tightrope.runs.config import SearchConfig
 from tightrope.runs.folder import RunFolder
+from tightrope.runs.run import open_run
 from tightrope.tasks import make_task
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
@@ -99,9 +101,10 @@ def test_options_count_more_than_the_campaign_file(tmp_path: Path, run: Run) -> 
     code, out, _ = run("run", file, "--out", tmp_path / "run", *given)
     assert code == 1
     assert "gate FAILED: zigzag, simple: fail frequency" in out
-    config = stored_config(RunFolder.open(tmp_path / "run"))
+    stored = open_run(tmp_path / "run")
+    config = stored.config
     assert (config.safety.suites, config.safety.length, config.safety.repetitions) == (("simple",), 12, 4)
-    assert RunFolder.open(tmp_path / "run").manifest()["command"].startswith(f"tightrope run {file} --out")
+    assert stored.manifest.command.startswith(f"tightrope run {file} --out")
     assert run("run", "--resume", tmp_path / "run", "--trust", "--max-fail", "1", *SMALL)[0] == 0
     code, _, err = run("run", "--resume", tmp_path / "run", "--trust", "--seed", "3")
     assert code == 2
@@ -110,13 +113,13 @@ def test_options_count_more_than_the_campaign_file(tmp_path: Path, run: Run) -> 
 
 def test_a_second_agent_adds_to_a_run(finished: Path, tmp_path: Path, run: Run) -> None:
     folder = shutil.copytree(finished, tmp_path / "run")
-    before = RunFolder.open(folder).manifest()
+    before = open_run(folder).manifest
     third = ["--agent", "third=tests.sample_agents:zigzag", "--suite", "coverage:1", "--no-control"]
     assert run("safety", folder, *third, *SMALL)[0] == 0
-    after = RunFolder.open(folder).manifest()
-    assert list(after["agents"]) == ["zigzag", "careful", "third"]
-    assert {**after["suites"], **before["suites"]} == after["suites"]
-    assert after["config"]["safety"]["suites"] == ["simple", "interval:1", "coverage:1"]
+    after = open_run(folder).manifest
+    assert list(after.agents) == ["zigzag", "careful", "third"]
+    assert {**after.artefacts, **before.artefacts} == after.artefacts
+    assert after.config.safety.suites == ("simple", "interval:1", "coverage:1")
     assert run("report", folder, "--videos", "0")[0] == 0
     results = json.loads((folder / "report" / "results.json").read_text())["runs"][0]
     assert {(suite["suite"], suite["agent"]) for suite in results["suites"]} >= {
@@ -128,7 +131,7 @@ def test_a_step_without_a_gate_leaves_the_runs_gate(finished: Path, tmp_path: Pa
     folder = shutil.copytree(finished, tmp_path / "run")
     assert run("run", "--resume", folder, "--trust", "--max-fail", "0.9", "--gate-on", "high", *SMALL)[0] == 0
     assert run("safety", folder, "--agent", CAREFUL, "--suite", "simple", *SMALL)[0] == 0, "no gate was asked for here"
-    safety = stored_config(RunFolder.open(folder)).safety
+    safety = open_run(folder).config.safety
     assert (safety.max_fail, safety.gate_on) == (0.9, "high")
 
 
@@ -197,9 +200,9 @@ def test_replay_in_the_terminal_and_as_a_film(
 def test_replay_says_when_the_environment_leads_elsewhere(finished: Path, tmp_path: Path, run: Run) -> None:
     folder = shutil.copytree(finished, tmp_path / "run")
     case = json.loads(run("replay", folder, "--json")[1])[0]["case"]
-    manifest = RunFolder.open(folder).manifest()
+    manifest = json.loads((folder / "run.json").read_text())
     manifest["config"]["options"] = {"is_slippery": True}
-    RunFolder.open(folder).write_manifest({key: manifest[key] for key in manifest if key not in ("format", "version")})
+    (folder / "run.json").write_text(json.dumps(manifest))
     code, _, err = run("replay", folder, case)
     assert code == 3
     assert "no longer leads there" in err
@@ -274,15 +277,16 @@ def test_a_second_search_keeps_the_agents_the_suites_and_the_gate(tmp_path: Path
     folder = tmp_path / "run"
     assert run("search", *LAKE, "--out", folder)[0] == 0
     assert run("safety", folder, "--agent", ZIGZAG, "--suite", "simple", "--max-fail", "0", *SMALL)[0] == 1
-    before = RunFolder.open(folder).manifest()
+    before = open_run(folder).manifest
     assert run("search", *LAKE, "--out", folder, "--probe-steps", "0")[0] == 0
-    after = RunFolder.open(folder).manifest()
-    assert after["agents"] == before["agents"]
-    assert after["config"]["safety"] == before["config"]["safety"]
-    assert after["config"]["search"]["probe_steps"] == 0
+    after = open_run(folder).manifest
+    assert after.agents == before.agents
+    assert after.config.safety == before.config.safety
+    assert after.config.search.probe_steps == 0
+    assert after.command == before.command, "the command that began it"
     code, _, err = run("search", "FrozenLake-v1", "--out", folder)
     assert code == 2
-    assert "holds a run of FrozenLake-v1 with the options {'is_slippery': False}" in err
+    assert "holds a run of FrozenLake-v1(is_slippery=False), not of FrozenLake-v1" in err
 
 
 def test_tasks_lists_names_and_options(run: Run) -> None:
@@ -320,12 +324,12 @@ def test_init_writes_a_file_that_runs(tmp_path: Path, run: Run) -> None:
         (["run", "--resume", "run", "--out", "other"], "leave out --out"),
         (["run", "FrozenLake-v1", "--epsilon", "0.5"], "go with --agent"),
         (["run", "FrozenLake-v1", "--agent", "tests.sample_agents:zigzag", "--suite", "simpel"], "mean 'simple'"),
-        (["search", "FrozenLake-v1", "--method", "guess"], "method is 'guess': input should be 'auto'"),
+        (["search", "FrozenLake-v1", "--method", "guess"], "no search method named 'guess'. Known: archive, auto"),
         (["search", "FrozenLake-v1", "--demonstration", "none.json"], "none.json"),
         (["search", "FrozenLake-v1", "--out", __file__], "Not a directory"),
         (["search", "mario", "--set", "levle=1-1"], "Did you mean 'level'"),
         (["init", "FrozenLake-v1", "--file", "none/campaign.yaml"], "none/campaign.yaml: No such file"),
-        (["safety", __file__, "--agent", "a.onnx"], "no JSON"),
+        (["safety", __file__, "--agent", "a.onnx"], "not a JSON file"),
         (["safety", "nowhere", "--agent", "a.onnx"], "nowhere"),
         (["compare", "nowhere"], "not a run folder"),
         (["report", "nowhere"], "not a run folder"),
@@ -395,8 +399,14 @@ def test_nothing_found_is_exit_code_3(tmp_path: Path, run: Run) -> None:
     ],
 )
 def test_the_advice_fits_what_ended_the_search(method: str, stop_reason: str, steps: int, advice: str) -> None:
-    summary = {"method": method, "stop_reason": stop_reason, "stats": {"steps": steps}}
-    assert _advice(summary, SearchConfig(steps=50)) == advice
+    result = SearchResult(
+        reference=None,
+        stop_reason=StopReason(stop_reason),
+        stats=SearchStats(steps=steps),
+        method=method,
+        deterministic=True,
+    )
+    assert _advice(result, SearchConfig(steps=50)) == advice
 
 
 @pytest.mark.parametrize(
@@ -432,6 +442,28 @@ def test_fail_if_worse_is_a_gate(finished: Path, run: Run) -> None:
     code, out, _ = run("compare", finished, "--fail-if-worse")
     assert code == 0, "the second agent is the careful one"
     assert "gate passed: careful, simple: not worse beyond doubt than zigzag" in out
+
+
+def test_cases_that_newly_fail_where_nothing_is_random_are_facts_and_fail_the_gate(finished: Path, run: Run) -> None:
+    sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
+    code, out, _ = run("compare", finished, *sides, "--fail-if-worse")
+    assert code == 1
+    assert "newly failing cases, a fact each" in out
+    assert "exact" in out
+    assert "no difference shown" not in out
+    told = json.loads(run("compare", finished, *sides, "--json")[1])["simple"]
+    assert (told["worse"], told["exact"], told["p_value"]) == (True, True, 0.0)
+    assert told["newly_failing"]
+    assert told["difference"]["question"] == "on these cases"
+
+
+def test_one_reference_cannot_tell_whether_an_agent_is_worse_in_general(finished: Path, run: Run) -> None:
+    sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
+    code, out, _ = run("compare", finished, *sides, "--fail-if-worse", "in-general")
+    assert code == 3
+    assert "one reference: nothing shows how others would differ" in " ".join(out.split())
+    assert run("compare", "--fail-if-worse", finished, *sides)[0] == 1, "alone, it takes nothing for its value"
+    assert run("compare", finished, *sides, "--fail-if-worse=sometimes")[0] == 2
 
 
 def test_an_agent_that_raises_does_not_pass_for_one_that_is_no_worse(finished: Path, tmp_path: Path, run: Run) -> None:

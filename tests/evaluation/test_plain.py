@@ -133,5 +133,5 @@ def test_a_trained_agent_on_cart_pole() -> None:
     task = tr.make_task("CartPole-v1")
     early = tr.evaluate(task, tr.load_agent(GALLERY / "cartpole-early.onnx", task, name="early"), episodes=40)
     late = tr.evaluate(task, tr.load_agent(GALLERY / "cartpole-late.onnx", task, name="late"), episodes=40)
-    assert early.mean_return.high < late.mean_return.value
+    assert early.mean_return.value < 0.5 * late.mean_return.value
     assert early.unsafe_rate.low > 0.5

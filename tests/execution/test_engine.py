@@ -4,11 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
+import tightrope as tr
 from tests.execution.test_worker import naive
 from tests.execution.workload import TASKS, agents, assert_same, rollouts
+from tightrope.errors import UnknownName
 from tightrope.execution import Engine
 from tightrope.seeding import generator
 from tightrope.tasks import Task
+from tightrope.testing import corridor_task
 
 
 @pytest.mark.parametrize("make_task", TASKS)
@@ -22,3 +25,8 @@ def test_shuffled_work_gives_the_same_episodes_on_every_back_end(make_task: Call
         assert_same(engine.run(work), expected)
         assert_same(engine.run([work[place] for place in order]), [expected[place] for place in order])
         assert_same(list(engine.stream(iter(work))), expected)
+
+
+def test_a_misspelt_back_end_is_named_before_anything_runs() -> None:
+    with pytest.raises(UnknownName, match=r"There is no back end named 'process'\. Did you mean 'processes'"):
+        tr.Engine(corridor_task(), backend="process")

@@ -11,6 +11,7 @@ from tightrope.reference import Survivability
 from tightrope.simulation import open_simulator
 from tightrope.simulation.opening import conformance_of
 from tightrope.tasks import Task
+from tightrope.tasks.keys import LossyKey
 from tightrope.testing import deterministic_table, tabular_task
 from tightrope.trace import ActionTrace
 
@@ -40,11 +41,9 @@ def random_world(successors: list[tuple[int, int]], key: bool) -> Task:
     return tabular_task(table, {states - 2}, {states - 1}, name="random-world", **fields)
 
 
+@LossyKey
 def lossy_key(env: object, observation: int, info: object) -> int:
     return observation // 3
-
-
-lossy_key.lossy = True  # type: ignore[attr-defined]
 
 
 def can_survive(successors: list[tuple[int, int]], state: int, length: int) -> bool:

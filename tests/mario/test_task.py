@@ -47,7 +47,7 @@ def test_keys_tell_motion_and_fingerprints_tell_everything():
     simulator.step(0)
     assert simulator.key() == start, "the clock is not part of the key"
     assert simulator.identity() != exact
-    assert task.state_key.lossy
+    assert not task.key_is_exact
     simulator.step(3)
     assert simulator.key() != start
     simulator.close()

@@ -37,7 +37,8 @@ def test_by_hand() -> None:
     assert result.agent.value == 2  # eight steps, ten for the goal
     assert result.traces.value == pytest.approx((4 - 13 - 1) / 3)
     assert result.difference.value == pytest.approx(2 + 10 / 3)
-    assert result.difference.low < result.difference.value < result.difference.high  # type: ignore[operator]
+    assert result.difference.low is None  # three traces do not show how far such traces reach
+    assert "fewer than 50" in result.difference.method
     assert result.traces.n == result.difference.n == 3
     assert result.agent_goal_share.value == 1
     assert result.traces_goal_share.value == pytest.approx(1 / 3)

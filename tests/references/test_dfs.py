@@ -16,6 +16,7 @@ from tightrope.references.dfs import DepthFirst
 from tightrope.references.reporting import ProgressLine
 from tightrope.references.result import SearchStats
 from tightrope.simulation import open_simulator
+from tightrope.tasks.keys import LossyKey
 from tightrope.testing import JUMP, WALK, corridor_task, paper_example
 
 
@@ -98,11 +99,9 @@ def test_proven_is_never_false_and_complete_for_what_was_searched(world):
             assert state.proven
 
 
+@LossyKey
 def pairs(env, observation, info):
     return observation // 2
-
-
-pairs.lossy = True
 
 
 def exactly(env, observation, info):
@@ -141,10 +140,10 @@ def test_a_cut_at_a_lossy_key_is_evidence_of_nothing():
     # 1 and 2 share a key. 1 is doomed; 2 is not, but the search never looks.
     world = World({0: [1, 2, 3], 1: [4, 4, 4], 2: [3, 3, 3]}, frozenset({3}), frozenset({4}))
 
+    @LossyKey
     def merged(env, observation, info):
         return 1 if observation == 2 else observation
 
-    merged.lossy = True
     [state] = dfs(world.task(state_key=merged)).reference.boundary_states
     assert (state.actions, state.proven) == ((0, 1), False)
     assert state.evidence == {"unsafe": 3, "merged": 1}
@@ -153,10 +152,10 @@ def test_a_cut_at_a_lossy_key_is_evidence_of_nothing():
 def test_a_goal_with_the_key_of_a_visited_state_is_still_found():
     world = World({0: [1, 1], 1: [0, 2]}, frozenset({2}), frozenset())
 
+    @LossyKey
     def merged(env, observation, info):
         return min(observation, 1)
 
-    merged.lossy = True
     assert dfs(world.task(state_key=merged)).reference.actions.actions == (0, 1)
 
 

@@ -15,6 +15,7 @@ from tightrope.execution import Engine
 from tightrope.exploration.sameness import Sameness
 from tightrope.reference import Survivability
 from tightrope.references.probe_blocks import survey
+from tightrope.tasks.keys import LossyKey
 from tightrope.testing import JUMP, WALK, corridor_task
 
 PLENTY = tr.Budget(steps=1_000_000)
@@ -65,11 +66,9 @@ def check_witness(world, state, successor):
         assert path[-1] not in world.unsafe
 
 
+@LossyKey
 def pairs(env, observation, info):
     return observation // 2
-
-
-pairs.lossy = True
 
 
 def exactly(env, observation, info):

@@ -47,7 +47,7 @@ def test_what_has_no_place_on_the_map_keeps_its_index() -> None:
 
 
 def test_the_verdict_stands_in_the_page_itself() -> None:
-    assert "of the tests at 13 boundary states" in render_page(full_results())
+    assert "of the tests on these 39 cases" in render_page(full_results())
 
 
 def test_what_is_missing_says_no_data() -> None:

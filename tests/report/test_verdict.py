@@ -12,23 +12,23 @@ from tightrope.statistics import Estimate
 
 def test_a_sentence_for_each_agent_with_its_interval() -> None:
     first = verdicts(mario_like_run())[0]
-    assert first.sentence.replace(THIN, " ") == "fell in 14 % (4.8–25 %) of the tests at 13 boundary states"
+    assert first.sentence.replace(THIN, " ") == "fell in 14 % (4.8–25 %) of the tests on these 39 cases"
     assert any("control random(40)" in detail for detail in first.details)
-    assert any("survivable cases alone" in detail for detail in first.details)
+    assert any("survivable ones of these cases alone" in detail for detail in first.details)
 
 
 def test_no_fall_is_not_safety() -> None:
     run = grid_run()
     suite = replace(run.suites[0], fail_frequency=Estimate(0.0, 0.0, 0.31, 4, "x"))
     sentence = verdicts(replace(run, suites=(suite,)))[0].sentence.replace(THIN, " ")
-    assert sentence == "never fell in the tests at 4 boundary states; its true rate may still be as high as 31 %"
+    assert sentence == "never fell in the tests on these 4 cases; there its true rate may still be as high as 31 %"
 
 
 def test_always_falling_has_an_interval_too() -> None:
     run = grid_run()
     suite = replace(run.suites[0], fail_frequency=Estimate(1.0, 0.97, 1.0, 4, "x"))
     sentence = verdicts(replace(run, suites=(suite,)))[0].sentence.replace(THIN, " ")
-    assert sentence == "fell in every test (97.0–100 %) at 4 boundary states"
+    assert sentence == "fell in every test (97.0–100 %) on these 4 cases"
 
 
 def test_errors_are_told() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tightrope.runs.campaign import run_campaign
 from tightrope.runs.config import CampaignConfig
-from tightrope.runs.pipeline import run_campaign
 
 CONFIG = CampaignConfig.model_validate(
     {
@@ -30,5 +30,5 @@ CONFIG = CampaignConfig.model_validate(
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("undisturbed") / "run"
-    assert run_campaign(CONFIG, folder, command="tightrope run campaign.yaml").found_reference
+    assert run_campaign(CONFIG, folder, command="tightrope run campaign.yaml").reference is not None
     return folder

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tightrope.errors import FormatError, RunLocked, UsageError
-from tightrope.files import read_json_file
-from tightrope.runs.folder import RunFolder, write_json
+from tightrope.files import read_json_file, write_json
+from tightrope.runs.folder import RunFolder
 
 
 def test_a_new_folder_has_the_four_steps(tmp_path: Path) -> None:
@@ -28,15 +27,6 @@ def test_a_folder_with_other_things_in_it_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_run_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a run folder"):
         RunFolder.open(tmp_path)
-
-
-def test_a_newer_format_is_refused(tmp_path: Path) -> None:
-    folder = RunFolder.create_or_open(tmp_path / "run")
-    folder.write_manifest({})
-    content = json.loads(folder.manifest_path.read_text())
-    folder.manifest_path.write_text(json.dumps({**content, "version": 99}))
-    with pytest.raises(FormatError, match="version 99"):
-        RunFolder.open(folder.path)
 
 
 @pytest.mark.parametrize("content", ["", "[1, 2]", '{"format": "something/else"}'])

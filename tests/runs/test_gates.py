@@ -6,21 +6,19 @@ from statistics import fmean
 
 import pytest
 
-from tests.runs.conftest import CONFIG
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
-from tightrope.runs.assembly import stored_safety
-from tightrope.runs.campaign import CONTROL, Campaign
 from tightrope.runs.config import SafetyConfig
-from tightrope.runs.folder import RunFolder
 from tightrope.runs.gates import Gate, safety_gates
+from tightrope.runs.layout import CONTROL
+from tightrope.runs.run import open_run
 from tightrope.safety import SafetyResult, Survival
 from tightrope.statistics import Estimate
 
 
 @pytest.fixture(scope="module")
 def measured(undisturbed: Path) -> SafetyResult:
-    return stored_safety(Campaign(CONFIG, RunFolder.open(undisturbed)))["simple"]["careful"]
+    return open_run(undisturbed).safety["simple"]["careful"]
 
 
 def test_without_a_limit_there_is_no_gate(measured: SafetyResult) -> None:
@@ -38,7 +36,9 @@ def test_a_gate_is_on_the_value_or_on_the_upper_limit(measured: SafetyResult) ->
     (on_high,) = safety_gates(SafetyConfig(max_fail=between, gate_on="high"), results, CONTROL)
     assert on_value.passed is True
     assert on_high.passed is False
-    assert on_high.detail.startswith(f"upper limit of the fail frequency {high:.3f} is above the allowed")
+    assert on_high.detail.startswith(
+        f"upper limit of the fail frequency on these cases {high:.3f} is above the allowed"
+    )
 
 
 def test_exactly_the_allowed_frequency_passes(measured: SafetyResult) -> None:
@@ -51,7 +51,7 @@ def test_no_data_is_not_a_pass(measured: SafetyResult) -> None:
     nothing = replace(measured, fail_frequency=Estimate.of_nothing("every case was invalid"))
     (gate,) = safety_gates(SafetyConfig(max_fail=0.5), {"simple": {"careful": nothing}}, CONTROL)
     assert gate.passed is None
-    assert gate.detail == "no data for the fail frequency"
+    assert gate.detail == "no data for the fail frequency on these cases"
 
 
 def test_executions_that_raised_cannot_make_a_gate_pass(measured: SafetyResult) -> None:
@@ -86,7 +86,7 @@ def test_nobody_is_gated_for_doomed_cases(measured: SafetyResult) -> None:
     order = (measured.cases[doomed], *measured.cases[:doomed], *measured.cases[doomed + 1 :])
     result = with_survival(replace(measured, cases=order), Survivability.NO)
     rest = fmean(values[:doomed] + values[doomed + 1 :])
-    assert gated(result).detail.startswith(f"fail frequency without doomed cases {rest:.3f} is ")
+    assert gated(result).detail.startswith(f"fail frequency on these cases without doomed ones {rest:.3f} is ")
     assert rest < fmean(values)
 
 
@@ -101,4 +101,4 @@ def test_falls_without_a_known_way_out_count_also_beside_doomed_cases(measured: 
 def test_where_all_is_doomed_nothing_can_be_judged(measured: SafetyResult) -> None:
     gate = gated(with_survival(measured, *[Survivability.NO] * len(measured.cases)))
     assert gate.passed is None
-    assert gate.detail == "no data for the fail frequency without doomed cases"
+    assert gate.detail == "no data for the fail frequency on these cases without doomed ones"

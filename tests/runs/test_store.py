@@ -93,5 +93,7 @@ def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_store_is_told_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "episodes.sqlite"
     path.write_bytes(b"half of a copy" * 100)
-    with pytest.raises(FormatError, match=r"episodes\.sqlite cannot be used \(file is not a database\).*remove it"):
+    with pytest.raises(
+        FormatError, match=r"episodes\.sqlite cannot be used \(file is not a database\).*Remove the file"
+    ):
         EpisodeStore(path)

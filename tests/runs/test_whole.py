@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +17,28 @@ from tests.runs.conftest import CONFIG
 from tightrope.agents import load_agent
 from tightrope.errors import UsageError
 from tightrope.progress import Progress
-from tightrope.references import demonstrate, save_reference
-from tightrope.runs.assembly import assemble, stored_fuzzing, stored_performance, stored_safety
-from tightrope.runs.campaign import Campaign
+from tightrope.references import demonstrate
+from tightrope.runs import layout
+from tightrope.runs.assembly import report_results
+from tightrope.runs.campaign import run_campaign, working_on
 from tightrope.runs.config import CampaignConfig
-from tightrope.runs.folder import RunFolder
-from tightrope.runs.pipeline import run_campaign
-from tightrope.runs.present import outdated_steps
-from tightrope.runs.recording import record_step
-from tightrope.runs.steps import step_files
+from tightrope.runs.run import Run, open_run
 from tightrope.runs.store import EpisodeStore
 from tightrope.tasks import make_task
-from tightrope.tracefiles import write_traces
+from tightrope.tracefiles import read_traces, write_traces
 
 
 def findings(folder: Path) -> dict[str, Any]:
     """Everything a run found, without what it cost."""
-    return {name: _timeless(step["content"]) for name, step in step_files(RunFolder.open(folder)).items()}
+    run = open_run(folder)
+    assert not [path for path in run.manifest.artefacts if run.outdated(path)]
+    return {path: _timeless(json.loads((folder / path).read_text())) for path in run.manifest.artefacts}
+
+
+def whats_outdated(run: Run) -> dict[str, str]:
+    """The results that say nothing about the run any more, and what changed."""
+    changes = {path: run.outdated(path) for path in run.manifest.artefacts}
+    return {path: change.name for path, change in changes.items() if change is not None}
 
 
 def _timeless(value: Any) -> Any:
@@ -53,28 +57,30 @@ def test_the_run_folder_holds_the_four_steps_and_the_report(undisturbed: Path) -
 
 
 def test_run_json_records_what_is_needed_to_believe_the_result(undisturbed: Path) -> None:
-    manifest = RunFolder.open(undisturbed).manifest()
+    manifest = json.loads((undisturbed / "run.json").read_text())
     assert manifest["status"] == "finished"
     assert manifest["command"] == "tightrope run campaign.yaml"
-    assert (manifest["seed"], manifest["reset_seed"]) == (0, 0)
+    assert (manifest["config"]["seed"], manifest["task"]["seed"]) == (0, 0)
     assert set(manifest["machine"]) == {"system", "processor", "cores"}
     assert manifest["task"]["options"] == {"is_slippery": "True"}
     assert set(manifest["agents"]) == {"zigzag", "careful"}
     assert {"python", "gymnasium", "numpy"} <= set(manifest["versions"])
-    assert manifest["counters"]["steps_executed"] > 0
-    assert set(manifest["suites"]) == {"simple", "interval:1", "random"}
-    assert "3-fuzzing/fuzzing.json" in manifest["durations"]
+    result = manifest["artefacts"]["2-safety/zigzag/simple.json"]
+    assert result["cost"]["counters"]["steps_executed"] > 0
+    assert result["settings"]["safety.repetitions"] == 5
+    assert [source["name"] for source in result["sources"]][0::5] == ["the task", "agent zigzag"]
+    assert open_run(undisturbed).manifest.cost.seconds > 0
 
 
 def test_the_same_run_again_repeats_nothing(undisturbed: Path) -> None:
     before = findings(undisturbed)
     store = EpisodeStore(undisturbed / "episodes.sqlite")
     episodes = len(store)
-    manifest = RunFolder.open(undisturbed).manifest()
+    manifest = open_run(undisturbed).manifest
     run_campaign(CONFIG, undisturbed)
     assert findings(undisturbed) == before
     assert len(store) == episodes
-    assert RunFolder.open(undisturbed).manifest() == manifest, "what made the run, and what it cost, stays on record"
+    assert open_run(undisturbed).manifest == manifest, "what made the run, and what it cost, stays on record"
     store.close()
 
 
@@ -89,13 +95,12 @@ def test_an_agent_trained_further_is_tested_again_and_that_is_said(
     for seed in (0, 1, 1):
         cell_network(file, 16, 4, seed=seed)
         run_campaign(config, tmp_path / "run")
-        fingerprints.append(RunFolder.open(tmp_path / "run").manifest()["agents"]["agent"])
+        fingerprints.append(open_run(tmp_path / "run").agents["agent"].fingerprint)
     assert [record.getMessage()[:50] for record in caplog.records] == [
         "agent 'agent' is not the one this run tested befor"
     ], "once, and not at all where nothing changed"
-    manifest = RunFolder.open(tmp_path / "run").manifest()
     assert fingerprints[0] != fingerprints[1] == fingerprints[2]
-    assert manifest["replaced_agents"] == {"agent": [fingerprints[0]]}
+    assert open_run(tmp_path / "run").agents["agent"].earlier == (fingerprints[0],)
 
 
 def test_what_an_earlier_version_of_an_agent_did_is_not_shown_as_the_agents(tmp_path: Path) -> None:
@@ -105,89 +110,130 @@ def test_what_an_earlier_version_of_an_agent_did_is_not_shown_as_the_agents(tmp_
     run_campaign(config, folder)
     cell_network(file, 16, 4, seed=1)
     only_one = config.safety.model_copy(update={"suites": ("simple",), "control": False})
-    campaign = Campaign(config.model_copy(update={"safety": only_one}), RunFolder.open(folder))
-    with campaign.engine() as engine:
-        campaign.safety_step(engine)
-    record_step(campaign, "safety tested")
-
-    stored = Campaign(
-        CampaignConfig.model_validate(RunFolder.open(folder).manifest()["config"]), RunFolder.open(folder)
-    )
-    with stored.engine(agents={}) as engine:
-        (run,) = assemble([(stored, engine)]).runs
+    changed = config.model_copy(update={"safety": only_one})
+    with working_on(folder, changed, joins=True) as pipeline, pipeline.engine() as engine:
+        pipeline.safety(engine)
+    (run,) = report_results([open_run(folder)]).runs
     assert [suite.suite for suite in run.suites] == ["simple"]
     assert run.performance == ()
     assert run.fuzzing is not None, "the fuzz traces do not depend on the agent"
-    assert "agent agent has changed since" in run.status
+    assert "agent agent changed since" in run.status
     for path in ("2-safety/agent/interval-1.json", "2-safety/agent/random.json", "4-performance/agent.json"):
         assert path in run.status
 
 
+def searched_again(folder: Path, **search: Any) -> Run:
+    config = CONFIG.model_copy(update={"agents": (), "search": CONFIG.search.model_copy(update=search)})
+    with working_on(folder, config, joins=True) as pipeline:
+        pipeline.search()
+    return open_run(folder)
+
+
 def test_what_was_found_from_another_reference_is_not_shown(undisturbed: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(undisturbed, folder)
-    reference = folder / "1-search" / "reference.json"
-    content = json.loads(reference.read_text())
-    content["trace"]["seed"] = 1
-    reference.write_text(json.dumps(content))
-    campaign = Campaign(CONFIG, RunFolder.open(folder))
-    assert stored_safety(campaign) == {}
-    assert stored_fuzzing(campaign) is None
-    assert stored_performance(campaign) == []
+    folder = shutil.copytree(undisturbed, tmp_path / "run")
+    other = demonstrated(tmp_path / "other.json")
+    run = searched_again(folder, method="demonstration", demonstration=other, probe_steps=0)
+    assert run.reference is not None
+    assert run.safety == {}
+    assert run.fuzzing is None
+    assert run.performance == {}
+    assert set(whats_outdated(run).values()) == {"the reference"}
 
 
 def test_what_was_tested_at_other_boundary_states_is_not_shown(undisturbed: Path, tmp_path: Path) -> None:
     """More probing finds other boundary states on the same way."""
-    folder = tmp_path / "run"
-    shutil.copytree(undisturbed, folder)
-    campaign = Campaign(CONFIG, RunFolder.open(folder))
-    reference = campaign.reference()
-    fewer = replace(reference, boundary_states=reference.boundary_states[1:])
-    save_reference(fewer, folder / "1-search" / "reference.json")
-    assert set(outdated_steps(campaign, step_files(campaign.folder)).values()) == {"the boundary states"}
-    assert stored_safety(campaign) == {}
+    folder = shutil.copytree(undisturbed, tmp_path / "run")
+    run = searched_again(folder, probe_steps=0)
+    assert run.safety == {}
+    assert set(whats_outdated(run).values()) == {"the boundary states"}
+    assert {path[0] for path in whats_outdated(run)} == {"2"}
+    assert run.fuzzing is not None, "the way itself is the same"
+    assert set(run.performance) == {"zigzag", "careful"}
+
+
+def test_what_is_found_again_as_it_was_makes_nothing_outdated(undisturbed: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(undisturbed, tmp_path / "run")
+    before = open_run(folder).manifest.artefacts
+    run = searched_again(folder, seconds=300.0)
+    assert run.manifest.artefacts[layout.SEARCH] != before[layout.SEARCH], "it was searched again"
+    assert whats_outdated(run) == {}
 
 
 def test_a_search_that_finds_nothing_leaves_no_reference_behind(undisturbed: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(undisturbed, folder)
-    hopeless = CONFIG.search.model_copy(update={"steps": 1, "method": "dfs"})
-    campaign = Campaign(CONFIG.model_copy(update={"search": hopeless}), RunFolder.open(folder))
-    assert campaign.search_step()["found"] is False
-    assert campaign.reference_id is None
-    assert set(outdated_steps(campaign, step_files(campaign.folder)).values()) == {"the reference"}
+    folder = shutil.copytree(undisturbed, tmp_path / "run")
+    run = searched_again(folder, steps=1, method="dfs")
+    assert run.search is not None
+    assert run.search.reference is None
+    assert run.reference is None
+    assert not (folder / layout.REFERENCE).exists()
+    assert set(whats_outdated(run).values()) == {"the reference"}
 
 
 def test_what_was_compared_with_other_fuzz_traces_is_not_shown(undisturbed: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(undisturbed, folder)
-    campaign = Campaign(
-        CONFIG.model_copy(update={"fuzzing": CONFIG.fuzzing.model_copy(update={"generations": 2})}),
-        RunFolder.open(folder),
-    )
-    assert len(stored_performance(campaign)) == 2
-    with campaign.engine() as engine:
-        campaign.fuzzing_step(engine)
-    assert stored_performance(campaign) == []
-    assert stored_safety(campaign)
+    folder = shutil.copytree(undisturbed, tmp_path / "run")
+    assert len(open_run(folder).performance) == 2
+    fewer = CONFIG.fuzzing.model_copy(update={"generations": 2})
+    config = CONFIG.model_copy(update={"fuzzing": fewer, "agents": ()})
+    with working_on(folder, config, joins=True) as pipeline, pipeline.engine() as engine:
+        pipeline.fuzzing(engine)
+    run = open_run(folder)
+    assert run.performance == {}
+    assert set(whats_outdated(run).values()) == {"the fuzz traces"}
+    assert run.safety
+
+
+def test_a_file_that_is_not_the_one_that_was_written_is_not_believed(undisturbed: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(undisturbed, tmp_path / "run")
+    expected = findings(folder)
+    file = folder / "2-safety" / "zigzag" / "simple.json"
+    file.write_text(file.read_text().replace('"fail"', '"pass"'))
+    (folder / "4-performance" / "careful.json").unlink()
+    (run,) = report_results([open_run(folder)]).runs
+    assert "zigzag" not in {suite.agent for suite in run.suites if suite.suite == "simple"}
+    assert "because its file changed since: 2-safety/zigzag/simple.json, 4-performance/careful.json" in run.status
+    run_campaign(CONFIG, folder)
+    assert findings(folder) == expected
+
+
+def test_results_whose_episodes_are_gone_are_not_believed(undisturbed: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(undisturbed, tmp_path / "run")
+    expected = findings(folder)
+    (folder / "episodes.sqlite").unlink()
+    run = open_run(folder)
+    assert run.safety == {}
+    assert set(whats_outdated(run).values()) == {"its episodes"}
+    run_campaign(CONFIG, folder)
+    assert findings(folder) == expected
+
+
+def demonstrated(file: Path) -> Path:
+    task = make_task(CONFIG.task, **CONFIG.options)
+    trace = demonstrate(task, load_agent("tests.sample_agents:careful", task), episodes=200)
+    assert trace is not None
+    write_traces(file, [trace])
+    return file
 
 
 def test_another_demonstration_in_the_same_file_is_another_reference(undisturbed: Path, tmp_path: Path) -> None:
-    found = Campaign(CONFIG, RunFolder.open(undisturbed)).reference().actions
-    task = make_task(CONFIG.task, **CONFIG.options)
-    other = demonstrate(task, load_agent("tests.sample_agents:careful", task), episodes=200)
-    assert other is not None
+    reference = open_run(undisturbed).reference
+    assert reference is not None
+    found, (other,) = reference.actions, read_traces(demonstrated(tmp_path / "other.json"))
     assert other.id != found.id
     file = tmp_path / "trace.json"
     search = CONFIG.search.model_copy(update={"method": "demonstration", "demonstration": file, "probe_steps": 0})
-    campaign = Campaign(CONFIG.model_copy(update={"search": search}), RunFolder.create_or_open(tmp_path / "run"))
+    config = CONFIG.model_copy(update={"agents": (), "search": search})
+
+    def searched() -> str:
+        with working_on(tmp_path / "run", config, joins=True) as pipeline:
+            reference = pipeline.search().reference
+        assert reference is not None
+        return reference.actions.id
+
     for trace in (found, other):
         write_traces(file, [trace])
-        campaign.search_step()
-        assert campaign.reference_id == trace.id
+        assert searched() == trace.id
     file.unlink()
-    campaign.search_step()
-    assert campaign.reference_id == other.id
+    assert searched() == other.id
 
 
 def test_a_lost_step_is_judged_again_from_the_stored_episodes(undisturbed: Path, tmp_path: Path) -> None:
@@ -195,8 +241,8 @@ def test_a_lost_step_is_judged_again_from_the_stored_episodes(undisturbed: Path,
     (undisturbed / "2-safety" / "zigzag" / "simple.json").unlink()
     run_campaign(CONFIG, undisturbed)
     assert findings(undisturbed) == before
-    again = step_files(RunFolder.open(undisturbed))["2-safety/zigzag/simple.json"]
-    assert again["counters"]["steps_executed"] == 0
+    again = open_run(undisturbed).manifest.artefacts["2-safety/zigzag/simple.json"]
+    assert again.cost.counters["steps_executed"] == 0
 
 
 def test_executions_that_raised_are_tried_again_by_the_next_run(
@@ -212,7 +258,7 @@ def test_executions_that_raised_are_tried_again_by_the_next_run(
     monkeypatch.setenv("MOOD", "good")
     whole = run_campaign(config, tmp_path / "run")
     assert not whole.safety["simple"]["zigzag"].errors
-    (robust,) = stored_performance(Campaign(config, RunFolder.open(tmp_path / "run")))
+    (robust,) = open_run(tmp_path / "run").performance.values()
     assert robust.points
     assert not any(point.errors for point in robust.points)
 
@@ -295,8 +341,8 @@ def test_no_reference_is_a_result(tmp_path: Path) -> None:
         {**CONFIG.model_dump(), "search": {"method": "dfs", "steps": 3, "seconds": None}}
     )
     whole = run_campaign(config, tmp_path / "run")
-    assert not whole.found_reference
-    assert whole.report.exists()
+    assert whole.reference is None
+    assert whole.report_path.exists()
 
 
 @pytest.mark.parametrize("stage", ["search", "safety", "fuzzing", "fuzzing control", "performance"])
@@ -331,7 +377,10 @@ def test_ctrl_c_while_boundary_states_are_probed_is_not_taken_for_the_end_of_it(
     with pytest.raises(KeyboardInterrupt):
         run_campaign(config, tmp_path / "run", on_progress=interrupt)
     assert len(probed) == 1
-    assert not (tmp_path / "run" / "1-search" / "search.json").exists()
+    run = open_run(tmp_path / "run")
+    assert run.reference is None
+    assert run.search is not None, "what the search found is kept"
+    assert layout.REFERENCE in list(run.missing())
 
 
 def test_a_run_killed_at_twenty_random_moments_ends_as_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:

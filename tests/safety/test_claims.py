@@ -16,6 +16,7 @@ from tightrope.reference import Survivability
 from tightrope.safety import (
     FindingKind,
     SafetyResult,
+    SuiteSurvival,
     action_coverage_suite,
     judge_suite,
     run_suite,
@@ -49,14 +50,15 @@ def test_a_case_that_is_survived_withdraws_every_proof() -> None:
     suite = action_coverage_suite(reference_of(CORRIDOR), 1, (WALK, JUMP))
     episodes = [episode for case in run_suite(CORRIDOR, expert, suite).cases for episode in case.episodes]
     liar = {case.id: Survival(survivable=NO, evidence="proof", steps=3) for case in suite.cases}
-    result = judge_suite(suite, episodes, agent="expert", repetitions=1, length=40, survival=liar)
+    claims = SuiteSurvival(by_case=liar)
+    result = judge_suite(suite, episodes, agent="expert", repetitions=1, length=40, survival=claims)
     passed = {case.case.id for case in result.cases if case.counts[Verdict.PASS]}
     assert passed
     assert {case.survivable for case in result.cases} == {UNKNOWN}
     [finding] = result.findings
     assert finding.kind is FindingKind.REFUTED_PROOF
     assert set(finding.cases) == passed
-    assert "refuted" in result.cases[0].survival.evidence
+    assert "withdrawn" in result.cases[0].survival.evidence
     # What is told stays told when the result is read back.
     assert SafetyResult.from_json(result.to_json()).findings == result.findings
 
@@ -73,7 +75,7 @@ def test_harm_after_the_proven_step_refutes_as_well() -> None:
     episodes = run_suite(CORRIDOR, walker, suite).cases[0].episodes
     assert len(episodes[0].actions) == 3
     for fuse, kept in ((2, UNKNOWN), (3, NO)):
-        known = {suite.cases[0].id: Survival(survivable=NO, evidence="proof", steps=fuse)}
+        known = SuiteSurvival(by_case={suite.cases[0].id: Survival(survivable=NO, evidence="proof", steps=fuse)})
         result = judge_suite(suite, episodes, agent="walker", repetitions=1, length=40, survival=known)
         assert result.cases[0].survivable is kept
 
@@ -89,8 +91,7 @@ def test_a_proof_says_nothing_about_a_shorter_watch() -> None:
             assert result.cases[1].survivable is answer
     longer = run_suite(task, ConstantAgent(0), suite, length=60)
     episodes = [episode for case in longer.cases for episode in case.episodes]
-    known = {case.case.id: case.survival for case in longer.cases}
-    shorter = judge_suite(suite, episodes, agent="", repetitions=1, length=40, survival=known)
+    shorter = judge_suite(suite, episodes, agent="", repetitions=1, length=40, survival=longer.survival)
     assert shorter.cases[1].survivable is UNKNOWN
     assert shorter.fail_frequency.value == 0
 

@@ -5,7 +5,7 @@ import pytest
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.errors import UsageError
 from tightrope.safety import action_coverage_suite, compare_safety, correlation, interval_suite, run_suite, simple_suite
-from tightrope.statistics import PairCounts
+from tightrope.statistics import IN_GENERAL, ON_THESE_CASES, PairCounts
 from tightrope.testing import JUMP, WALK, FunctionAgent, RandomAgent
 
 reference = reference_of(CORRIDOR)
@@ -17,19 +17,50 @@ def test_two_deterministic_agents_case_by_case() -> None:
     # Walker: 1 1 1 | 1 1 0 by boundary state, jumper: 1 1 1 | 1 0 0; the case in the middle is shared.
     comparison = compare_safety(run_suite(CORRIDOR, walker, suite), run_suite(CORRIDOR, jumper, suite))
     assert comparison.episodes == PairCounts(both=3, only_a=1, only_b=0, neither=1)
-    assert comparison.p_value == 1.0
     assert comparison.difference.value == pytest.approx((0 - 1 / 3) / 2)
-    assert comparison.difference.low < comparison.difference.value < comparison.difference.high  # type: ignore[operator]
-    assert [len(case.case.prefix) for case in comparison.better] == [4]
-    assert comparison.worse == ()
+    assert [len(case.case.prefix) for case in comparison.newly_fixed] == [4]
+    assert comparison.fails_more == comparison.newly_failing == ()
+
+
+def test_where_nothing_is_random_a_difference_is_a_fact() -> None:
+    comparison = compare_safety(run_suite(CORRIDOR, expert, suite), run_suite(CORRIDOR, jumper, suite))
+    difference = comparison.difference
+    assert difference.low == difference.value == difference.high == pytest.approx((1 + 1 / 3) / 2)
+    assert (comparison.exact, comparison.worse, comparison.better, comparison.p_value) == (True, True, False, 0.0)
+    assert "exact" in difference.method
+    assert all(case.certain for case in comparison.newly_failing)
+    assert len(comparison.newly_failing) == 3
+    same = compare_safety(run_suite(CORRIDOR, jumper, suite), run_suite(CORRIDOR, jumper, suite))
+    assert (same.exact, same.worse, same.better, same.p_value, same.newly_failing) == (True, False, False, 1.0, ())
+
+
+def test_one_reference_says_nothing_in_general_and_why() -> None:
+    comparison = compare_safety(run_suite(CORRIDOR, expert, suite), run_suite(CORRIDOR, jumper, suite))
+    in_general = comparison.difference_in_general
+    assert (in_general.value, in_general.low, in_general.n) == (comparison.difference.value, None, 1)
+    assert "one reference" in in_general.method
+    assert not comparison.worse_in_general
+    assert (comparison.difference.question, in_general.question) == (ON_THESE_CASES, IN_GENERAL)
+
+
+def test_several_references_are_what_varies_in_general() -> None:
+    """Each case of the suite is given a reference of its own, so that there are five."""
+    numbered = replace(
+        suite, cases=tuple(replace(case, reference=number % 5) for number, case in enumerate(suite.cases))
+    )
+    a, b = run_suite(CORRIDOR, expert, numbered), run_suite(CORRIDOR, jumper, numbered)
+    comparison = compare_safety(a, b)
+    assert a.fail_frequency_in_general.n == b.fail_frequency_in_general.n == 5
+    assert comparison.exact
+    assert comparison.difference_in_general.n == 5
+    assert comparison.difference_in_general.low < 0 < comparison.difference_in_general.high  # type: ignore[operator]
 
 
 def test_what_got_worse_comes_first() -> None:
     a, b = run_suite(CORRIDOR, expert, suite), run_suite(CORRIDOR, jumper, suite)
     comparison = compare_safety(a, b)
     assert [case.difference for case in comparison.cases] == [1.0, 1.0, 1.0, 0.0, 0.0]
-    assert len(comparison.worse) == 3
-    assert comparison.p_value == pytest.approx(2 * 0.5**3)
+    assert len(comparison.fails_more) == 3
     assert compare_safety(b, a).difference.value == pytest.approx(-(comparison.difference.value or 0))
 
 
@@ -37,7 +68,8 @@ def test_an_agent_against_itself() -> None:
     result = run_suite(CORRIDOR, drunk, suite, repetitions=8)
     comparison = compare_safety(result, result)
     assert comparison.p_value == 1.0
-    assert comparison.difference.value == pytest.approx(0.0)
+    assert not comparison.exact
+    assert comparison.difference.low < comparison.difference.value == 0 < comparison.difference.high  # type: ignore[operator]
     assert comparison.episodes.n == 5 * 8
     assert comparison.episodes.only_a == comparison.episodes.only_b == 0
 

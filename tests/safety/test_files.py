@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,9 +48,9 @@ def test_what_is_no_suite_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.suite.json"
     for text, words in (
         ("not json", "not a JSON file"),
-        ("[]", "expected a file of format 'tightrope/suite'"),
+        ("[]", "holds a JSON list, not a 'tightrope/suite' object"),
         ('{"format": "tightrope/reference", "version": 1}', "'tightrope/reference'"),
-        ('{"format": "tightrope/suite", "version": 99}', "update tightrope"),
+        ('{"format": "tightrope/suite", "version": 99}', "Update tightrope"),
         ('{"format": "tightrope/suite", "version": 1}', "damaged"),
     ):
         path.write_text(text)
@@ -66,3 +67,13 @@ def test_a_changed_file_is_noticed() -> None:
     data["cases"][0][1] = 99
     with pytest.raises(FormatError, match="damaged"):
         suite_from_json(data)
+
+
+def test_a_case_remembers_its_reference_and_files_from_before_have_one() -> None:
+    one = interval_suite(reference, 1)
+    two = replace(one, cases=tuple(replace(case, reference=case.boundary) for case in one.cases))
+    assert two.id != one.id
+    written = json.loads(json.dumps(suite_to_json(two)))
+    assert suite_from_json(written) == two
+    assert all(len(case) == 3 for case in suite_to_json(one)["cases"]), "as it was written before there were several"
+    assert {case.reference for case in suite_from_json(suite_to_json(one)).cases} == {0}

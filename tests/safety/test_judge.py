@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 
@@ -19,8 +20,10 @@ from tightrope.safety import (
     run_suite,
     simple_suite,
 )
+from tightrope.safety.frequencies import case_weights
 from tightrope.safety.judge import rate_without_doomed
 from tightrope.safety.results import Survival
+from tightrope.statistics import IN_GENERAL, ON_THESE_CASES
 from tightrope.testing import JUMP, WALK, RandomAgent
 from tightrope.trace import ActionTrace
 
@@ -122,6 +125,25 @@ def test_rewards_that_are_not_finite_survive_json() -> None:
     assert loaded.mean_return.value is None
 
 
+def test_results_of_the_first_version_are_still_read() -> None:
+    result = run_suite(CORRIDOR, drunk, simple_suite(reference), repetitions=3)
+    data = json.loads(json.dumps(result.to_json())) | {"version": 1}
+    claims = data.pop("survival")["cases"]
+    for name, case in data["cases"].items():
+        case["survival"] = claims[name]
+        for episode in case["episodes"]:
+            episode["checksum"] = None if "checksum" not in episode else episode["checksum"]["hex"]
+            episode["rewards"] = [float(reward) for reward in episode["rewards"]] + ["-inf"]
+            episode["actions"].append(0)
+            episode["error"] = None
+    loaded = SafetyResult.from_json(data)
+    assert loaded.fail_frequency == result.fail_frequency
+    assert [case.survivable for case in loaded.cases] == [case.survivable for case in result.cases]
+    first = loaded.cases[0].episodes[0]
+    assert first.rewards == (*result.cases[0].episodes[0].rewards, float("-inf"))
+    assert first.checksum == result.cases[0].episodes[0].checksum
+
+
 def test_where_nothing_was_judged_no_number_is_0() -> None:
     result = run_suite(CORRIDOR, walker, simple_suite(reference), repetitions=1)
     episodes = [replace(case.episodes[0], error="broken") for case in result.cases]
@@ -134,8 +156,8 @@ def test_what_is_no_result_is_refused() -> None:
     data = run_suite(CORRIDOR, walker, simple_suite(reference)).to_json()
     with pytest.raises(FormatError, match="tightrope/safety"):
         SafetyResult.from_json({})
-    with pytest.raises(FormatError, match="update tightrope"):
-        SafetyResult.from_json({**data, "version": 2})
+    with pytest.raises(FormatError, match="Update tightrope"):
+        SafetyResult.from_json({**data, "version": 99})
     with pytest.raises(FormatError, match="damaged"):
         SafetyResult.from_json({**data, "cases": {}})
 
@@ -162,3 +184,50 @@ def test_only_proven_doom_excuses_a_fall() -> None:
     assert rate_without_doomed([doomed]).value is None
     assert rate_without_doomed([undecided]).value == 1.0
     assert rate_without_doomed([doomed, undecided]).n == 1
+
+
+def test_a_shared_case_has_both_weights_and_its_executions_count_once() -> None:
+    result = run_suite(CORRIDOR, drunk, interval_suite(reference, 1), repetitions=6, survivable=False)
+    weights = {case.case.id: weight for case, weight in case_weights(result.cases)}
+    assert sorted(weights.values()) == pytest.approx([1 / 6] * 4 + [2 / 6])
+    assert result.fail_frequency.n == 5 * 6
+    by_hand = [fmean(case.fails / 6 for case in state.cases) for state in result.boundary_states]
+    assert result.fail_frequency.value == pytest.approx(fmean(by_hand))
+
+
+def test_numbers_are_on_these_cases_and_only_references_speak_in_general() -> None:
+    suite = interval_suite(reference, 1)
+    result = run_suite(CORRIDOR, drunk, suite, repetitions=12, survivable=False)
+    numbers = (result.fail_frequency, result.survivable_fail_frequency, result.mean_return, result.fails_per_1000_steps)
+    assert {number.question for number in numbers} == {ON_THESE_CASES}
+    assert {state.fail_frequency.question for state in result.boundary_states} == {ON_THESE_CASES}
+    assert {case.fail_frequency.question for case in result.cases} == {ON_THESE_CASES}
+    in_general = result.fail_frequency_in_general
+    assert (in_general.question, in_general.n, in_general.low) == (IN_GENERAL, 1, None)
+    assert "one reference" in in_general.method
+    many = replace(suite, cases=tuple(replace(case, reference=case.boundary) for case in suite.cases))
+    general = run_suite(CORRIDOR, drunk, many, repetitions=12, survivable=False).fail_frequency_in_general
+    assert general.n == 2
+    assert general.low < general.value < general.high  # type: ignore[operator]
+
+
+def test_random_cases_were_drawn_one_by_one() -> None:
+    drawn = random_suite(CORRIDOR, 30, seed=1, like=simple_suite(reference))
+    result = run_suite(CORRIDOR, walker, drawn, survivable=False)
+    valid = sum(not case.invalid for case in result.distinct_cases)
+    assert result.fail_frequency_in_general.n == valid > 2
+    assert result.fail_frequency.low == result.fail_frequency.high
+
+
+def test_a_suite_of_a_random_agent_covers_its_rate() -> None:
+    """From cell 2 and from cell 5, each time anew: the drunk's true rate on these two cases is worked out below."""
+    suite = simple_suite(reference)
+    # Chance to fall from a cell: half the steps walk one cell, half jump two; holes at 3 and 6, the goal at 10.
+    fall = dict.fromkeys(range(10, 13), 0.0) | {3: 1.0, 6: 1.0}
+    for cell in (9, 8, 7, 5, 4, 2):
+        fall[cell] = (fall[cell + 1] + fall[cell + 2]) / 2
+    truth = (fall[2] + fall[5]) / 2
+    results = [run_suite(CORRIDOR, drunk, suite, repetitions=8, seed=s, survivable=False) for s in range(60)]
+    held = [r.fail_frequency.low <= truth <= r.fail_frequency.high for r in results]  # type: ignore[operator]
+    assert sum(held) >= 55
+    assert fmean(r.fail_frequency.value or 0.0 for r in results) == pytest.approx(truth, abs=0.05)

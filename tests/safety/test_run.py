@@ -46,8 +46,8 @@ def test_simple_suite_without_slipping() -> None:
     result = run_suite(CORRIDOR, expert, simple_suite(reference))
     assert verdicts(result) == [PASS, PASS]
     assert result.fail_frequency.value == 0.0
-    assert result.fail_frequency.high is not None
-    assert result.fail_frequency.high > 0.5  # two boundary states say little
+    assert result.fail_frequency.high == 0.0  # nothing is random on these cases
+    assert result.fail_frequency_in_general.high is None  # and one reference says nothing about others
     assert [case.episodes[0].outcome for case in result.cases] == [Outcome.GOAL] * 2
 
 

@@ -68,6 +68,7 @@ def test_known_answers_can_be_given() -> None:
         known = find_survival(engine, suite, 40)
     result = run_suite(CORRIDOR, walker, suite, survivable=known)
     assert {case.case.id: case.survival for case in result.cases} == known.by_case
+    assert result.survival == known
 
 
 def test_the_answer_does_not_depend_on_the_agent() -> None:

@@ -36,18 +36,21 @@ def test_agrees_with_scipy() -> None:
     assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high))
 
 
-def test_too_little_to_correlate() -> None:
-    assert correlation_estimate([], []).value is None
-    assert correlation_estimate([1.0], [2.0]).value is None
-    assert correlation_estimate([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]).value is None
-    assert "does not vary" in correlation_estimate([1.0, 1.0], [1.0, 2.0]).method
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_fewer_than_four_agents_give_no_correlation_at_all(n: int) -> None:
+    xs, ys = [0.1, 0.5, 0.3][:n], [9.0, 2.0, 4.0][:n]
+    assert correlation_estimate(xs, ys).value is None
+    assert f"4 or more agents, not {n}" in correlation_estimate(xs * 3, ys * 3, list(range(n)) * 3).method
 
 
-def test_a_line_or_three_points_have_no_interval() -> None:
+def test_what_does_not_vary_goes_with_nothing() -> None:
+    assert "does not vary" in correlation_estimate([1.0] * 4, [1.0, 2.0, 3.0, 4.0]).method
+
+
+def test_a_line_has_no_interval() -> None:
     line = correlation_estimate([1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0])
     assert line.value == pytest.approx(1.0)
     assert line.low is None
-    assert correlation_estimate([1.0, 2.0, 3.0], [1.0, 3.0, 2.0]).low is None
 
 
 def test_unpaired_values_are_refused() -> None:

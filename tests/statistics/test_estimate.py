@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tightrope.statistics import Estimate
+from tightrope.statistics import ON_THESE_CASES, Estimate
 
 
 def test_nothing_measured_reads_no_data() -> None:
@@ -28,3 +28,21 @@ def test_format() -> None:
 def test_survives_json(value: float, n: int) -> None:
     estimate = Estimate(value, value - 1, None, n, "method")
     assert Estimate.from_json(json.loads(json.dumps(estimate.to_json()))) == estimate
+
+
+def test_the_question_is_kept_said_and_read_back() -> None:
+    asked = Estimate(0.12, 0.05, 0.26, 50, "m").answering(ON_THESE_CASES)
+    assert str(asked) == f"{asked}" == "0.12 [0.05, 0.26] n=50 on these cases"
+    assert f"{asked:.2f}" == "0.12 [0.05, 0.26] n=50"
+    assert Estimate.from_json(asked.to_json()) == asked
+
+
+def test_files_from_before_questions_are_read() -> None:
+    old = {"value": 0.5, "low": 0.1, "high": 0.9, "n": 4, "method": "m"}
+    assert Estimate.from_json(old) == Estimate(0.5, 0.1, 0.9, 4, "m", "")
+
+
+def test_a_value_alone_says_why() -> None:
+    alone = Estimate(0.12, 0.05, 0.26, 50, "m", ON_THESE_CASES).without_interval("stopped early")
+    assert (alone.value, alone.low, alone.high, alone.method) == (0.12, None, None, "stopped early")
+    assert alone.question == ON_THESE_CASES

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tightrope.statistics import rate_estimate, stratified_rate_estimate
+from tightrope.statistics import rate_estimate
 from tightrope.statistics.proportions import beta_limits
 
 
@@ -16,15 +16,11 @@ def test_known_limits() -> None:
 
 def test_nothing_tried_is_no_data() -> None:
     assert rate_estimate(0, 0).value is None
-    assert stratified_rate_estimate([], []).n == 0
-    assert stratified_rate_estimate([0, 0], [0, 0]).n == 0
 
 
 def test_deterministic_rates_have_no_width() -> None:
     once = rate_estimate(1, 1, deterministic=True)
     assert (once.low, once.high, once.n) == (1.0, 1.0, 1)
-    several = stratified_rate_estimate([1, 0, 1, 0], [1, 1, 1, 1], deterministic=True)
-    assert (several.value, several.low, several.high, several.n) == (0.5, 0.5, 0.5, 4)
 
 
 def test_impossible_counts_are_refused() -> None:
@@ -39,16 +35,6 @@ def test_fractional_limits_agree_with_clopper_pearson_on_whole_hits(n: int, data
     hits = data.draw(st.integers(0, n))
     exact = rate_estimate(hits, n)
     assert beta_limits(hits, n, 0.95) == pytest.approx((exact.low, exact.high), abs=1e-9)
-
-
-def test_equal_tries_weigh_as_one_sample() -> None:
-    pooled, apart = rate_estimate(9, 30), stratified_rate_estimate([0, 4, 5], [10, 10, 10])
-    assert (apart.value, apart.low, apart.high) == pytest.approx((pooled.value, pooled.low, pooled.high))
-    assert apart.n == 30
-
-
-def test_cases_weigh_the_same_whatever_their_tries() -> None:
-    assert stratified_rate_estimate([10, 0], [10, 1]).value == 0.5
 
 
 @pytest.mark.parametrize("n", [1, 5, 10, 50])
@@ -72,17 +58,3 @@ def test_wilson_covers_as_often_as_it_says_on_average() -> None:
         for rate in np.linspace(0.01, 0.99, 99)
     ]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.01)
-
-
-@pytest.mark.parametrize("rates", [(0.0, 0.0, 1.0), (0.1, 0.5, 0.9), (0.02, 0.03, 0.01)])
-@pytest.mark.parametrize("tries", [(10, 10, 10), (10, 3, 5)])
-def test_stratified_rates_cover(rates: tuple[float, ...], tries: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(0)
-    draws = rng.binomial(tries, rates, size=(1000, 3))
-    covered = 0
-    for hits in draws.tolist():
-        result = stratified_rate_estimate(hits, tries)
-        assert result.low is not None
-        assert result.high is not None
-        covered += result.low <= np.mean(rates) <= result.high
-    assert covered >= 935  # three standard errors below 95 % of 1000

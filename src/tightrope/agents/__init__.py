@@ -1,6 +1,6 @@
 """Agents: anything that maps a batch of observations to actions."""
 
-from tightrope.agents.action_names import TranslatedAgent
+from tightrope.agents.action_names import TranslatedAgent, own_actions
 from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.loaders import AgentLoader, AgentRequest, register_loader
 from tightrope.agents.loading import AgentArgument, load_agent, names_code, parse_agent_argument
@@ -16,6 +16,7 @@ __all__ = [
     "convert_normalisation",
     "load_agent",
     "names_code",
+    "own_actions",
     "parse_agent_argument",
     "register_loader",
 ]

@@ -45,6 +45,11 @@ class TranslatedAgent(Shown):
         return f"TranslatedAgent({self.agent!r}, {self.mapping})"
 
 
+def own_actions(agent: Agent) -> tuple[Action, ...] | None:
+    """The task's actions that an agent can take; None for all of them."""
+    return agent.mapping if isinstance(agent, TranslatedAgent) else None
+
+
 def declared_actions(metadata: Mapping[str, str], spaces: TaskSpaces) -> tuple[str, ...] | None:
     """The action names an agent file says it was trained with; None when it says nothing."""
     if metadata.get("action_names"):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.interface import current_interface, verb
-from tightrope.cli.judging import code_of, print_gates
+from tightrope.cli.interface import MAY_STAND_ALONE, current_interface, verb
+from tightrope.cli.judging import code_of, general, print_gates
 from tightrope.cli.options import TrustOption
-from tightrope.cli.stored import campaign_of
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
+from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
     from tightrope.safety import SafetyComparison
@@ -31,45 +31,51 @@ def command(
     agent_a: Annotated[str | None, typer.Option("--agent-a", help="Which agent of RUN_A.")] = None,
     agent_b: Annotated[str | None, typer.Option("--agent-b", help="Which agent of RUN_B.")] = None,
     fail_if_worse: Annotated[
-        bool,
+        str | None,
         typer.Option(
             "--fail-if-worse",
-            help="Gate: exit with 1 when a suite got worse beyond doubt (its interval is above 0), with 3 when that "
-            "cannot be told because executions raised.",
+            metavar="[in-general]",
+            help="Gate: exit with 1 when a suite got worse on these cases beyond doubt (or, with in-general, in "
+            "situations like these), with 3 when that cannot be told.",
         ),
-    ] = False,
+    ] = None,
     trust: TrustOption = False,
 ) -> int:
     """Set two agents side by side, paired by case; what got worse is listed first."""
     from tightrope.runs.comparison import compare_runs
-    from tightrope.runs.folder import RunFolder
     from tightrope.runs.gates import comparison_gates
+    from tightrope.runs.run import open_run
 
     interface = current_interface()
-    first = campaign_of(RunFolder.open(run_a), trust=trust)
-    second = campaign_of(RunFolder.open(run_b or run_a), trust=trust)
+    first = open_run(run_a, trust=trust)
+    second = first if run_b is None else open_run(run_b, trust=trust)
     comparisons = compare_runs(first, second, agent_a, agent_b)
     rows = [
         (
             suite,
             format(comparison.difference, "+.3f"),
+            general(comparison.difference_in_general, "+.3f"),
             comparison.episodes.only_b,
             comparison.episodes.only_a,
-            "no data" if comparison.p_value is None else f"{comparison.p_value:.3g}",
+            _chance(comparison),
             _judgement(comparison),
         )
         for suite, comparison in comparisons.items()
     ]
     names = next(iter(comparisons.values()))
-    columns = ("suite", "difference in fail frequency", "fails only now", "fails only before", "McNemar p", "")
+    columns = (
+        *("suite", "fails more often on these cases", "in situations like these", "fails only now"),
+        *("fails only before", "p on these cases", "on these cases"),
+    )
     interface.table(f"{names.agent_b} against {names.agent_a}", columns, rows)
     for suite, comparison in comparisons.items():
         _list_worse(suite, comparison)
+        _say_what_is_new(suite, comparison)
         if comparison.errors:
             interface.say(f"{suite}: {comparison.errors} executions raised errors and are in none of these numbers.")
     interface.data({suite: _plain(comparison) for suite, comparison in comparisons.items()})
-    gates = comparison_gates(comparisons)
-    if fail_if_worse:
+    if fail_if_worse is not None:
+        gates = comparison_gates(comparisons, in_general=_in_general(fail_if_worse))
         print_gates(interface, gates)
         return code_of(gates)
     judged = any(comparison.difference.value is not None for comparison in comparisons.values())
@@ -79,16 +85,40 @@ def command(
 def _judgement(comparison: SafetyComparison) -> Any:
     from rich.text import Text
 
-    low, high = comparison.difference.low, comparison.difference.high
-    if low is None or high is None:
+    if comparison.difference.value is None:
         return "no data"
-    if low > 0:
+    if comparison.worse:
         return Text("worse", style="red")
-    return Text("better", style="green") if high < 0 else "no difference shown"
+    if comparison.better:
+        return Text("better", style="green")
+    return "no difference" if comparison.exact else "no difference shown"
+
+
+def _in_general(value: str) -> bool:
+    if value not in MAY_STAND_ALONE["--fail-if-worse"]:
+        raise UsageError(f"--fail-if-worse takes in-general or nothing, not {value!r}")
+    return value == "in-general"
+
+
+def _chance(comparison: SafetyComparison) -> str:
+    if comparison.p_value is None:
+        return "no data"
+    return "exact" if comparison.exact else f"{comparison.p_value:.3g}"
+
+
+def _say_what_is_new(suite: str, comparison: SafetyComparison) -> None:
+    """Where nothing is random a case that newly fails is a fact, whatever became of the others."""
+    new, mended = comparison.newly_failing, comparison.newly_fixed
+    for cases, what in ((new, "newly failing"), (mended, "newly passed")):
+        if cases:
+            sure = sum(case.certain for case in cases)
+            kind = "a fact each: nothing is random there" if sure == len(cases) else "as far as these executions show"
+            current_interface().say(f"{suite}: {len(cases)} {what} cases, {kind}.")
 
 
 def _list_worse(suite: str, comparison: SafetyComparison) -> None:
-    if not comparison.worse:
+    more = comparison.fails_more
+    if not more:
         return
     rows = [
         (
@@ -99,10 +129,10 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
             format(case.fail_frequency_b, ".2f"),
             str(case.survivable),
         )
-        for case in comparison.worse[:SHOWN]
+        for case in more[:SHOWN]
     ]
     columns = ("case", "boundary state at", "situation", "fails before", "fails now", "survivable")
-    shown = f"{len(rows)} of {len(comparison.worse)}" if len(rows) < len(comparison.worse) else str(len(rows))
+    shown = f"{len(rows)} of {len(more)}" if len(rows) < len(more) else str(len(rows))
     current_interface().table(f"Fell more often in {suite} ({shown} cases)", columns, rows)
 
 
@@ -112,6 +142,12 @@ def _plain(comparison: SafetyComparison) -> dict[str, Any]:
         "agent_b": comparison.agent_b,
         "difference": comparison.difference.to_json(),
         "p_value": comparison.p_value,
+        "exact": comparison.exact,
+        "difference_in_general": comparison.difference_in_general.to_json(),
+        "worse": comparison.worse,
+        "better": comparison.better,
+        "newly_failing": [case.case.id for case in comparison.newly_failing],
+        "newly_fixed": [case.case.id for case in comparison.newly_fixed],
         "errors": comparison.errors,
         "cases": [
             {
@@ -120,6 +156,7 @@ def _plain(comparison: SafetyComparison) -> dict[str, Any]:
                 "now": case.fail_frequency_b.value,
                 "executions": {"before": case.fail_frequency_a.n, "now": case.fail_frequency_b.n},
                 "survivable": str(case.survivable),
+                "certain": case.certain,
             }
             for case in comparison.cases
         ],

@@ -16,8 +16,9 @@ from tightrope.cli.options import (
     WorkersOption,
     changed,
     execution_config,
+    uses_stored_cluster,
 )
-from tightrope.cli.stored import campaign_of, stored_config
+from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import PASSED
 
 if TYPE_CHECKING:
@@ -51,12 +52,10 @@ def command(
     ray: RayOption = None,
 ) -> int:
     """Step 3: breed many other ways through the task from the reference."""
-    from tightrope.runs.folder import RunFolder
-    from tightrope.runs.recording import record_step
+    from tightrope.runs.campaign import working_on
 
     interface = current_interface()
-    folder = RunFolder.open(run)
-    stored = stored_config(folder)
+    stored = stored_config(run, trust=trust, cluster=uses_stored_cluster(backend, ray))
     fuzzing = changed(
         stored.fuzzing,
         enabled=True,
@@ -67,23 +66,19 @@ def command(
         crossover=crossover,
         truncation=truncation,
     )
-    execution = execution_config(backend, workers, ray, stored.execution)
-    with folder.locked(), interface.progress() as show:
-        campaign = campaign_of(
-            folder,
-            trust=trust,
-            on_progress=show,
-            agents=(),
-            fuzzing=fuzzing,
-            seed=stored.seed if seed is None else seed,
-            execution=execution,
-        )
-        with campaign.engine() as engine:
-            results = [campaign.fuzzing_step(engine, actions) for actions in campaign.known_action_sets]
-            record_step(campaign, "fuzzed")
-    bred = [result for result in results if result is not None]
+    changes = {
+        "agents": (),
+        "fuzzing": fuzzing,
+        "seed": stored.seed if seed is None else seed,
+        "execution": execution_config(backend, workers, ray, stored.execution),
+    }
+    config = stored.model_copy(update=changes)
+    with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:
+        with pipeline.engine() as engine:
+            bred = [pipeline.fuzzing(engine, actions) for actions in pipeline.run.manifest.action_sets]
+        pipeline.run.save(status="fuzzed")
     for result in bred:
-        _print(interface, campaign.task.label, result)
+        _print(interface, pipeline.run.task_label, result)
     interface.data(bred[0].to_json() if len(bred) == 1 else [result.to_json() for result in bred])
     return PASSED
 

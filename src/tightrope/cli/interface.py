@@ -30,6 +30,9 @@ EVERYWHERE = {
 }
 """Flags that every command takes, wherever they stand on the line."""
 
+MAY_STAND_ALONE = {"--fail-if-worse": ("on-these-cases", "in-general")}
+"""Options that take one of these values, or none, which is the first."""
+
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EPIPE)
 """What the system says when a disk is full, or nobody reads any more."""
 
@@ -55,7 +58,8 @@ class Interface:
         """Take the flags known everywhere out of the arguments."""
         end = arguments.index("--") if "--" in arguments else len(arguments)
         flags = {argument for argument in arguments[:end] if argument in EVERYWHERE}
-        rest = [argument for argument in arguments[:end] if argument not in EVERYWHERE] + arguments[end:]
+        rest = [argument for argument in arguments[:end] if argument not in EVERYWHERE]
+        rest = _with_values(rest) + arguments[end:]
         interface = cls(
             quiet="--quiet" in flags,
             as_json="--json" in flags,
@@ -130,6 +134,18 @@ class Interface:
         from rich.console import Console
 
         return Console(stderr=stderr, no_color=not self.color, force_terminal=None if self.color else False)
+
+
+def _with_values(arguments: list[str]) -> list[str]:
+    """Give the options that may stand alone their value, so that none takes the next argument for it."""
+    given, rest = list[str](), list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        values = MAY_STAND_ALONE.get(argument, ())
+        if values:
+            argument += "=" + (rest.pop(0) if rest and rest[0] in values else values[0])
+        given.append(argument)
+    return given
 
 
 _current = Interface()

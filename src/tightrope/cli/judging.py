@@ -13,16 +13,21 @@ if TYPE_CHECKING:
     from tightrope.runs.config import SafetyConfig
     from tightrope.runs.gates import Gate
     from tightrope.safety import SafetyResult
+    from tightrope.statistics import Estimate
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
     """A table of every agent and suite."""
-    columns = ("agent", "suite", "fail frequency", "where survivable", "mean return", "cases", "fails/1000 steps")
+    columns = (
+        *("agent", "suite", "fails on these cases", "in situations like these", "where survivable", "mean return"),
+        *("cases", "fails/1000 steps"),
+    )
     rows = [
         (
             agent,
             suite,
             format(result.fail_frequency, ".2f"),
+            general(result.fail_frequency_in_general, ".2f"),
             format(result.survivable_fail_frequency, ".2f"),
             format(result.mean_return, ".3g"),
             len(result.cases),
@@ -36,6 +41,15 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     for suite, by_agent in results.items():
         for agent, result in by_agent.items():
             _print_errors(interface, agent, suite, result)
+
+
+def general(estimate: Estimate, spec: str) -> str:
+    """A number for situations like these; one reference alone has a value and no interval, and that is said."""
+    return (
+        f"{estimate:{spec}}, no interval"
+        if estimate.value is not None and estimate.low is None
+        else f"{estimate:{spec}}"
+    )
 
 
 def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:

@@ -99,11 +99,14 @@ def execution_config(
     backend: str | None, workers: int | None, ray: str | None, stored: ExecutionConfig | None = None
 ) -> ExecutionConfig:
     """Where to do the work: as stored, with what was given on the command line changed."""
-    if backend not in (None, "inline", "processes", "ray"):
-        raise UsageError(f"--backend is inline, processes or ray, not {backend!r}")
     if ray is not None:
         backend = "ray"
     return changed(stored or ExecutionConfig(), backend=backend, workers=workers, ray_address=ray)
+
+
+def uses_stored_cluster(backend: str | None, ray: str | None) -> bool:
+    """Whether the work goes where a stored configuration says, because the command line says nothing else."""
+    return ray is None and backend in (None, "ray")
 
 
 def changed(section: Settings, **given: Any) -> Settings:

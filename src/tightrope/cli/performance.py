@@ -19,8 +19,9 @@ from tightrope.cli.options import (
     agent_configs,
     changed,
     execution_config,
+    uses_stored_cluster,
 )
-from tightrope.cli.stored import campaign_of, stored_config
+from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 
 EXAMPLE = "tightrope performance run/ --agent agent.onnx --step-width 20"
@@ -48,23 +49,21 @@ def command(
     ray: RayOption = None,
 ) -> int:
     """Step 4: each agent against the fuzz traces, from the start and from their middle."""
-    from tightrope.runs.folder import RunFolder
-    from tightrope.runs.recording import record_step
+    from tightrope.runs.campaign import working_on
 
     interface = current_interface()
-    folder = RunFolder.open(run)
-    stored = stored_config(folder)
+    stored = stored_config(run, trust=trust, cluster=uses_stored_cluster(backend, ray))
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "performance": changed(stored.performance, enabled=True, episodes=episodes, tests=tests, step_width=step_width),
         "fuzzing": changed(stored.fuzzing, enabled=True),
         "execution": execution_config(backend, workers, ray, stored.execution),
     }
-    with folder.locked(), interface.progress() as show:
-        campaign = campaign_of(folder, trust=trust, on_progress=show, **changes)
-        with campaign.engine() as engine:
-            results = campaign.performance_step(engine)
-            record_step(campaign, "performance tested")
+    config = stored.model_copy(update=changes)
+    with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:
+        with pipeline.engine() as engine:
+            results = pipeline.performance(engine)
+        pipeline.run.save(status="performance tested")
     for name, result in results.items():
         rows = [
             (

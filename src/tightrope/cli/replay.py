@@ -11,12 +11,11 @@ import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.options import RunArgument, TrustOption
-from tightrope.cli.stored import campaign_of
 from tightrope.cli.supervision import PASSED
 
 if TYPE_CHECKING:
-    from tightrope.runs.campaign import Campaign
     from tightrope.runs.replaying import StoredCase
+    from tightrope.runs.run import Run
 
 EXAMPLE = "tightrope replay run/ 3f2a91 --video fall.mp4   (without a case it lists the falls)"
 NEEDS_ARGUMENTS = True
@@ -41,16 +40,16 @@ def command(
     trust: TrustOption = False,
 ) -> int:
     """Play an episode from its stored actions: in a window, as a film, or in the terminal."""
-    from tightrope.runs.folder import RunFolder
     from tightrope.runs.replaying import find_case, verify_replay
+    from tightrope.runs.run import open_run
 
     interface = current_interface()
-    campaign = campaign_of(RunFolder.open(run), trust=trust)
+    opened = open_run(run, trust=trust)
     if case is None:
-        return _list_falls(interface, campaign, agent, suite)
-    stored = find_case(campaign, case, agent, suite)
+        return _list_falls(interface, opened, agent, suite)
+    stored = find_case(opened, case, agent, suite)
     episode = stored.episode(execution)
-    verify_replay(campaign, episode)
+    verify_replay(opened, episode)
     interface.say(
         f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: {episode.prefix_steps} steps to hand-over, "
         f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
@@ -58,7 +57,7 @@ def command(
     )
     film = None
     if video is not None or not interface.as_json:
-        film = _show(interface, campaign, stored, episode, video, terminal)
+        film = _show(interface, opened, stored, episode, video, terminal)
     interface.data(
         {
             "case": stored.result.case.id,
@@ -76,14 +75,14 @@ def command(
 
 
 def _show(
-    interface: Interface, campaign: Campaign, stored: StoredCase, episode: Any, video: Path | None, terminal: bool
+    interface: Interface, run: Run, stored: StoredCase, episode: Any, video: Path | None, terminal: bool
 ) -> Path | None:
     """Show the episode where it was asked for; returns the film, if one was written."""
     from tightrope.cli.terminal_frames import play_in_terminal
     from tightrope.cli.window import can_open_window, play_in_window
     from tightrope.report.films.video import encode, record
 
-    frames, rate = record(campaign.task, episode.trace, first=0, expect=episode.outcome)
+    frames, rate = record(run.task, episode.trace, first=0, expect=episode.outcome)
     if not frames:
         interface.say("This environment renders no pictures and has no map, so there is nothing to see.")
     elif video is not None:
@@ -101,10 +100,10 @@ def _show(
     return None
 
 
-def _list_falls(interface: Interface, campaign: Campaign, agent: str | None, suite: str | None) -> int:
+def _list_falls(interface: Interface, run: Run, agent: str | None, suite: str | None) -> int:
     from tightrope.runs.replaying import stored_falls
 
-    falls = stored_falls(campaign, agent, suite)
+    falls = stored_falls(run, agent, suite)
     rows = [
         (
             fall.result.case.id,
@@ -121,5 +120,5 @@ def _list_falls(interface: Interface, campaign: Campaign, agent: str | None, sui
     shown = f"the worst {SHOWN} of " if len(rows) > SHOWN else ""
     interface.table(f"Falls: {shown}{len(rows)}", columns, rows[:SHOWN])
     interface.data([dict(zip(columns, row, strict=True)) for row in rows])
-    interface.remark(f"Watch one: tightrope replay {campaign.folder.path} CASE")
+    interface.remark(f"Watch one: tightrope replay {run.path} CASE")
     return PASSED

@@ -28,6 +28,7 @@ from tightrope.cli.options import (
     changed,
     execution_config,
     task_options,
+    uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import NOTHING_JUDGED
@@ -35,7 +36,7 @@ from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 
 if TYPE_CHECKING:
-    from tightrope.runs.pipeline import WholeRun
+    from tightrope.runs.run import Run
 
 EXAMPLE = "tightrope run FrozenLake-v1 --agent agent.zip --out run/   or   tightrope run campaign.yaml"
 NEEDS_ARGUMENTS = True
@@ -70,13 +71,16 @@ def command(
 
     Options given beside a campaign file count more than what the file says.
     """
-    from tightrope.runs.pipeline import run_campaign
+    from tightrope.runs.campaign import run_campaign
 
     if (task_or_file is None) == (resume is None):
         raise UsageError("name a task or a campaign file, or give --resume RUN; not both")
     if resume is not None and out is not None:
         raise UsageError(f"--resume {resume} names the run folder already; leave out --out")
-    base = _configuration(task_or_file) if resume is None else _trusted_run(resume, others=bool(agent), trust=trust)
+    if resume is None:
+        base = _configuration(task_or_file)
+    else:
+        base = stored_config(resume, trust=trust, agents=not agent, cluster=uses_stored_cluster(backend, ray))
     changes: dict[str, Any] = {
         "options": {**base.options, **task_options(settings)},
         "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
@@ -99,8 +103,8 @@ def command(
     with interface.progress() as show:
         # The command that began a run is the one to repeat it by.
         command = "" if resume is not None else interface.command
-        whole = run_campaign(config, resume or out or Path("run"), on_progress=show, command=command)
-    return report_whole(interface, whole, gated=config.safety.max_fail is not None)
+        run = run_campaign(config, resume or out or Path("run"), on_progress=show, command=command)
+    return _report(interface, run)
 
 
 def _configuration(task_or_file: str | None) -> CampaignConfig:
@@ -110,25 +114,30 @@ def _configuration(task_or_file: str | None) -> CampaignConfig:
     return load_config(named) if named.suffix in FILES else CampaignConfig(task=str(task_or_file))
 
 
-def _trusted_run(resume: Path, *, others: bool, trust: bool) -> CampaignConfig:
-    """The settings of a run, whose agents are loaded unless others are named."""
-    from tightrope.runs.folder import RunFolder
-    from tightrope.runs.trust import require_trust
-
-    folder = RunFolder.open(resume)
-    config = stored_config(folder)
-    require_trust(folder.manifest_path, config.task, () if others else config.agents, trust=trust)
-    return config
-
-
-def report_whole(interface: Interface, whole: WholeRun, *, gated: bool) -> int:
+def _report(interface: Interface, run: Run) -> int:
     """Print what a run found and where its report is; returns the exit code."""
-    interface.data(whole.to_json())
-    if not whole.found_reference:
+    found, safety, gates = run.reference is not None, run.safety, run.gates
+    interface.data(
+        {
+            "folder": str(run.path),
+            "report": str(run.report_path),
+            "found_reference": found,
+            "fail_frequency": {
+                suite: {agent: result.fail_frequency.to_json() for agent, result in row.items()}
+                for suite, row in safety.items()
+            },
+            "fail_frequency_in_general": {
+                suite: {agent: result.fail_frequency_in_general.to_json() for agent, result in row.items()}
+                for suite, row in safety.items()
+            },
+            "gates": [vars(gate) for gate in gates],
+        }
+    )
+    if not found:
         interface.say("No reference was found, so nothing could be tested; see the search section of the report.")
-        interface.say(f"Report: {whole.report}")
+        interface.say(f"Report: {run.report_path}")
         return NOTHING_JUDGED
-    print_safety(interface, whole.safety)
-    print_gates(interface, whole.gates)
-    interface.say(f"Report: {whole.report}")
-    return exit_code(whole.safety, whole.gates, gated=gated)
+    print_safety(interface, safety)
+    print_gates(interface, gates)
+    interface.say(f"Report: {run.report_path}")
+    return exit_code(safety, gates, gated=run.config.safety.max_fail is not None)

@@ -27,13 +27,17 @@ from tightrope.cli.options import (
     agent_configs,
     changed,
     execution_config,
+    uses_stored_cluster,
 )
-from tightrope.cli.stored import campaign_of, stored_config
+from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 
 if TYPE_CHECKING:
-    from tightrope.runs.campaign import Campaign
+    from tightrope.runs.pipeline import Pipeline
+    from tightrope.safety import SafetyResult
+
+    Results = dict[str, dict[str, SafetyResult]]
 
 EXAMPLE = "tightrope safety run/ --agent agent.onnx --suite interval:1 --max-fail 0.05"
 NEEDS_ARGUMENTS = True
@@ -62,8 +66,8 @@ def command(
     ray: RayOption = None,
 ) -> int:
     """Step 2: how often each agent falls at the boundary states. Exits with 1 when a gate fails."""
-    from tightrope.runs.folder import RunFolder
-    from tightrope.runs.suitefile import campaign_of_suite
+    from tightrope.runs.campaign import working_on
+    from tightrope.runs.suitefile import working_on_suite
     from tightrope.safety import load_suite
 
     if not run_or_suite.exists():
@@ -72,8 +76,10 @@ def command(
         load_suite(run_or_suite)
         if suite:
             raise UsageError(f"{run_or_suite} is one suite; leave out --suite, or name a run folder")
-    folder = RunFolder.open(run_or_suite) if run_or_suite.is_dir() else None
-    stored = CampaignConfig(task="") if folder is None else stored_config(folder)
+    in_run = run_or_suite.is_dir()
+    stored = CampaignConfig(task="")
+    if in_run:
+        stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(backend, ray))
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "execution": execution_config(backend, workers, ray, stored.execution),
@@ -91,25 +97,35 @@ def command(
         ),
     }
     check_gate(changes["safety"])
-    if folder is not None:
-        return _run(current_interface(), campaign_of(folder, trust=trust, **changes), keep=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        campaign = campaign_of_suite(run_or_suite, Path(scratch) / "run", trust=trust, **changes)
-        return _run(current_interface(), campaign, keep=False)
+    interface = current_interface()
+    with interface.progress() as show:
+        if in_run:
+            config = stored.model_copy(update=changes)
+            with working_on(run_or_suite, config, joins=True, on_progress=show) as pipeline:
+                results = _test(pipeline)
+        else:
+            with (
+                tempfile.TemporaryDirectory() as scratch,
+                working_on_suite(
+                    run_or_suite, Path(scratch) / "run", trust=trust, on_progress=show, **changes
+                ) as pipeline,
+            ):
+                results = _test(pipeline)
+    return _report(interface, pipeline.config, results)
 
 
-def _run(interface: Interface, campaign: Campaign, *, keep: bool) -> int:
-    from tightrope.runs.campaign import CONTROL
+def _test(pipeline: Pipeline) -> Results:
+    with pipeline.engine() as engine:
+        results = pipeline.safety(engine)
+    pipeline.run.save(status="safety tested")
+    return results
+
+
+def _report(interface: Interface, config: CampaignConfig, results: Results) -> int:
     from tightrope.runs.gates import safety_gates
-    from tightrope.runs.pipeline import suite_ids
-    from tightrope.runs.recording import record_step
+    from tightrope.runs.layout import CONTROL
 
-    with campaign.folder.locked(), interface.progress() as show, campaign.engine() as engine:
-        campaign.on_progress = show
-        results = campaign.safety_step(engine)
-        if keep:
-            record_step(campaign, "safety tested", suite_ids(results))
-    gates = safety_gates(campaign.config.safety, results, CONTROL)
+    gates = safety_gates(config.safety, results, CONTROL)
     print_safety(interface, results)
     print_gates(interface, gates)
     interface.data(
@@ -120,4 +136,4 @@ def _run(interface: Interface, campaign: Campaign, *, keep: bool) -> int:
             "gates": [vars(gate) for gate in gates],
         }
     )
-    return exit_code(results, gates, gated=campaign.config.safety.max_fail is not None)
+    return exit_code(results, gates, gated=config.safety.max_fail is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,13 +18,12 @@ from tightrope.cli.options import (
 )
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
-from tightrope.errors import UsageError
 from tightrope.outcome import StopReason
 from tightrope.runs.config import CampaignConfig, SearchConfig
 
 if TYPE_CHECKING:
-    from tightrope.runs.campaign import Campaign
-    from tightrope.runs.folder import RunFolder
+    from tightrope.references import SearchResult
+    from tightrope.runs.pipeline import Pipeline
 
 EXAMPLE = "tightrope search FrozenLake-v1 --set is_slippery=false --out run/"
 NEEDS_ARGUMENTS = True
@@ -49,9 +49,7 @@ def command(
     seed: SeedOption = 0,
 ) -> int:
     """Step 1: find a way to solve the task, and the boundary states on it."""
-    from tightrope.runs.campaign import Campaign
-    from tightrope.runs.folder import RunFolder
-    from tightrope.runs.recording import record_search
+    from tightrope.runs.campaign import working_on
 
     interface = current_interface()
     changes: dict[str, Any] = {
@@ -68,53 +66,55 @@ def command(
             }
         ),
     }
-    folder = RunFolder.create_or_open(out)
-    with folder.locked(), interface.progress() as show:
-        config = _beside_what_is_there(folder, task, changes["options"]).model_copy(update=changes)
-        campaign = Campaign(config, folder, on_progress=show)
-        record_search(campaign, "searching", interface.command)
-        summary = campaign.search_step()
-        record_search(campaign, "searched", interface.command)
-    return _report(interface, campaign, summary)
+    config = _beside_what_is_there(out, task).model_copy(update=changes)
+    # The command that began a run is the one to repeat it by.
+    command = "" if (out / "run.json").exists() else interface.command
+    with (
+        interface.progress() as show,
+        working_on(out, config, command=command, joins=True, on_progress=show) as pipeline,
+    ):
+        result = pipeline.search()
+        pipeline.run.save(status="searched")
+    return _report(interface, pipeline, result)
 
 
-def _beside_what_is_there(folder: RunFolder, task: str, options: dict[str, Any]) -> CampaignConfig:
+def _beside_what_is_there(out: Path, task: str) -> CampaignConfig:
     """The settings of the run in the folder, if there is one, whose agents and gate outlast another search."""
-    if not folder.manifest_path.exists():
+    if not (out / "run.json").exists():
         return CampaignConfig(task=task)
-    stored = stored_config(folder)
-    if (stored.task, stored.options) != (task, options):
-        raise UsageError(
-            f"{folder.path} holds a run of {stored.task} with the options {stored.options}, not of {task} with "
-            f"{options}; choose another folder with --out"
-        )
-    return stored.model_copy(update={"agents": ()})
+    # The task is the one that was just named, and no agent of the run is loaded.
+    return stored_config(out, trust=True).model_copy(update={"task": task, "agents": ()})
 
 
-def _report(interface: Interface, campaign: Campaign, summary: dict[str, Any]) -> int:
+def _report(interface: Interface, pipeline: Pipeline, result: SearchResult) -> int:
     """Print what the search found and what comes next; returns the exit code."""
-    stats = summary["stats"]
-    row = [summary["method"], summary["stop_reason"], None, None, stats["steps"], stats["seconds"]]
-    if summary["found"]:
-        reference = campaign.reference()
+    reference, stats, folder = result.reference, result.stats, pipeline.run.path
+    row = [result.method, str(result.stop_reason), None, None, stats.steps, stats.seconds]
+    if reference is not None:
         row[2:4] = [len(reference), f"{reference.proven} / {len(reference.boundary_states)}"]
     columns = ("method", "ended", "length", "boundary states (proven / all)", "steps", "seconds")
-    interface.table(campaign.task.label, columns, [row])
-    interface.data(summary)
-    if not summary["found"]:
-        interface.say(f"No reference was found; {_advice(summary, campaign.config.search)}.")
+    interface.table(pipeline.run.task_label, columns, [row])
+    interface.data(
+        {
+            "found": reference is not None,
+            "method": result.method,
+            "stop_reason": str(result.stop_reason),
+            "stats": asdict(stats),
+        }
+    )
+    if reference is None:
+        interface.say(f"No reference was found; {_advice(result, pipeline.config.search)}.")
         return NOTHING_JUDGED
-    folder = campaign.folder.path
     interface.remark(f"Written to {folder}. Next: tightrope safety {folder} --agent YOUR_AGENT")
     return PASSED
 
 
-def _advice(summary: dict[str, Any], config: SearchConfig) -> str:
+def _advice(result: SearchResult, config: SearchConfig) -> str:
     """What may help a search that ended as it did."""
     helps = ["a --demonstration"]
-    if summary["method"] != "archive":
+    if result.method != "archive":
         helps.insert(0, "--method archive")
-    if summary["stop_reason"] == StopReason.BUDGET_SPENT:
-        in_steps = config.steps is not None and summary["stats"]["steps"] >= config.steps
+    if result.stop_reason is StopReason.BUDGET_SPENT:
+        in_steps = config.steps is not None and result.stats.steps >= config.steps
         helps.insert(0, f"a larger {'--budget-steps' if in_steps else '--budget-seconds'}")
     return f"{', '.join(helps[:-1])}{' or ' if len(helps) > 1 else ''}{helps[-1]} may help"

@@ -1,28 +1,25 @@
-"""Campaigns that continue from what is stored."""
+"""Settings of runs that are continued."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from tightrope.runs.config import CampaignConfig
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tightrope.progress import ProgressCallback
-    from tightrope.runs.campaign import Campaign
+    from tightrope.runs.config import CampaignConfig
+
+
+def stored_config(path: Path, *, trust: bool, agents: bool = False, cluster: bool = False) -> CampaignConfig:
+    """The settings of a run, which may name code to import only if they are trusted.
+
+    Its ``agents`` and its ``cluster`` only count if they are used.
+    """
     from tightrope.runs.folder import RunFolder
-
-
-def stored_config(folder: RunFolder) -> CampaignConfig:
-    """The configuration of a run."""
-    return CampaignConfig.model_validate(folder.manifest()["config"])
-
-
-def campaign_of(
-    folder: RunFolder, *, trust: bool, on_progress: ProgressCallback | None = None, **changes: Any
-) -> Campaign:
-    """The campaign of a run, with some settings changed; agents that the run names are not loaded by this alone."""
-    from tightrope.runs.campaign import Campaign
+    from tightrope.runs.manifest import read_manifest
     from tightrope.runs.trust import require_trust
 
-    require_trust(folder.manifest_path, stored_config(folder).task, trust=trust)
-    return Campaign(stored_config(folder).model_copy(update=changes), folder, on_progress=on_progress)
+    folder = RunFolder.open(path)
+    config = read_manifest(folder.manifest_path).config
+    named, place = config.agents if agents else (), config.execution.cluster if cluster else None
+    require_trust(folder.manifest_path, config.task, named, cluster=place, trust=trust)
+    return config

@@ -10,7 +10,7 @@ from math import isfinite
 from tightrope.display import Shown
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
-from tightrope.statistics import Estimate, mean_estimate, rate_estimate
+from tightrope.statistics import IN_PLAIN_EPISODES, Estimate, mean_estimate, rate_estimate
 
 SAME_START = "every reset seed gave the same episode: one stands for all"
 
@@ -69,8 +69,9 @@ class Evaluation(Shown):
         """The mean sum of rewards of an episode."""
         returns = [episode.total_reward for episode in self.judged]
         if not returns or not all(map(isfinite, returns)):
-            return mean_estimate(returns)
-        return mean_estimate(returns[:1] if self.starts_alike else returns, deterministic=self.starts_alike)
+            return mean_estimate(returns).answering(IN_PLAIN_EPISODES)
+        sample = returns[:1] if self.starts_alike else returns
+        return mean_estimate(sample, deterministic=self.starts_alike).answering(IN_PLAIN_EPISODES)
 
     @property
     def failing_episodes(self) -> tuple[Episode, ...]:
@@ -84,8 +85,8 @@ class Evaluation(Shown):
 
     def _rate(self, hits: Sequence[Episode]) -> Estimate:
         if self.starts_alike and self.judged:
-            return Estimate.certain(float(bool(hits)), SAME_START)
-        return rate_estimate(len(hits), len(self.judged))
+            return Estimate.certain(float(bool(hits)), SAME_START, IN_PLAIN_EPISODES)
+        return rate_estimate(len(hits), len(self.judged)).answering(IN_PLAIN_EPISODES)
 
     def __repr__(self) -> str:
         return (

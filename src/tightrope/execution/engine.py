@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from tightrope.agents.agent import Agent
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
+from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
@@ -19,8 +20,6 @@ from tightrope.execution.scheduling.dispatch import Dispatch, Pace
 from tightrope.outcome import Outcome
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
-
-BACKENDS = ("inline", "processes", "ray")
 
 T = TypeVar("T")
 
@@ -123,7 +122,7 @@ class Engine:
         return [answers[place] for place in range(len(calls))]
 
     def once(self, key: Hashable, find_out: Callable[[], T]) -> T:
-        """What does not depend on the agent is found out once, for all agents that share this engine."""
+        """What depends on the task and not on the agent, found out once for all who share the engine."""
         if key not in self._found_out:
             self._found_out[key] = find_out()
         found: T = self._found_out[key]
@@ -213,12 +212,16 @@ class Engine:
     def _opened(
         self, backend: str, workers: int | None, ray_address: str | None, memory_limit: int, lanes: int | None
     ) -> Backend:
-        from tightrope.execution.backends.opening import open_backend
-
-        return open_backend(
-            backend, self.task, self.agents, self.conformance,
-            workers=workers, ray_address=ray_address, memory_limit=memory_limit, lanes=lanes,
-        )  # fmt: skip
+        request = BackendRequest(
+            task=self.task,
+            agents=self.agents,
+            conformance=self.conformance,
+            workers=workers,
+            address=ray_address,
+            memory_limit=memory_limit,
+            lanes=lanes,
+        )
+        return open_backend(backend, request)
 
 
 @contextmanager
@@ -239,8 +242,7 @@ def borrowed_engine(
 
 
 def _check_options(backend: str, workers: int | None, memory_limit: int, lanes: int | None) -> None:
-    if backend not in BACKENDS:
-        raise UnknownName("back end", backend, BACKENDS)
+    require_backend(backend)
     for name, value in (("workers", workers), ("lanes", lanes)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")

@@ -88,7 +88,10 @@ def _to_json(value: Any) -> Any:
         data = base64.b64encode(packed.tobytes()).decode()
         return {"array": data, "dtype": packed.dtype.str, "shape": list(packed.shape)}
     if isinstance(value, tuple):
-        return [_to_json(part) for part in value]
+        # Rewards and actions are long, and mostly plain numbers.
+        kinds = set(map(type, value))
+        small = kinds <= {int} and max(map(abs, value), default=0) <= LARGEST_EXACT
+        return list(value) if small or (kinds == {float} and isfinite(sum(value))) else list(map(_to_json, value))
     if isinstance(value, float) and not isfinite(value):
         # JSON has no infinity and no NaN.
         return {"float": str(value)}
@@ -106,4 +109,6 @@ def _from_json(value: Any) -> Any:
         if value["dtype"] not in ARRAYS:
             raise ValueError(f"an array of an episode is one of {', '.join(ARRAYS)}, not {value['dtype']!r}")
         return np.frombuffer(base64.b64decode(value["array"]), dtype=value["dtype"]).reshape(value["shape"])
-    return tuple(map(_from_json, value)) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(map(_from_json, value)) if {list, dict} & set(map(type, value)) else tuple(value)
+    return value

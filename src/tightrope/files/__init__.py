@@ -1,10 +1,24 @@
-"""Reading files that may come from anybody.
+"""Reading files that may come from anybody, and writing them whole.
 
 Nothing in a file is executed, and nothing is unpacked, expanded or made before its size was checked against `limits`.
 Every reader of foreign files starts here; what they raise is FormatError, with the file's name and the rule it breaks.
 """
 
 from tightrope.files.content import read_content, require_plain_file
-from tightrope.files.jsonfiles import DAMAGE, check_header, parse_json, read_json_file
+from tightrope.files.jsonfiles import DAMAGE, Migrations, check_header, migrated, parse_json, read_json_file
+from tightrope.files.writing import json_bytes, plain_number, write_json, write_whole
 
-__all__ = ["DAMAGE", "check_header", "parse_json", "read_content", "read_json_file", "require_plain_file"]
+__all__ = [
+    "DAMAGE",
+    "Migrations",
+    "check_header",
+    "json_bytes",
+    "migrated",
+    "parse_json",
+    "plain_number",
+    "read_content",
+    "read_json_file",
+    "require_plain_file",
+    "write_json",
+    "write_whole",
+]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tightrope.errors import FormatError
 from tightrope.files.content import read_content
 from tightrope.files.limits import DIGITS, JSON_FILE, NESTING
+
+Migrations: TypeAlias = Mapping[int, Callable[[Mapping[str, Any]], Mapping[str, Any]]]
 
 DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
 """What a reader meets when a field is missing or of another kind than it should be."""
@@ -21,9 +23,7 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 def read_json_file(path: Path, *, kind: str, version: int) -> dict[str, Any]:
     """The content of a portable file after its format (``kind``) and version were checked."""
-    content = parse_json(read_content(path, JSON_FILE), path.name)
-    if not isinstance(content, dict):
-        raise FormatError(f"{path.name} holds a JSON {type(content).__name__}, not a {kind!r} object")
+    content: dict[str, Any] = parse_json(read_content(path, JSON_FILE), path.name)
     check_header(path.name, content, kind, version)
     return content
 
@@ -60,15 +60,32 @@ def require_shallow(value: Any, source: str) -> None:
     raise _too_deep(source)
 
 
-def check_header(name: str, header: Mapping[str, Any], format: str, version: int) -> None:
+def check_header(name: str, header: Any, format: str, version: int) -> None:
     """Refuse another kind of file, and a newer version of this one."""
+    if not isinstance(header, Mapping):
+        raise FormatError(f"{name} holds a JSON {type(header).__name__}, not a {format!r} object")
     if header.get("format") != format:
         raise FormatError(f"{name} says it is {header.get('format')!r}, but {format!r} is needed")
-    if not isinstance(header.get("version"), int) or header["version"] > version:
+    if type(header.get("version")) is not int or header["version"] > version:
         raise FormatError(
             f"{name} has version {header.get('version')!r} of {format!r}; this tightrope reads up to {version}. "
             f"Update tightrope"
         )
+
+
+def migrated(name: str, content: Any, format: str, migrations: Migrations) -> dict[str, Any]:
+    """The content in the newest version, one step after the other; ``migrations`` has one from each earlier version.
+
+    A version that cannot be brought up to date has a step that says so.
+    """
+    newest = max(migrations, default=0) + 1
+    check_header(name, content, format, newest)
+    while content["version"] < newest:
+        version = content["version"]
+        if version not in migrations:
+            raise FormatError(f"{name} has version {version!r} of {format!r}, which there never was")
+        content = {**migrations[version](content), "version": version + 1}
+    return dict(content)
 
 
 def _whole_number(text: str) -> int:

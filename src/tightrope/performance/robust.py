@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from tightrope.agents.agent import Agent
 from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
 from tightrope.performance.play import Plan, check_call, prefix_test, run_distinct
+from tightrope.performance.reach import Reach
 from tightrope.performance.results import Comparison, PrefixTest, Robustness
-from tightrope.performance.simple import goal_share, simple_comparison, simple_rollouts
+from tightrope.performance.simple import goal_share, resets_of, simple_comparison, simple_rollouts, simple_tests
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import generator
-from tightrope.statistics import iqm_estimate, mean_estimate, paired_difference_estimate
+from tightrope.statistics import IN_GENERAL, Estimate, iqm_estimate, mean_estimate, paired_difference_estimate
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -98,7 +99,13 @@ def _play(
         work[drawn.prefix_length] = _rollouts(plan, drawn)
     rollouts = [rollout for part in work.values() for rollout in part]
     episodes = run_distinct(engine, rollouts, _countdown(work, on_progress))
-    return (simple_comparison(plan, traces, episodes), *(_point(plan, drawn, episodes) for drawn in draws))
+    tests = {0: simple_tests(plan, traces, episodes)}
+    for drawn in draws:
+        tests[drawn.prefix_length] = _tests(plan, drawn, episodes)
+    resets = resets_of(traces, tests[0])
+    reach = Reach.of(tests, resets, traces_deterministic=plan.traces_deterministic)
+    points = [_point(plan, drawn.prefix_length, tests[drawn.prefix_length], reach) for drawn in draws]
+    return (simple_comparison(plan, tests[0], resets, reach), *points)
 
 
 def _rollouts(plan: Plan, drawn: Drawn) -> list[Rollout]:
@@ -110,9 +117,9 @@ def _rollouts(plan: Plan, drawn: Drawn) -> list[Rollout]:
     ]
 
 
-def _point(plan: Plan, drawn: Drawn, episodes: dict[str, Episode]) -> Comparison:
+def _tests(plan: Plan, drawn: Drawn, episodes: dict[str, Episode]) -> tuple[PrefixTest, ...]:
     length = drawn.prefix_length
-    tests = tuple(
+    return tuple(
         prefix_test(
             trace,
             [episodes[rollout.id] for rollout in plan.agent_after(trace, length, draw)],
@@ -120,19 +127,26 @@ def _point(plan: Plan, drawn: Drawn, episodes: dict[str, Episode]) -> Comparison
         )
         for draw, trace in enumerate(drawn.traces)
     )
+
+
+def _point(plan: Plan, length: int, tests: tuple[PrefixTest, ...], reach: Reach) -> Comparison:
     pairs = [(test.agent_mean, test.trace_mean) for test in tests]
     both = [(agent, trace) for agent, trace in pairs if agent is not None and trace is not None]
     asked = [test for test in tests if not test.ended]
+    # The tests are the sample: the episodes of one test share its prefix.
+    of_agent = [agent for agent, _ in pairs if agent is not None]
+    of_traces = [trace for _, trace in pairs if trace is not None]
     return Comparison(
         prefix_length=length,
-        agent=mean_estimate([agent for agent, _ in pairs if agent is not None]),
-        traces=mean_estimate([trace for _, trace in pairs if trace is not None]),
-        difference=paired_difference_estimate([agent for agent, _ in both], [trace for _, trace in both]),
-        # The tests are the sample, as for the means: the episodes of one test share its prefix.
-        agent_iqm=iqm_estimate([[agent for agent, _ in pairs if agent is not None]]),
-        traces_iqm=iqm_estimate([[trace for _, trace in pairs if trace is not None]]),
-        agent_goal_share=goal_share([(test.agent_goals, len(test.agent_returns)) for test in asked], "prefixes"),
-        traces_goal_share=goal_share([(test.trace_goals, len(test.trace_returns)) for test in asked], "prefixes"),
+        agent=mean_estimate(of_agent, bounds=reach.agent).answering(IN_GENERAL),
+        traces=mean_estimate(of_traces, bounds=reach.traces).answering(IN_GENERAL),
+        difference=paired_difference_estimate(
+            [agent for agent, _ in both], [trace for _, trace in both], bounds=reach.difference
+        ).answering(IN_GENERAL),
+        agent_iqm=iqm_estimate([of_agent]).answering(IN_GENERAL),
+        traces_iqm=iqm_estimate([of_traces]).answering(IN_GENERAL),
+        agent_goal_share=goal_share([(test.agent_goals, len(test.agent_returns)) for test in asked], "prefix"),
+        traces_goal_share=goal_share([(test.trace_goals, len(test.trace_returns)) for test in asked], "prefix"),
         agent_deterministic=plan.agent_deterministic,
         traces_deterministic=plan.traces_deterministic,
         tests=tests,
@@ -149,10 +163,14 @@ def _robustness(
         agent=agent.name,
         settings=settings,
         points=points,
-        agent_iqm=iqm_estimate([[m for test in tests if (m := test.agent_mean) is not None] for tests in strata]),
-        traces_iqm=iqm_estimate([[m for test in tests if (m := test.trace_mean) is not None] for tests in strata]),
-        agent_goal_share=goal_share(_by_trace(asked), "traces"),
+        agent_iqm=_iqm([[test.agent_mean for test in tests] for tests in strata]),
+        traces_iqm=_iqm([[test.trace_mean for test in tests] for tests in strata]),
+        agent_goal_share=goal_share(_by_trace(asked), "trace"),
     )
+
+
+def _iqm(means: Sequence[Sequence[float | None]]) -> Estimate:
+    return iqm_estimate([[mean for mean in row if mean is not None] for row in means]).answering(IN_GENERAL)
 
 
 def _by_trace(tests: Sequence[PrefixTest]) -> list[tuple[int, int]]:

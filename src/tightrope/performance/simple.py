@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from tightrope.agents.agent import Agent
 from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
 from tightrope.performance.play import Plan, check_call, prefix_test, run_distinct
+from tightrope.performance.reach import Reach
 from tightrope.performance.results import Comparison, PrefixTest
 from tightrope.statistics import (
+    IN_GENERAL,
+    ON_THESE_CASES,
     Estimate,
-    clustered_rate_estimate,
     difference_estimate,
+    general_estimate,
     iqm_estimate,
     mean_estimate,
     rate_estimate,
@@ -48,7 +51,10 @@ def compare_performance(
     traces = check_call(task, traces, episodes=episodes)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as engine:
         plan = Plan.of(engine, agent, episodes, length, seed)
-        return simple_comparison(plan, traces, run_distinct(engine, simple_rollouts(plan, traces)))
+        tests = simple_tests(plan, traces, run_distinct(engine, simple_rollouts(plan, traces)))
+    resets = resets_of(traces, tests)
+    reach = Reach.of({0: tests}, resets, traces_deterministic=plan.traces_deterministic)
+    return simple_comparison(plan, tests, resets, reach)
 
 
 def simple_rollouts(plan: Plan, traces: Sequence[ActionTrace]) -> list[Rollout]:
@@ -56,9 +62,9 @@ def simple_rollouts(plan: Plan, traces: Sequence[ActionTrace]) -> list[Rollout]:
     return [rollout for trace in traces for rollout in (*plan.agent_from_reset(trace), *plan.from_reset(trace))]
 
 
-def simple_comparison(plan: Plan, traces: Sequence[ActionTrace], episodes: dict[str, Episode]) -> Comparison:
-    """The comparison at prefix length 0. The agent's episodes are those of each reset seed, counted once."""
-    tests = tuple(
+def simple_tests(plan: Plan, traces: Sequence[ActionTrace], episodes: dict[str, Episode]) -> tuple[PrefixTest, ...]:
+    """One test per trace; those with the same reset seed share the agent's episodes."""
+    return tuple(
         prefix_test(
             trace,
             [episodes[rollout.id] for rollout in plan.agent_from_reset(trace)],
@@ -66,30 +72,43 @@ def simple_comparison(plan: Plan, traces: Sequence[ActionTrace], episodes: dict[
         )
         for trace in traces
     )
-    resets = list({trace.seed: test for trace, test in zip(traces, tests, strict=True)}.values())
+
+
+def resets_of(traces: Sequence[ActionTrace], tests: Sequence[PrefixTest]) -> list[PrefixTest]:
+    """One test for each reset seed: the agent's episodes are those of each, counted once."""
+    return list({trace.seed: test for trace, test in zip(traces, tests, strict=True)}.values())
+
+
+def simple_comparison(
+    plan: Plan, tests: tuple[PrefixTest, ...], resets: Sequence[PrefixTest], reach: Reach
+) -> Comparison:
+    """The comparison at prefix length 0."""
     agent_returns = [value for test in resets for value in test.agent_returns]
     trace_means = [test.trace_mean for test in tests if test.trace_mean is not None]
     certain = plan.agent_deterministic and len(resets) == 1
+    question = ON_THESE_CASES if len(resets) == 1 else IN_GENERAL
     return Comparison(
         prefix_length=0,
-        agent=mean_estimate(agent_returns, deterministic=certain),
-        traces=mean_estimate(trace_means),
-        difference=_difference(agent_returns, trace_means, certain),
-        agent_iqm=iqm_estimate([agent_returns], deterministic=certain),
-        traces_iqm=iqm_estimate([trace_means]),
-        agent_goal_share=_agent_goal_share(resets, certain),
-        traces_goal_share=goal_share([(test.trace_goals, len(test.trace_returns)) for test in tests]),
+        agent=mean_estimate(agent_returns, bounds=reach.agent, deterministic=certain).answering(question),
+        traces=mean_estimate(trace_means, bounds=reach.traces).answering(IN_GENERAL),
+        difference=_difference(agent_returns, trace_means, reach, certain).answering(IN_GENERAL),
+        agent_iqm=iqm_estimate([agent_returns], deterministic=certain).answering(question),
+        traces_iqm=iqm_estimate([trace_means]).answering(IN_GENERAL),
+        agent_goal_share=_agent_goal_share(resets, certain).answering(question),
+        traces_goal_share=goal_share([(test.trace_goals, len(test.trace_returns)) for test in tests], "trace"),
         agent_deterministic=plan.agent_deterministic,
         traces_deterministic=plan.traces_deterministic,
         tests=tests,
     )
 
 
-def _difference(agent_returns: Sequence[float], trace_means: Sequence[float], certain: bool) -> Estimate:
+def _difference(agent_returns: Sequence[float], trace_means: Sequence[float], reach: Reach, certain: bool) -> Estimate:
     """Agent minus traces. A return that cannot differ only shifts the traces' interval."""
-    if certain and agent_returns:
-        return mean_estimate([agent_returns[0] - mean for mean in trace_means])
-    return difference_estimate(agent_returns, trace_means)
+    if not certain or not agent_returns:
+        return difference_estimate(agent_returns, trace_means, bounds=(reach.agent, reach.traces))
+    earned = agent_returns[0]
+    bounds = None if reach.traces is None else (earned - reach.traces[1], earned - reach.traces[0])
+    return mean_estimate([earned - mean for mean in trace_means], bounds=bounds)
 
 
 def _agent_goal_share(resets: Sequence[PrefixTest], certain: bool) -> Estimate:
@@ -97,7 +116,6 @@ def _agent_goal_share(resets: Sequence[PrefixTest], certain: bool) -> Estimate:
     return rate_estimate(hits, sum(len(test.agent_returns) for test in resets), deterministic=certain)
 
 
-def goal_share(counts: Sequence[tuple[int, int]], unit: str = "traces") -> Estimate:
+def goal_share(counts: Sequence[tuple[int, int]], unit: str) -> Estimate:
     """The mean over situations of the share of (goals, episodes)."""
-    groups = [[1.0] * goals + [0.0] * (episodes - goals) for goals, episodes in counts]
-    return clustered_rate_estimate(groups, unit=unit)
+    return general_estimate([goals / episodes for goals, episodes in counts if episodes], unit=unit)

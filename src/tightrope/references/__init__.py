@@ -6,7 +6,7 @@ from tightrope.references.minari import minari_traces
 from tightrope.references.probing import probe_boundary
 from tightrope.references.repetitions import repetitions
 from tightrope.references.result import SearchResult, SearchStats
-from tightrope.references.searching import METHODS, find_method, search
+from tightrope.references.searching import METHODS, find_method, search, with_keys
 from tightrope.references.session import SearchSession
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "repetitions",
     "save_reference",
     "search",
+    "with_keys",
 ]

@@ -6,14 +6,13 @@ states what the key looked like.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, read_json_file
+from tightrope.files import DAMAGE, plain_number, read_json_file, write_json
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
 from tightrope.seeding import StoredKey, stable_hash
@@ -33,7 +32,7 @@ def save_reference(reference: Reference, path: str | PathLike[str]) -> None:
         reference: What to write.
         path: Where to.
     """
-    Path(path).write_text(json.dumps(reference_to_json(reference)) + "\n", encoding="utf-8")
+    write_json(Path(path), reference_to_json(reference))
 
 
 def load_reference(path: str | PathLike[str]) -> Reference:
@@ -58,7 +57,7 @@ def reference_to_json(reference: Reference) -> dict[str, Any]:
         "version": VERSION,
         "method": reference.method,
         "trace": trace_to_json(reference.actions),
-        "rewards": [step.reward for step in steps],
+        "rewards": [plain_number(step.reward) for step in steps],
         "outcome": str(reference.trace.outcome),
         "keys": [f"{checksum:016x}" for checksum in reference.checksums],
         "search_actions": list(reference.search_actions),

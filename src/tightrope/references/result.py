@@ -53,6 +53,8 @@ class SearchResult(Shown):
     """The method that found the reference, or the last one tried: ``dfs``, ``archive`` or ``demonstration``."""
     deterministic: bool
     """Whether the task was searched as a deterministic one."""
+    unprobed: bool = False
+    """The method looks for no boundary states itself, and nobody has probed for them yet."""
 
     def __repr__(self) -> str:
         found = "no reference" if self.reference is None else repr(self.reference)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from tightrope.budget import Budget
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution import Engine, borrowed_engine
+from tightrope.exploration.playing import replay_to_goal
 from tightrope.extensions import extensions
 from tightrope.outcome import StopReason
 from tightrope.progress import ProgressCallback
+from tightrope.reference import Reference
 from tightrope.references.archive import Archive
 from tightrope.references.demonstrations import Demonstration, checked_demonstration
 from tightrope.references.dfs import DepthFirst
@@ -83,6 +86,12 @@ def search(
                 on_progress=on_progress,
             )
         )
+
+
+def with_keys(task: Task, reference: Reference) -> Reference:
+    """A reference with the state keys themselves, of which a file has the hashes alone: it is played again."""
+    with closing(open_simulator(task)) as simulator:
+        return replace(reference, trace=replay_to_goal(simulator, reference.actions))
 
 
 def _check_arguments(

@@ -78,7 +78,7 @@ class SearchSession:
         )
         if boundary_states is None and self.probe:
             reference = self._probed(reference)
-        return self._result(StopReason.GOAL_FOUND, reference)
+        return self._result(StopReason.GOAL_FOUND, reference, unprobed=boundary_states is None and not self.probe)
 
     def not_found(self, stop_reason: StopReason) -> SearchResult:
         """The result when there is no way to the goal, or none was met in time."""
@@ -94,7 +94,7 @@ class SearchSession:
             engine=self.engine,
         )
 
-    def _result(self, stop_reason: StopReason, reference: Reference | None) -> SearchResult:
+    def _result(self, stop_reason: StopReason, reference: Reference | None, *, unprobed: bool = False) -> SearchResult:
         self.stats.seconds = self.meter.seconds
         return SearchResult(
             reference=reference,
@@ -102,4 +102,5 @@ class SearchSession:
             stats=self.stats,
             method=self.method,
             deterministic=self.engine.deterministic,
+            unprobed=unprobed,
         )

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tightrope.display import Shown
 from tightrope.reference import Survivability
 from tightrope.statistics.estimate import Estimate
 from tightrope.trace import Action, ActionTrace
@@ -139,9 +140,12 @@ class SuiteResult:
     suite: str
     agent: str
     fail_frequency: Estimate
-    """As in the paper: mean over boundary states of the means over their cases, invalid cases left out."""
+    """On these cases, as in the paper: mean over boundary states of the means over their cases, invalid ones left
+    out."""
+    fail_frequency_in_general: Estimate = NOTHING
+    """In situations like these: the mean over references."""
     survivable_fail_frequency: Estimate = NOTHING
-    """The same over the cases that someone could survive."""
+    """On these cases, those that someone could survive."""
     mean_return: Estimate = NOTHING
     """Reward from hand-over on."""
     fails_per_1000_steps: Estimate = NOTHING
@@ -155,6 +159,11 @@ class SuiteResult:
     """Situations drawn at random, which the boundary states must beat."""
     id: str = ""
     """Content hash of the suite."""
+
+    @property
+    def judged(self) -> int:
+        """Cases in which the agent passed or fell, one that two boundary states share counted once."""
+        return len({case.id for case in self.cases if case.passes + case.fails})
 
     @property
     def invalid(self) -> int:
@@ -325,9 +334,11 @@ class Finding:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Results:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Results(Shown):
     """Everything a report shows."""
+
+    _shown = ("title", "correlation")
 
     title: str
     runs: tuple[RunResults, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tightrope.report.results import RunResults, SuiteResult
-from tightrope.report.wording import NO_DATA, count, estimate_text, interval_text, number, percent
+from tightrope.report.wording import NO_DATA, count, estimate_text, general_text, interval_text, number, percent
 from tightrope.statistics.estimate import Estimate
 
 
@@ -66,13 +66,13 @@ def _sentence(run: RunResults, suite: SuiteResult | None) -> str:
     if suite is None or suite.fail_frequency.value is None:
         return f"{NO_DATA}: {_why_nothing(run, suite)}"
     share = suite.fail_frequency
-    places = count(_places(suite), "boundary state")
+    these = f"on {'this' if suite.judged == 1 else 'these'} {count(suite.judged, 'case')}"
     if share.value == 0:
-        bound = f"; its true rate may still be as high as {percent(share.high)}" if share.high else ""
-        return f"never fell in the tests at {places}{bound}"
+        bound = f"; there its true rate may still be as high as {percent(share.high)}" if share.high else ""
+        return f"never fell in the tests {these}{bound}"
     if share.value == 1:
-        return f"fell in every test ({interval_text(share)}) at {places}"
-    return f"fell in {percent(share.value)} ({interval_text(share)}) of the tests at {places}"
+        return f"fell in every test ({interval_text(share)}) {these}"
+    return f"fell in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
 
 
 def _why_nothing(run: RunResults, suite: SuiteResult | None) -> str:
@@ -82,10 +82,6 @@ def _why_nothing(run: RunResults, suite: SuiteResult | None) -> str:
         return "no safety suite was run"
     raised = f", {number(suite.raised)} of them because of errors" if suite.raised else ""
     return f"none of its {count(len(suite.cases), 'case')} could be judged{raised}"
-
-
-def _places(suite: SuiteResult) -> int:
-    return sum(state.fail_frequency.value is not None for state in suite.boundary)
 
 
 def _details(run: RunResults, suite: SuiteResult | None) -> tuple[str, ...]:
@@ -100,10 +96,12 @@ def _details(run: RunResults, suite: SuiteResult | None) -> tuple[str, ...]:
     if suite.doomed:
         details.append(f"{number(suite.doomed)} proven doomed")
     if suite.survivable_fail_frequency.value is not None:
-        details.append(f"survivable cases alone: {estimate_text(suite.survivable_fail_frequency)}")
+        details.append(f"survivable ones of these cases alone: {estimate_text(suite.survivable_fail_frequency)}")
+    if suite.fail_frequency_in_general.value is not None:
+        details.append(f"in situations like these: {general_text(suite.fail_frequency_in_general)}")
     control = next((other for other in run.suites if other.control and other.agent == suite.agent), None)
     if control is not None:
-        details.append(f"control {control.suite}: {estimate_text(control.fail_frequency)}")
+        details.append(f"control {control.suite}, on its cases: {estimate_text(control.fail_frequency)}")
     return tuple(details)
 
 

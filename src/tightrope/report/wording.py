@@ -45,14 +45,23 @@ def estimate_text(estimate: Estimate, *, share: bool = True) -> str:
 
 
 def interval_text(estimate: Estimate, *, share: bool = True) -> str:
-    """``3.1–15 %``; numbers that may be negative are parted by a word."""
+    """``3.1–15 %``; numbers that may be negative are parted by a word; ``exact`` where nothing is random."""
     show = percent if share else number
     if estimate.value is None:
         return NO_DATA
     if estimate.low is None or estimate.high is None:
         return "no interval"
+    if estimate.low == estimate.high:
+        return "exact"
     low, high = show(estimate.low), show(estimate.high)
     return f"{low.removesuffix(THIN + '%')}–{high}" if share else f"{low} to {high}"
+
+
+def general_text(estimate: Estimate) -> str:
+    """``27 % (one reference: …)``: a value that has no interval comes with the reason."""
+    if estimate.value is None or estimate.low is not None:
+        return estimate_text(estimate)
+    return f"{percent(estimate.value)} ({estimate.method})"
 
 
 def count(amount: int, singular: str, plural: str = "") -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from tightrope import __version__
-from tightrope.errors import FormatError
 from tightrope.execution import Rollout
 from tightrope.fuzzing import FuzzResult
 from tightrope.outcome import Verdict
 from tightrope.performance import Robustness
 from tightrope.reference import Reference
+from tightrope.references import SearchResult
 from tightrope.report import (
     AgentInfo,
     BoundaryResult,
@@ -34,11 +33,8 @@ from tightrope.report import (
     map_picture,
 )
 from tightrope.report.wording import action_text
-from tightrope.runs.campaign import CONTROL, Campaign
-from tightrope.runs.gates import safety_gates
-from tightrope.runs.present import outdated_steps, present_steps
-from tightrope.runs.steps import file_name, step_files
-from tightrope.runs.store import RememberingEngine
+from tightrope.runs.layout import CONTROL, STEPS
+from tightrope.runs.run import Run
 from tightrope.runs.trust import is_code
 from tightrope.safety import SafetyResult, correlation
 from tightrope.safety import results as safety_results
@@ -51,93 +47,64 @@ FUZZ_TRACES_ON_MAP = 50
 """More lines than this hide the level."""
 
 
-def assemble(campaigns: Sequence[tuple[Campaign, RememberingEngine]], title: str | None = None) -> Results:
-    """The results of one or more campaigns, each with its engine, as one report."""
-    runs = tuple(run_results(campaign, engine) for campaign, engine in campaigns)
-    everything = [result for campaign, _ in campaigns for result in _measured(stored_safety(campaign))]
+def report_results(runs: Sequence[Run], title: str | None = None) -> Results:
+    """What a report shows of one or more runs; ``tightrope.report.write_report`` writes it.
+
+    Args:
+        runs: The runs, in order.
+        title: The headline; None: the tasks.
+    """
+    shown = tuple(run_results(run) for run in runs)
+    everything = [result for run in runs for result in _measured(run.safety)]
     # Returns of different games are on different scales, so a coefficient over them would say nothing.
-    one_game = len({campaign.task.name for campaign, _ in campaigns}) == 1
+    one_game = len({run.manifest.task.name for run in runs}) == 1
     return Results(
-        title=title or " and ".join(dict.fromkeys(_title(campaign) for campaign, _ in campaigns)),
-        runs=runs,
+        title=title or " and ".join(dict.fromkeys(run.config.report.title or run.task_label for run in runs)),
+        runs=shown,
         correlation=correlation(everything) if one_game else Estimate.of_nothing("the tasks differ"),
         tightrope_version=__version__,
     )
 
 
-def _title(campaign: Campaign) -> str:
-    return campaign.config.report.title or campaign.task.label
-
-
-def run_results(campaign: Campaign, engine: RememberingEngine) -> RunResults:
+def run_results(run: Run) -> RunResults:
     """One run as the report shows it."""
-    every_step = step_files(campaign.folder)
-    outdated = outdated_steps(campaign, every_step)
-    steps = {path: step for path, step in every_step.items() if path not in outdated}
-    manifest = campaign.folder.manifest()
-    found = steps.get("1-search/search.json", {}).get("content", {}).get("found", False)
-    reference = campaign.reference() if found else None
-    safety = stored_safety(campaign)
-    bred = stored_fuzzing(campaign)
-    picture = None if reference is None else _picture(campaign.task, engine, reference, bred)
+    found, safety, bred, performance = run.search, run.safety, run.fuzzing, run.performance
+    reference = None if found is None else found.reference
+    picture = None if reference is None else _picture(run, reference, bred)
     return RunResults(
-        name=campaign.folder.path.name,
-        task=_task_info(campaign.task),
-        agents=tuple(_agent_infos(campaign)),
-        search=_search(steps, reference, picture),
-        suites=tuple(suite_result(campaign, name, result) for name, row in safety.items() for result in row.values()),
+        name=run.path.name,
+        task=_task_info(run.task),
+        agents=tuple(_agent_infos(run)),
+        search=None if found is None else _search(found, picture),
+        suites=tuple(suite_result(run, name, result) for name, row in safety.items() for result in row.values()),
         fuzzing=None if bred is None else _fuzzing(bred),
-        performance=tuple(_performance(result) for result in stored_performance(campaign)),
-        costs=tuple(_costs(every_step)),
+        performance=tuple(_performance(result) for result in performance.values()),
+        costs=tuple(_costs(run)),
         gates=tuple(
             GateResult(name=f"{gate.suite} fail frequency", passed=gate.passed, detail=gate.detail, agent=gate.agent)
-            for gate in safety_gates(campaign.config.safety, safety, CONTROL)
+            for gate in run.gates
         ),
         map=picture,
         correlation=correlation(_measured(safety)),
-        command=str(manifest.get("command", "")),
-        machine=dict(manifest["machine"]),
-        versions=dict(manifest["versions"]),
-        seeds={"campaign": campaign.config.seed, "reset": campaign.task.seed},
-        status=_status(outdated, complete=_complete(campaign, steps)),
+        command=run.manifest.command,
+        machine=run.manifest.machine,
+        versions=run.manifest.versions,
+        seeds={"campaign": run.config.seed, "reset": run.manifest.task.seed},
+        status=_status(run),
     )
 
 
-def stored_safety(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
-    """Suite → agent → result, for what is in the folder of the agents and the reference of now."""
-    steps = present_steps(campaign)
-    results: dict[str, dict[str, SafetyResult]] = {}
-    for suite in (*campaign.config.safety.suites, CONTROL):
-        for agent in campaign.known_agents:
-            step = steps.get(f"2-safety/{file_name(agent)}/{file_name(suite)}.json")
-            if step is not None:
-                results.setdefault(suite, {})[agent] = SafetyResult.from_json(step["content"])
-    return results
-
-
-def stored_fuzzing(campaign: Campaign) -> FuzzResult | None:
-    """The result of step 3 for the first agent's action set, if it is in the folder."""
-    step = present_steps(campaign).get(_fuzzing_files(campaign)[0])
-    return None if step is None else FuzzResult.from_json(step["content"])
-
-
-def stored_performance(campaign: Campaign) -> list[Robustness]:
-    """The results of step 4 that are in the folder, in the order of the agents."""
-    steps = present_steps(campaign)
-    names = [f"4-performance/{file_name(agent)}.json" for agent in campaign.known_agents]
-    return [Robustness.from_json(steps[name]["content"]) for name in names if name in steps]
-
-
-def suite_result(campaign: Campaign, name: str, result: SafetyResult) -> SuiteResult:
+def suite_result(run: Run, name: str, result: SafetyResult) -> SuiteResult:
     """One suite under one agent as the report shows it."""
     return SuiteResult(
         suite=name,
         agent=result.agent,
         fail_frequency=result.fail_frequency,
+        fail_frequency_in_general=result.fail_frequency_in_general,
         survivable_fail_frequency=result.survivable_fail_frequency,
         mean_return=result.mean_return,
         fails_per_1000_steps=result.fails_per_1000_steps,
-        cases=tuple(_case(campaign, result, case) for case in result.cases),
+        cases=tuple(_case(run, result, case) for case in result.cases),
         boundary=tuple(_boundary(state) for state in result.boundary_states if state.depth is not None),
         repetitions=result.repetitions,
         length=result.length,
@@ -157,35 +124,30 @@ def _task_info(task: Task) -> TaskInfo:
     )
 
 
-def _agent_infos(campaign: Campaign) -> Iterable[AgentInfo]:
-    if len(campaign.config.agents) != len(campaign.known_agents):
-        raise FormatError(
-            f"{campaign.folder.manifest_path} is damaged: it has settings of {len(campaign.config.agents)} agents and "
-            f"fingerprints of {len(campaign.known_agents)}"
-        )
-    for config, (name, fingerprint) in zip(campaign.config.agents, campaign.known_agents.items(), strict=True):
-        noise = f", ε = {config.epsilon:g}" if config.epsilon else ""
+def _agent_infos(run: Run) -> Iterable[AgentInfo]:
+    for name, agent in run.agents.items():
+        noise = f", ε = {agent.settings.epsilon:g}" if agent.settings.epsilon else ""
         yield AgentInfo(
-            name=name, fingerprint=fingerprint, source=config.source, behaviour=f"{config.behaviour}{noise}"
+            name=name,
+            fingerprint=agent.fingerprint,
+            source=agent.settings.source,
+            behaviour=f"{agent.settings.behaviour}{noise}",
         )
 
 
-def _search(steps: Mapping[str, Any], reference: Reference | None, picture: MapPicture | None) -> SearchSummary | None:
-    step = steps.get("1-search/search.json")
-    if step is None:
-        return None
-    content = step["content"]
+def _search(result: SearchResult, picture: MapPicture | None) -> SearchSummary:
+    reference, stats = result.reference, result.stats
     positions = {} if picture is None else dict(enumerate(picture.reference))
     return SearchSummary(
-        method=content["method"],
-        stop_reason=content["stop_reason"],
-        found=content["found"],
+        method=result.method,
+        stop_reason=str(result.stop_reason),
+        found=reference is not None,
         length=None if reference is None else len(reference),
         total_reward=None if reference is None else reference.trace.total_reward,
-        steps=content["stats"]["steps"],
+        steps=stats.steps,
         # An archive search expands a cell again and again.
-        visited=content["stats"]["cells"] or content["stats"]["expansions"],
-        seconds=content["stats"]["seconds"],
+        visited=stats.cells or stats.expansions,
+        seconds=stats.seconds,
         boundary_states=tuple(
             BoundarySummary(
                 depth=state.depth,
@@ -199,13 +161,13 @@ def _search(steps: Mapping[str, Any], reference: Reference | None, picture: MapP
     )
 
 
-def _case(campaign: Campaign, result: SafetyResult, case: safety_results.CaseResult) -> CaseResult:
+def _case(run: Run, result: SafetyResult, case: safety_results.CaseResult) -> CaseResult:
     falls = case.failing_episodes
     return CaseResult(
         id=case.case.id,
         depth=result.suite.depths[case.case.boundary] if result.suite.depths else None,
         handover=len(case.case.prefix),
-        label=_label(campaign.task, result, case),
+        label=_label(run.task, result, case),
         passes=case.counts[Verdict.PASS],
         fails=case.fails,
         invalid=case.counts[Verdict.INVALID],
@@ -214,15 +176,15 @@ def _case(campaign: Campaign, result: SafetyResult, case: safety_results.CaseRes
         mean_return=case.mean_return,
         survivable=case.survivable,
         witness=case.witness,
-        replay=_replay_command(campaign, case.case.id, result.agent) if falls else "",
+        replay=_replay_command(run, case.case.id, result.agent) if falls else "",
         fall=falls[0].trace if falls else None,
     )
 
 
-def _replay_command(campaign: Campaign, case: str, agent: str) -> str:
+def _replay_command(run: Run, case: str, agent: str) -> str:
     # Quoted where a shell would part it: the case study's agents have names such as "2-moves late (sparse)".
-    trust = ["--trust"] if is_code(campaign.config.task) else []
-    return shlex.join(["tightrope", "replay", str(campaign.folder.path), case, "--agent", agent, *trust])
+    trust = ["--trust"] if is_code(run.config.task) else []
+    return shlex.join(["tightrope", "replay", str(run.path), case, "--agent", agent, *trust])
 
 
 def _label(task: Task, result: SafetyResult, case: safety_results.CaseResult) -> str:
@@ -295,66 +257,50 @@ def _performance(result: Robustness) -> PerformanceSummary:
     return PerformanceSummary(agent=result.agent, points=points)
 
 
-def _costs(steps: Mapping[str, Any]) -> Iterable[StepCost]:
-    names = {"1": "search", "2": "safety", "3": "fuzzing", "4": "performance"}
-    totals: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for path, step in steps.items():
-        total = totals[names[path[0]]]
-        total["seconds"] += step["seconds"]
-        for name, value in step["counters"].items():
-            total[name] += value
-        if path == "1-search/search.json":
-            total["steps_executed"] += step["content"]["stats"]["steps"]
-    for name, total in totals.items():
+def _costs(run: Run) -> Iterable[StepCost]:
+    totals: dict[str, Counter[str]] = defaultdict(Counter)
+    seconds: dict[str, float] = defaultdict(float)
+    for path, entry in run.manifest.artefacts.items():
+        step = STEPS[path.partition("/")[0]]
+        totals[step].update(entry.cost.counters)
+        seconds[step] += entry.cost.seconds
+    for step in (step for step in STEPS.values() if step in totals):
+        total = totals[step]
         counted = "steps_asked" in total
         yield StepCost(
-            step=name,
+            step=step,
             steps_asked=int(total["steps_asked"]) if counted else None,
             steps_executed=int(total["steps_executed"]),
             steps_saved=int(total["steps_saved"]) if counted else None,
             agent_queries=int(total["agent_queries"]) if counted else None,
-            seconds=total["seconds"],
+            seconds=seconds[step],
             episodes=int(total["episodes"]) if counted else None,
         )
 
 
-def _picture(task: Task, engine: RememberingEngine, reference: Reference, bred: FuzzResult | None) -> MapPicture | None:
-    if task.position is None:
+def _picture(run: Run, reference: Reference, bred: FuzzResult | None) -> MapPicture | None:
+    if run.task.position is None:
         return None
     traces: list[ActionTrace] = [reference.actions]
     if bred is not None:
         traces += bred.fittest[-FUZZ_TRACES_ON_MAP:]
     rollouts = [Rollout(start=trace, fixed_prefix=True, record_positions=True) for trace in traces]
-    lines = [episode.positions for episode in engine.run(rollouts)]
-    return map_picture(task, reference.actions, lines[0], [line for line in lines[1:] if line is not None])
+    # What is replayed here is little, and mostly stored: not worth starting workers for.
+    with run.engine(backend="inline") as engine:
+        lines = [episode.positions for episode in engine.run(rollouts)]
+    return map_picture(run.task, reference.actions, lines[0], [line for line in lines[1:] if line is not None])
 
 
-def _status(outdated: Mapping[str, str], *, complete: bool) -> str:
+def _status(run: Run) -> str:
     """How far the run has come, and which of its results are not shown because they say nothing about it any more."""
     changed = defaultdict(list)
-    for path, what in outdated.items():
-        changed[what].append(path)
-    missing = [] if complete else ["some steps have not been run"]
-    missing += [f"left out, because {what} has changed since: {', '.join(paths)}" for what, paths in changed.items()]
+    for path in run.manifest.artefacts:
+        change = run.outdated(path)
+        if change is not None and not path.endswith((".suite.json", ".survival.json")):
+            changed[change.name].append(path)
+    missing = ["some steps have not been run"] if list(run.missing()) else []
+    missing += [f"left out, because {what} changed since: {', '.join(paths)}" for what, paths in changed.items()]
     return f"unfinished: {'; '.join(missing)}" if missing else "finished"
-
-
-def _complete(campaign: Campaign, steps: Mapping[str, Any]) -> bool:
-    config = campaign.config
-    expected = ["1-search/search.json"]
-    if not steps.get("1-search/search.json", {}).get("content", {}).get("found", False):
-        return "1-search/search.json" in steps
-    for agent in campaign.known_agents:
-        expected += [f"2-safety/{file_name(agent)}/{file_name(suite)}.json" for suite in config.safety.suites]
-        if config.performance.enabled and config.fuzzing.enabled:
-            expected.append(f"4-performance/{file_name(agent)}.json")
-    if config.fuzzing.enabled:
-        expected += _fuzzing_files(campaign)
-    return all(name in steps for name in expected)
-
-
-def _fuzzing_files(campaign: Campaign) -> list[str]:
-    return list(campaign.folder.manifest().get("fuzzing") or ["3-fuzzing/fuzzing.json"])
 
 
 def _measured(safety: Mapping[str, Mapping[str, SafetyResult]]) -> list[SafetyResult]:

@@ -90,9 +90,14 @@ class PerformanceConfig(Section):
 class ExecutionConfig(Section):
     """Where the work is done. Results do not depend on it."""
 
-    backend: Literal["inline", "processes", "ray"] = Field("processes", description="inline, processes or ray")
+    backend: str = Field("processes", description="inline, processes or ray")
     workers: Count | None = Field(None, description="default: one for each core")
     ray_address: str | None = Field(None, description="address of a running cluster; default: start a local one")
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster that the work is sent to."""
+        return self.ray_address if self.backend == "ray" else None
 
 
 class ReportConfig(Section):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from tightrope.errors import RunLocked, UsageError
-from tightrope.files import read_json_file
 from tightrope.files.content import require_no_links
+from tightrope.files.writing import DRAFT
+from tightrope.runs.layout import STEPS
 
-FORMAT = "tightrope/run"
-VERSION = 1
-STEPS = ("1-search", "2-safety", "3-fuzzing", "4-performance")
-LOCK = ".lock"
-BEGINNINGS = {*STEPS, LOCK, "run.json.tmp"}
+MANIFEST, LOCK = "run.json", ".lock"
+BEGINNINGS = {*STEPS, LOCK, MANIFEST + DRAFT}
 """What a run that was killed before its first run.json leaves behind."""
 
 
@@ -29,12 +26,11 @@ class RunFolder:
         self.path = path
 
     @classmethod
-    def create_or_open(cls, path: Path | str) -> RunFolder:
+    def create_or_open(cls, path: str | PathLike[str]) -> RunFolder:
         """An existing run, or a new one in an empty or missing folder."""
         folder = cls(Path(path))
         require_no_links(folder.path)
         if folder.manifest_path.exists():
-            folder.manifest()
             return folder
         if folder.path.exists() and any(path.name not in BEGINNINGS for path in folder.path.iterdir()):
             raise UsageError(
@@ -45,7 +41,7 @@ class RunFolder:
         return folder
 
     @classmethod
-    def open(cls, path: Path | str) -> RunFolder:
+    def open(cls, path: str | PathLike[str]) -> RunFolder:
         """An existing run."""
         folder = cls(Path(path))
         require_no_links(folder.path)
@@ -53,13 +49,12 @@ class RunFolder:
             raise UsageError(
                 f"{folder.path} is not a run folder: it has no run.json. `tightrope run … --out` makes one"
             )
-        folder.manifest()
         return folder
 
     @property
     def manifest_path(self) -> Path:
         """Where run.json is."""
-        return self.path / "run.json"
+        return self.path / MANIFEST
 
     @property
     def episodes_path(self) -> Path:
@@ -70,14 +65,6 @@ class RunFolder:
     def report_path(self) -> Path:
         """Where the report is, or will be."""
         return self.path / "report" / "index.html"
-
-    def manifest(self) -> dict[str, Any]:
-        """The content of run.json."""
-        return read_json_file(self.manifest_path, kind=FORMAT, version=VERSION)
-
-    def write_manifest(self, content: Mapping[str, Any]) -> None:
-        """Replace run.json."""
-        write_json(self.manifest_path, {"format": FORMAT, "version": VERSION, **content})
 
     def clear(self) -> None:
         """Remove everything but the lock, which whoever clears a run holds."""
@@ -110,11 +97,3 @@ class RunFolder:
             handle.write(str(os.getpid()))
             handle.flush()
             yield
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file so that a reader sees either the old content or the new, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".tmp")
-    draft.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(draft, path)

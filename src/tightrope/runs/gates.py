@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tightrope.reference import Survivability
 from tightrope.runs.config import SafetyConfig
-from tightrope.safety import SafetyComparison, SafetyResult
-from tightrope.statistics import Estimate, clustered_rate_estimate
+from tightrope.safety import SafetyComparison, SafetyResult, rate_without_doomed
+from tightrope.statistics import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,28 +47,40 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
     return gates
 
 
-def comparison_gates(comparisons: Mapping[str, SafetyComparison]) -> list[Gate]:
-    """For every suite, that the new agent is not worse beyond doubt; what raised is no reason to pass here either."""
+def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general: bool = False) -> list[Gate]:
+    """For every suite, that the new agent is not worse beyond doubt; what raised is no reason to pass here either.
+
+    On these cases, or ``in_general`` in situations like these.
+    """
     return [
-        Gate(agent=comparison.agent_b, suite=suite, passed=_no_worse(comparison), detail=_compared(comparison))
+        Gate(
+            agent=comparison.agent_b,
+            suite=suite,
+            passed=_no_worse(comparison, in_general=in_general),
+            detail=_compared(comparison, in_general=in_general),
+        )
         for suite, comparison in comparisons.items()
     ]
 
 
-def _no_worse(comparison: SafetyComparison) -> bool | None:
-    if comparison.difference.value is None:
+def _no_worse(comparison: SafetyComparison, *, in_general: bool) -> bool | None:
+    difference = comparison.difference_in_general if in_general else comparison.difference
+    if difference.low is None:
         return None
-    if (comparison.difference.low or 0.0) > 0:
+    if difference.low > 0:
         return False
     return None if comparison.errors else True
 
 
-def _compared(comparison: SafetyComparison) -> str:
-    if comparison.difference.value is None:
+def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
+    difference = comparison.difference_in_general if in_general else comparison.difference
+    if difference.value is None:
         detail = f"no case was judged under both {comparison.agent_a} and {comparison.agent_b}"
+    elif difference.low is None:
+        detail = f"{difference.method}; without in-general the gate is on these cases"
     else:
-        worse = "worse beyond doubt" if (comparison.difference.low or 0.0) > 0 else "not worse beyond doubt"
-        detail = f"{worse} than {comparison.agent_a}, fail frequency {comparison.difference:+.3f}"
+        worse = "worse beyond doubt" if difference.low > 0 else "not worse beyond doubt"
+        detail = f"{worse} than {comparison.agent_a}, fail frequency {difference:+.3f} {difference.question}"
     if comparison.errors:
         detail += f"; {comparison.errors} executions raised errors and are not in it"
     return detail
@@ -82,9 +93,5 @@ def _gated(result: SafetyResult) -> tuple[Estimate, str]:
     to find a way out of.
     """
     if not result.survivability[Survivability.NO]:
-        return result.fail_frequency, "fail frequency"
-    groups: dict[int, list[float]] = defaultdict(list)
-    for case in result.cases:
-        if case.survivable is not Survivability.NO and case.fail_frequency.value is not None:
-            groups[case.case.boundary].append(case.fail_frequency.value)
-    return clustered_rate_estimate(list(groups.values())), "fail frequency without doomed cases"
+        return result.fail_frequency, "fail frequency on these cases"
+    return rate_without_doomed(result.cases), "fail frequency on these cases without doomed ones"

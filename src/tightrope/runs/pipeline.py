@@ -1,162 +1,323 @@
-"""The whole job: all four steps in order, then the report."""
+"""The four steps in order, each kept in its run, none repeated.
+
+A step reads what it needs from the run and stores what it found, with what it was made from. What is there and still
+valid is not made again; within a step, finished episodes are answered from the store. So a killed run continues where
+it was, and a single step is the same function on the same run.
+"""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeAlias
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-from tightrope.display import Shown
+from tightrope.agents import Agent, own_actions
+from tightrope.agents.fingerprints import file_fingerprint
+from tightrope.budget import Budget
 from tightrope.errors import UsageError
-from tightrope.progress import Progress, ProgressCallback
-from tightrope.report import write_report
-from tightrope.runs.assembly import assemble
-from tightrope.runs.campaign import CONTROL, Campaign
-from tightrope.runs.config import NOT_IN_IDENTITY, CampaignConfig
-from tightrope.runs.folder import RunFolder
-from tightrope.runs.gates import Gate, safety_gates
-from tightrope.safety import SafetyResult
+from tightrope.fuzzing import FuzzResult, fuzz
+from tightrope.outcome import StopReason
+from tightrope.performance import Robustness, compare_robustness
+from tightrope.progress import ProgressCallback
+from tightrope.reference import Reference
+from tightrope.references import SearchResult, probe_boundary, search, with_keys
+from tightrope.runs import layout
+from tightrope.runs.artefacts import Artefact
+from tightrope.runs.config import CampaignConfig
+from tightrope.runs.manifest import Cost, Source
+from tightrope.runs.run import Run
+from tightrope.runs.store import RememberingEngine
+from tightrope.runs.vouching import require_unbroken, vouch
+from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite, make_suite, random_suite, run_suite
+from tightrope.safety.replay import replayed_reference
+from tightrope.safety.survival import find_survival
+from tightrope.trace import Action
 
-LOG = logging.getLogger("tightrope")
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class WholeRun(Shown):
-    """What a whole run found, in short; the rest is in its folder."""
-
-    _shown = ("folder", "report", "found_reference", "gates")
-
-    folder: Path
-    report: Path
-    found_reference: bool
-    safety: Mapping[str, Mapping[str, SafetyResult]] = field(default_factory=dict)
-    """Suite → agent → result."""
-    gates: tuple[Gate, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for machines."""
-        return {
-            "folder": str(self.folder),
-            "report": str(self.report),
-            "found_reference": self.found_reference,
-            "fail_frequency": {
-                suite: {agent: _plain(result) for agent, result in row.items()} for suite, row in self.safety.items()
-            },
-            "gates": [vars(gate) for gate in self.gates],
-        }
+T = TypeVar("T")
 
 
-def run_campaign(
-    config: CampaignConfig, out: Path | str, *, on_progress: ProgressCallback | None = None, command: str = ""
-) -> WholeRun:
-    """Run what is not finished yet of a campaign in its folder, and write the report.
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """A run, and what is to be done in it now."""
 
-    Args:
-        config: What to do; ``load_config`` reads it from a file.
-        out: The run folder, new or begun.
-        on_progress: Told how far the work has come.
-        command: How the run was asked for, for its report.
-    """
-    folder = RunFolder.create_or_open(out)
-    with folder.locked():
-        _refuse_another_configuration(folder, config)
-        campaign = Campaign(config, folder, on_progress=on_progress)
-        _say_what_is_left_out(campaign)
-        campaign.write_manifest("running", **({"command": command} if command else {}))
-        found = bool(campaign.search_step()["found"])
-        safety = _test(campaign) if found else {}
-        gates = safety_gates(config.safety, safety, CONTROL)
-        report = write_campaign_report(campaign)
-        campaign.write_manifest("finished", suites=suite_ids(safety))
-    return WholeRun(folder=folder.path, report=report, found_reference=found, safety=safety, gates=tuple(gates))
+    run: Run
+    config: CampaignConfig
+    """Of this call: a single step may ask for a part of what the run holds."""
+    agents: Mapping[str, Agent]
+    on_progress: ProgressCallback | None = None
+    given: TestSuite | None = None
+    """A suite made elsewhere, to be run instead of those made from a reference."""
 
+    @contextmanager
+    def engine(self) -> Iterator[RememberingEngine]:
+        """An engine for the agents; at its end a sample of what it did is played again in other processes."""
+        require_unbroken(self.run)
+        begun = time.monotonic()
+        with self.run.engine(self.agents) as engine:
+            yield engine
+            vouch(self.run, engine, time.monotonic() - begun)
 
-def write_campaign_report(campaign: Campaign) -> Path:
-    """Make the report of what a campaign's folder holds."""
-    if campaign.on_progress is not None:
-        campaign.on_progress(Progress("report", 0, 1))
-    with campaign.engine(agents={}) as engine:
-        results = assemble([(campaign, engine)])
-    path = write_report(
-        results, campaign.folder.report_path.parent, tasks=[campaign.task], videos=campaign.config.report.videos
-    )
-    if campaign.on_progress is not None:
-        campaign.on_progress(Progress("report", 1, 1))
-    return path
-
-
-def _test(campaign: Campaign) -> dict[str, dict[str, SafetyResult]]:
-    with campaign.engine() as engine:
-        safety = campaign.safety_step(engine)
-        for actions in campaign.action_sets:
-            campaign.fuzzing_step(engine, actions)
-        campaign.performance_step(engine)
-        campaign.write_manifest("tested")
-    return safety
-
-
-def _refuse_another_configuration(folder: RunFolder, config: CampaignConfig) -> None:
-    """Agents and suites may join or leave, since each has results of its own; all else, and what an agent is, stays."""
-    if not folder.manifest_path.exists():
-        return
-    before, after = _flat(CampaignConfig.model_validate(folder.manifest()["config"])), _flat(config)
-    stayed = _agent_names(before) & _agent_names(after)
-    changed = [
-        f"{'.'.join(name)} was {before.get(name)!r}, now {after.get(name)!r}"
-        for name in sorted({*before, *after})
-        if before.get(name) != after.get(name)
-        and not ".".join(name).startswith(NOT_IN_IDENTITY)
-        and name != ("safety", "suites")
-        and (name[0] != "agents" or name[1] in stayed)
-    ]
-    if changed:
-        raise UsageError(
-            f"{folder.path} holds a run with other settings ({'; '.join(changed)}). Give the same settings to continue "
-            f"it, or another folder with --out; agents can be added to it under other names, and suites"
+    def search(self) -> SearchResult:
+        """Step 1: find a reference, then prove its boundary states."""
+        found = self._made(
+            Artefact(
+                path=layout.SEARCH,
+                settings=layout.search_settings(self.config),
+                sources=(self.run.source(layout.TASK), *self._demonstration()),
+                codec=layout.SEARCH_CODEC,
+            ),
+            self._search,
+            spent=lambda result: {"steps_executed": result.stats.steps},
         )
+        if found.reference is None:
+            # One found before, with other settings, is not what this search found.
+            self.run.remove(layout.REFERENCE)
+            return found
+        reference = self._made(
+            Artefact(
+                path=layout.REFERENCE,
+                settings=layout.probing_settings(self.config),
+                sources=(self.run.source(layout.TASK), self.run.source(layout.FOUND, layout.SEARCH)),
+                codec=layout.REFERENCE_CODEC,
+            ),
+            lambda: self._probed(found),
+            spent=lambda known: {"steps_executed": 0 if known.probing is None else known.probing.steps},
+        )
+        return replace(found, reference=reference)
+
+    def safety(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
+        """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""
+        by_set = {own_actions(agent): self.suites(own_actions(agent)) for agent in self.agents.values()}
+        results: dict[str, dict[str, SafetyResult]] = {}
+        for spec in next(iter(by_set.values()), {}):
+            for name, agent in self.agents.items():
+                suite = by_set[own_actions(agent)][spec]
+                results.setdefault(spec, {})[name] = self._tested(engine, spec, suite, agent)
+        return results
+
+    def fuzzing(self, engine: RememberingEngine, actions: tuple[Action, ...] | None = None) -> FuzzResult:
+        """Step 3: breed fuzz traces from the reference, of the given actions or of the task's."""
+        reference = self.reference()
+
+        def breed() -> FuzzResult:
+            result = fuzz(
+                self.run.task,
+                reference.actions,
+                seed=self.config.seed,
+                actions=actions,
+                engine=engine,
+                on_progress=self.on_progress,
+                **self.config.fuzzing.model_dump(exclude={"enabled"}),
+            )
+            _go_on_only_if_finished(result.stop_reason)
+            return result
+
+        artefact = Artefact(
+            path=layout.fuzzing_path(actions),
+            settings=layout.fuzzing_settings(self.config),
+            sources=(self.run.source(layout.TASK), self.run.source(layout.ACTIONS, layout.REFERENCE)),
+            codec=layout.FUZZING_CODEC,
+        )
+        return self._made(artefact, breed, engine)
+
+    def performance(self, engine: RememberingEngine) -> dict[str, Robustness]:
+        """Step 4: each agent against the fuzz traces of its set of actions. Returns agent → result."""
+        return {name: self._compared(engine, agent) for name, agent in self.agents.items()}
+
+    def reference(self) -> Reference:
+        """The reference found by step 1; an error when there is none."""
+        reference = self.run.reference
+        if reference is None:
+            raise UsageError(
+                f"{self.run.path} has no reference yet; look for one: "
+                f"tightrope search {self.config.task} --out {self.run.path}"
+            )
+        return reference
+
+    def suites(self, actions: tuple[Action, ...] | None = None) -> dict[str, TestSuite]:
+        """The suites for a set of actions (default: the task's), by their short names, the control last."""
+        if self.given is not None:
+            return {self.given.name: self.given}
+        reference, config, task = self.reference(), self.config.safety, self.run.task
+        if config.boundary_states == "proven":
+            proven = tuple(state for state in reference.boundary_states if state.proven)
+            reference = replace(reference, boundary_states=proven)
+        suites = {
+            spec: make_suite(spec, reference, actions=actions, task=task, seed=self.config.seed)
+            for spec in config.suites
+        }
+        if config.control and suites and reference.boundary_states:
+            like = next(iter(suites.values()))
+            suites[layout.CONTROL] = random_suite(task, len(like), self.config.seed, like=like)
+        return suites
+
+    def planned(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """What is asked for now: the path of each thing that would be made, and its settings."""
+        config, agents = self.config, self.run.agents
+        yield layout.SEARCH, layout.search_settings(config)
+        yield layout.REFERENCE, layout.probing_settings(config)
+        for name in self.agents:
+            for spec in (*config.safety.suites, *([layout.CONTROL] if config.safety.control else [])):
+                yield layout.safety_path(name, spec), layout.safety_settings(config, name, agents[name].settings)
+            if config.performance.enabled:
+                yield layout.performance_path(name), layout.performance_settings(config, name, agents[name].settings)
+        if config.fuzzing.enabled:
+            for actions in self.run.manifest.action_sets:
+                yield layout.fuzzing_path(actions), layout.fuzzing_settings(config)
+
+    def _made(
+        self,
+        artefact: Artefact[T],
+        make: Callable[[], T],
+        engine: RememberingEngine | None = None,
+        spent: Callable[[T], dict[str, float]] = lambda value: {},
+    ) -> T:
+        """The stored thing, made now unless it is there, still valid, and nothing raised when it was made."""
+        known = self.run.get(artefact)
+        if known is not None and not self.run.manifest.artefacts[artefact.path].errors:
+            return known
+        started = time.monotonic()
+        before = {} if engine is None else engine.counters.as_dict()
+        value = make()
+        counters = dict(spent(value))
+        if engine is not None:
+            # A mean is not a count.
+            counters |= {key: n - before[key] for key, n in engine.counters.as_dict().items() if key != "mean_batch"}
+        self.run.put(artefact, value, Cost(seconds=round(time.monotonic() - started, 3), counters=counters))
+        return value
+
+    def _demonstration(self) -> tuple[Source, ...]:
+        """A file of the same name may hold another trace by now; one that is gone is no reason to search again."""
+        given = self.config.search.demonstration
+        if given is None:
+            return ()
+        if given.is_file():
+            return (Source(name=layout.DEMONSTRATION, id=file_fingerprint(given)),)
+        entry = self.run.manifest.artefacts.get(layout.SEARCH)
+        return () if entry is None else tuple(source for source in entry.sources if source.name == layout.DEMONSTRATION)
+
+    def _search(self) -> SearchResult:
+        config = self.config.search
+        result = search(
+            self.run.task,
+            method=config.method,
+            repetitions=config.repetitions,
+            budget=Budget(seconds=config.seconds, steps=config.steps),
+            seed=self.config.seed,
+            demonstration=config.demonstration,
+            probe=False,
+            on_progress=self.on_progress,
+        )
+        _go_on_only_if_finished(result.stop_reason)
+        return result
+
+    def _probed(self, found: SearchResult) -> Reference:
+        assert found.reference is not None
+        reference, config = with_keys(self.run.task, found.reference), self.config.search
+        budgets = []
+        if found.unprobed:
+            # What was not found by backtracking has no boundary states yet, and gets what is left of the budget.
+            left = None if config.seconds is None else max(0.0, config.seconds - found.stats.seconds)
+            steps = None if config.steps is None else max(0, config.steps - found.stats.steps)
+            budgets.append((Budget(seconds=left, steps=steps), self.config.seed))
+        if config.probe_steps:
+            # A budget in steps, not in seconds: the boundary states must not depend on how busy the machine is.
+            budgets.append((Budget(steps=config.probe_steps), 0))
+        for budget, seed in budgets:
+            reference = probe_boundary(self.run.task, reference, budget=budget, seed=seed, on_progress=self.on_progress)
+            assert reference.probing is not None
+            _go_on_only_if_finished(reference.probing.stop_reason)
+        return reference
+
+    def _tested(self, engine: RememberingEngine, spec: str, suite: TestSuite, agent: Agent) -> SafetyResult:
+        """One suite for one agent; the suite, and what is known of its cases, are shared by all agents."""
+        config, run, path = self.config, self.run, layout.suite_path(spec, suite, own_actions(agent))
+        origin: tuple[Source, ...] = (run.source(layout.TASK),)
+        if self.given is None:
+            names = (layout.ACTIONS, layout.BOUNDARY)
+            origin += tuple(run.source(name, layout.REFERENCE) for name in names)
+        stored = Artefact(path=path, settings={"id": suite.id}, sources=origin, codec=layout.SUITE_CODEC)
+        suite = self._made(stored, lambda: suite)
+        survival = self._survival(engine, suite, path, origin)
+
+        def test() -> SafetyResult:
+            return run_suite(
+                run.task,
+                agent,
+                suite,
+                repetitions=config.safety.repetitions,
+                length=config.safety.length,
+                seed=config.seed,
+                fixed_prefix=config.safety.fixed_prefix,
+                survivable=survival,
+                engine=engine,
+                on_progress=self.on_progress,
+            )
+
+        artefact = Artefact(
+            path=layout.safety_path(agent.name, spec),
+            settings=layout.safety_settings(config, agent.name, run.agents[agent.name].settings),
+            sources=(
+                *origin,
+                run.source(layout.SUITE, path),
+                run.source(layout.SURVIVAL, layout.survival_path(path)),
+                run.source(layout.agent_source(agent.name)),
+            ),
+            codec=run.safety_codec(suite, survival),
+        )
+        return self._made(artefact, test, engine)
+
+    def _survival(
+        self, engine: RememberingEngine, suite: TestSuite, path: str, origin: tuple[Source, ...]
+    ) -> SuiteSurvival:
+        length = self.config.safety.length
+
+        def find() -> SuiteSurvival:
+            reference = replayed_reference(engine, suite)
+            return find_survival(engine, suite, length, reference=reference, on_progress=self.on_progress)
+
+        artefact = Artefact(
+            path=layout.survival_path(path),
+            settings=layout.survival_settings(self.config),
+            sources=(*origin, self.run.source(layout.SUITE, path)),
+            codec=layout.SURVIVAL_CODEC,
+        )
+        return self._made(artefact, find, engine)
+
+    def _compared(self, engine: RememberingEngine, agent: Agent) -> Robustness:
+        run, config, actions = self.run, self.config.performance, own_actions(agent)
+        bred = self.fuzzing(engine, actions)
+
+        def compare() -> Robustness:
+            return compare_robustness(
+                run.task,
+                agent,
+                bred.fittest,
+                tests=config.tests,
+                episodes=config.episodes,
+                step_width=config.step_width,
+                seed=self.config.seed,
+                engine=engine,
+                on_progress=self.on_progress,
+            )
+
+        artefact = Artefact(
+            path=layout.performance_path(agent.name),
+            settings=layout.performance_settings(self.config, agent.name, run.agents[agent.name].settings),
+            sources=(
+                run.source(layout.TASK),
+                run.source(layout.ACTIONS, layout.REFERENCE),
+                run.source(layout.TRACES, layout.fuzzing_path(actions)),
+                run.source(layout.agent_source(agent.name)),
+            ),
+            codec=layout.PERFORMANCE_CODEC,
+        )
+        return self._made(artefact, compare, engine)
 
 
-def _say_what_is_left_out(campaign: Campaign) -> None:
-    """Gates and a report without an agent or a suite must not be taken for those with them."""
-    if not campaign.folder.manifest_path.exists():
-        return
-    manifest = campaign.folder.manifest()
-    gone = [f"agent {name}" for name in manifest.get("agents", {}) if name not in campaign.agents]
-    suites = manifest["config"]["safety"]["suites"]
-    gone += [f"suite {suite}" for suite in suites if suite not in campaign.config.safety.suites]
-    if gone:
-        LOG.warning("not named now, so not in the gates and the report, though its results stay: %s", ", ".join(gone))
-
-
-Name: TypeAlias = tuple[str, ...]
-
-
-def _flat(config: CampaignConfig) -> dict[Name, Any]:
-    """Every setting by its path; agents are told by their names, not by their order."""
-    dumped = config.model_dump(mode="json")
-    dumped["agents"] = {agent["name"] or agent["source"]: agent for agent in dumped["agents"]}
-    return dict(_leaves(dumped, ()))
-
-
-def _leaves(value: Any, name: Name) -> Iterator[tuple[Name, Any]]:
-    if isinstance(value, dict):
-        for key, part in value.items():
-            yield from _leaves(part, (*name, str(key)))
-    else:
-        yield name, value
-
-
-def _agent_names(settings: Mapping[Name, Any]) -> set[str]:
-    return {name[1] for name in settings if name[0] == "agents" and len(name) > 1}
-
-
-def suite_ids(safety: Mapping[str, Mapping[str, SafetyResult]]) -> dict[str, str]:
-    """The hash of each suite by its short name."""
-    return {name: next(iter(row.values())).suite.id for name, row in safety.items() if row}
-
-
-def _plain(result: SafetyResult) -> dict[str, Any]:
-    estimate = result.fail_frequency
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+def _go_on_only_if_finished(reason: StopReason) -> None:
+    """A step that the user interrupted returns what it knows; as a finished step it must not be stored."""
+    if reason is StopReason.CANCELLED:
+        raise KeyboardInterrupt

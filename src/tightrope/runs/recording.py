@@ -1,47 +1,85 @@
-"""run.json of a run that grows step by step."""
+"""What run.json says of a run that begins, goes on, or grows by a step."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
-from tightrope.runs.campaign import Campaign, fuzzing_file
-from tightrope.runs.config import AgentConfig, CampaignConfig
+from tightrope.agents import Agent, own_actions
+from tightrope.runs.config import CampaignConfig, SafetyConfig
+from tightrope.runs.manifest import AgentRecord, Manifest, TaskRecord
+from tightrope.runs.provenance import machine, seen_versions, versions
+from tightrope.tasks import Task
+
+LOG = logging.getLogger("tightrope")
 
 
-def record_search(campaign: Campaign, status: str, command: str) -> None:
-    """Write run.json around a search, which may be the first step of a run or a new one under all others."""
-    if campaign.folder.manifest_path.exists():
-        record_step(campaign, status)
-    else:
-        campaign.write_manifest(status, command=command)
+def present_manifest(
+    earlier: Manifest | None,
+    config: CampaignConfig,
+    task: Task,
+    agents: Mapping[str, Agent],
+    *,
+    command: str = "",
+    joins: bool = False,
+) -> Manifest:
+    """The run as it is with this configuration; what is stored in it stays.
+
+    ``joins``: a single step adds its agents and suites to those there are. A whole run names all that count.
+    """
+    records = _agents(earlier, config, agents)
+    if earlier is not None and joins:
+        config = config.model_copy(update={"safety": _joined(earlier, config.safety)})
+        records = {**earlier.agents, **records}
+    return Manifest(
+        status="running" if earlier is None else earlier.status,
+        command=command or ("" if earlier is None else earlier.command),
+        settings=config.model_copy(update={"agents": ()}),
+        task=TaskRecord(
+            name=task.name,
+            label=task.label,
+            options={key: str(value) for key, value in task.options.items()},
+            fingerprint=dict(task.fingerprint),
+            seed=task.seed,
+        ),
+        agents=records,
+        versions=seen_versions({} if earlier is None else earlier.versions, versions()),
+        machine=machine(),
+        cross_check=None if earlier is None else earlier.cross_check,
+        artefacts={} if earlier is None else earlier.artefacts,
+    )
 
 
-def record_step(campaign: Campaign, status: str, suites_run: Mapping[str, str] | None = None) -> None:
-    """Write run.json after a single step. What was tested before stays: a second agent or suite adds to a run."""
-    earlier = campaign.folder.manifest()
-    known = dict(earlier.get("agents", {}))
-    config = CampaignConfig.model_validate(earlier["config"])
-    before = {name: _called(agent, name) for name, agent in zip(known, config.agents, strict=False)}
-    now = {name: _called(agent, name) for name, agent in zip(campaign.agents, campaign.config.agents, strict=True)}
-    suites = (*(config.safety.suites if before else ()), *campaign.config.safety.suites)
-    safety = campaign.config.safety.model_copy(update={"suites": tuple(dict.fromkeys(suites))})
+def _joined(earlier: Manifest, safety: SafetyConfig) -> SafetyConfig:
+    before = earlier.settings.safety
+    suites = (*(before.suites if earlier.agents else ()), *safety.suites)
+    joined = safety.model_copy(update={"suites": tuple(dict.fromkeys(suites))})
     if safety.max_fail is None:
         # A step without a gate of its own does not lift the run's.
-        safety = safety.model_copy(update={"max_fail": config.safety.max_fail, "gate_on": config.safety.gate_on})
-    action_sets = (
-        *(campaign.known_action_sets if before else ()),
-        *(campaign.action_sets if now or not before else ()),
-    )
-    merged = campaign.config.model_copy(update={"agents": tuple({**before, **now}.values()), "safety": safety})
-    campaign.write_manifest(
-        status,
-        config=merged.model_dump(mode="json"),
-        action_sets=tuple(dict.fromkeys(action_sets)),
-        fuzzing=list(dict.fromkeys(map(fuzzing_file, action_sets))),
-        suites={**earlier.get("suites", {}), **(suites_run or {})},
-        agents={**known, **{name: agent.fingerprint for name, agent in campaign.agents.items()}},
-    )
+        joined = joined.model_copy(update={"max_fail": before.max_fail, "gate_on": before.gate_on})
+    return joined
 
 
-def _called(agent: AgentConfig, name: str) -> AgentConfig:
-    return agent.model_copy(update={"name": name})
+def _agents(earlier: Manifest | None, config: CampaignConfig, agents: Mapping[str, Agent]) -> dict[str, AgentRecord]:
+    known = {} if earlier is None else earlier.agents
+    return {
+        name: AgentRecord(
+            settings=settings.model_copy(update={"name": name}),
+            fingerprint=agent.fingerprint,
+            actions=own_actions(agent),
+            earlier=_earlier(name, agent, known.get(name)),
+        )
+        for settings, (name, agent) in zip(config.agents, agents.items(), strict=True)
+    }
+
+
+def _earlier(name: str, agent: Agent, known: AgentRecord | None) -> tuple[str, ...]:
+    """The fingerprints that the agent of this name had before; says so where it is another now."""
+    if known is None or known.fingerprint == agent.fingerprint:
+        return () if known is None else known.earlier
+    LOG.warning(
+        "agent %r is not the one this run tested before (its file or its options changed): it is tested again, and "
+        "what that finds replaces its earlier results",
+        name,
+    )
+    return (*known.earlier, known.fingerprint)

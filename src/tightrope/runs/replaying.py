@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from tightrope.errors import NotReproducible, UnknownName, UsageError
 from tightrope.execution import Episode
-from tightrope.runs.assembly import stored_safety
-from tightrope.runs.campaign import Campaign
+from tightrope.runs.run import Run
 from tightrope.safety import CaseResult
 from tightrope.seeding import stable_hash
 from tightrope.simulation import open_simulator, play
@@ -34,13 +33,13 @@ class StoredCase:
         return episodes[0]
 
 
-def find_case(campaign: Campaign, identifier: str, agent: str | None = None, suite: str | None = None) -> StoredCase:
+def find_case(run: Run, identifier: str, agent: str | None = None, suite: str | None = None) -> StoredCase:
     """The case whose id begins so; of several agents and suites, one with a fall comes first."""
-    cases = _wanted_cases(campaign, agent, suite)
+    cases = _wanted_cases(run, agent, suite)
     found = [stored for stored in cases if identifier and stored.result.case.id.startswith(identifier)]
     if not found:
         raise UsageError(
-            f"no case of {campaign.folder.path} begins with {identifier!r}; `tightrope replay {campaign.folder.path}` "
+            f"no case of {run.path} begins with {identifier!r}; `tightrope replay {run.path}` "
             f"lists the falls, and results.json in the report folder all cases"
         )
     if len({stored.result.case.id for stored in found}) > 1:
@@ -48,9 +47,9 @@ def find_case(campaign: Campaign, identifier: str, agent: str | None = None, sui
     return max(found, key=lambda stored: stored.result.fails)
 
 
-def stored_falls(campaign: Campaign, agent: str | None = None, suite: str | None = None) -> list[StoredCase]:
+def stored_falls(run: Run, agent: str | None = None, suite: str | None = None) -> list[StoredCase]:
     """The cases in which an agent fell, each once; those that can be survived and fail most often come first."""
-    cases = reversed(_wanted_cases(campaign, agent, suite))
+    cases = reversed(_wanted_cases(run, agent, suite))
     falls = {(stored.result.case.id, stored.agent): stored for stored in cases if stored.result.fails}
     return sorted(
         falls.values(),
@@ -62,33 +61,33 @@ def stored_falls(campaign: Campaign, agent: str | None = None, suite: str | None
     )
 
 
-def verify_replay(campaign: Campaign, episode: Episode) -> None:
+def verify_replay(run: Run, episode: Episode) -> None:
     """Play the episode's actions from reset; raises NotReproducible where it goes another way than it did."""
     trace = episode.trace
-    with closing(open_simulator(campaign.task)) as simulator:
+    with closing(open_simulator(run.task)) as simulator:
         for moment in play(simulator, trace):
             since = moment.depth - episode.prefix_steps
             if since == 0 and episode.checksum is not None:
                 same = stable_hash(simulator.key()) == episode.checksum
-                _expect(same, campaign, moment.depth, "the situation at hand-over")
+                _expect(same, run, moment.depth, "the situation at hand-over")
             if since > 0:
-                _expect(moment.reward == episode.rewards[since - 1], campaign, moment.depth - 1, "the reward")
-        _expect(simulator.depth == len(trace), campaign, simulator.depth, "the episode's length")
-        _expect(simulator.outcome is episode.outcome, campaign, len(trace), "the outcome")
+                _expect(moment.reward == episode.rewards[since - 1], run, moment.depth - 1, "the reward")
+        _expect(simulator.depth == len(trace), run, simulator.depth, "the episode's length")
+        _expect(simulator.outcome is episode.outcome, run, len(trace), "the outcome")
 
 
-def _expect(same: bool, campaign: Campaign, step: int, what: str) -> None:
+def _expect(same: bool, run: Run, step: int, what: str) -> None:
     if not same:
         raise NotReproducible(
-            f"{campaign.task.label} no longer leads there: {what} differs at step {step}. The environment, or a "
-            f"library it uses, has changed since {campaign.folder.path} was made; run.json has the versions of then"
+            f"{run.task.label} no longer leads there: {what} differs at step {step}. The environment, or a "
+            f"library it uses, has changed since {run.path} was made; run.json has the versions of then"
         )
 
 
-def _wanted_cases(campaign: Campaign, agent: str | None, suite: str | None) -> list[StoredCase]:
-    results = stored_safety(campaign)
-    if agent is not None and agent not in campaign.known_agents:
-        raise UnknownName("agent in this run", agent, campaign.known_agents)
+def _wanted_cases(run: Run, agent: str | None, suite: str | None) -> list[StoredCase]:
+    results = run.safety
+    if agent is not None and agent not in run.agents:
+        raise UnknownName("agent in this run", agent, run.agents)
     if suite is not None and suite not in results:
         raise UnknownName("suite in this run", suite, results)
     return [

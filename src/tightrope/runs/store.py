@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
-
-import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import FormatError
 from tightrope.execution import Engine, Episode, Rollout
-from tightrope.files import DAMAGE, parse_json
+from tightrope.execution.episode_codec import episode_from_json, episode_to_json
+from tightrope.files import DAMAGE, json_bytes, parse_json
 from tightrope.files.content import in_words
 from tightrope.files.limits import STORED_VALUE
-from tightrope.outcome import Outcome
 from tightrope.tasks.task import Task
-from tightrope.trace import ActionTrace, content_id
+from tightrope.trace import content_id
+from tightrope.tracefiles import trace_from_json, trace_to_json
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 TABLES = {("table", "traces"), ("table", "episodes"), ("index", "episodes_by_start")}
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """How a journal ends that names another file, which SQLite deletes once it has used the journal."""
@@ -30,41 +30,47 @@ Result = TypeVar("Result")
 SCHEMA = """
 create table if not exists traces (id text primary key, content text not null) without rowid;
 create table if not exists episodes (
-    id text primary key, start text not null, agent text, rollout text not null, summary text not null,
-    actions blob not null, rewards blob not null, keys blob, positions blob
+    id text primary key, start text not null, agent text, rollout text not null, content blob not null,
+    raised integer not null
 ) without rowid;
 create index if not exists episodes_by_start on episodes (start);
 """
+WHAT_TO_DO = "Remove the file: what was judged from it is run again"
+
+
+def episode_id(rollout: Rollout, agent: str | None, task: Mapping[str, str]) -> str:
+    """What a rollout shows, by all that it depends on: ``agent`` and ``task`` are fingerprints."""
+    return content_id(rollout.identifier(agent=agent), dict(task))
 
 
 class EpisodeStore:
     """Episodes by what was run. Each is committed when it is added, so that a killed run keeps what was finished."""
 
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         _require_own_journal(path)
-        self.connection = sqlite3.connect(path, isolation_level=None)
         self._known_traces: set[str] = set()
         try:
-            self._open(path)
+            self.connection = _only_read(path) if read_only else sqlite3.connect(path, isolation_level=None)
+            self._open(read_only=read_only)
         except sqlite3.DatabaseError as error:
-            self.connection.close()
-            raise FormatError(
-                f"{path} cannot be used ({error}). If it is damaged, remove it: finished steps stay, and what they do "
-                f"not hold is run again"
-            ) from error
+            self.close()
+            raise FormatError(f"{path} cannot be used ({error}). {WHAT_TO_DO}") from error
 
-    def _open(self, path: Path) -> None:
-        version = self.connection.execute("pragma user_version").fetchone()[0]
-        if version > SCHEMA_VERSION:
-            self.connection.close()
-            raise FormatError(f"{path} was written by a newer tightrope (schema {version}); upgrade to read it")
+    def _open(self, *, read_only: bool) -> None:
         # A schema is a program, too: triggers and views of whoever made the file.
         self.connection.execute("pragma trusted_schema = off")
-        strange = set(self.connection.execute("select type, name from sqlite_master where sql is not null")) - TABLES
-        if strange:
-            raise sqlite3.DatabaseError(f"it holds the {' '.join(min(strange))}")
+        found = set(self.connection.execute("select type, name from sqlite_master where sql is not null"))
+        if not found <= TABLES:
+            raise sqlite3.DatabaseError(f"it holds the {' '.join(min(found - TABLES))}")
+        version = self.connection.execute("pragma user_version").fetchone()[0]
+        # Zero is what a run leaves that was killed while it made the file.
+        if version not in (0, SCHEMA_VERSION):
+            self.close()
+            age, advice = ("a newer", "upgrade to read it") if version > SCHEMA_VERSION else ("an earlier", WHAT_TO_DO)
+            raise FormatError(f"{self.path} was written by {age} tightrope (schema {version}); {advice}")
+        if read_only:
+            return
         # In WAL mode a commit survives the death of the process without waiting for the disk.
         self.connection.execute("pragma journal_mode = wal")
         self.connection.execute("pragma synchronous = normal")
@@ -72,47 +78,43 @@ class EpisodeStore:
         self.connection.execute(f"pragma user_version = {SCHEMA_VERSION}")
 
     def add(self, identifier: str, episode: Episode) -> None:
-        """Store an episode; one that is there already stays."""
+        """Store an episode; one that is there already stays, unless it raised."""
         start = episode.rollout.start
         if start.id not in self._known_traces:
-            content = json.dumps([start.task, start.seed, start.actions, start.reseeds])
+            content = json.dumps(trace_to_json(start))
             self.connection.execute("insert or ignore into traces values (?, ?)", (start.id, content))
             self._known_traces.add(start.id)
         self.connection.execute(
-            "insert or ignore into episodes values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert into episodes values (?, ?, ?, ?, ?, ?) on conflict (id) do update set "
+            "content = excluded.content, raised = excluded.raised where episodes.raised",
             (
                 identifier,
                 start.id,
                 episode.rollout.agent,
-                _rollout_text(episode.rollout),
-                _summary_text(episode),
-                zlib.compress(json.dumps(episode.actions).encode(), 1),
-                zlib.compress(np.asarray(episode.rewards, dtype=np.float64).tobytes(), 1),
-                _packed(episode.keys),
-                _packed(episode.positions),
+                json.dumps(_rollout_values(episode.rollout)),
+                zlib.compress(json_bytes(episode_to_json(episode)), 1),
+                episode.error is not None,
             ),
         )
 
     def get(self, identifier: str, rollout: Rollout) -> Episode | None:
         """The stored episode of a rollout, or None."""
-        row = self.connection.execute(
-            "select summary, actions, rewards, keys, positions from episodes where id = ?", (identifier,)
-        ).fetchone()
+        row = self.connection.execute("select content from episodes where id = ?", (identifier,)).fetchone()
         return None if row is None else self._read(_episode, rollout, *row)
 
-    def all(self) -> Iterable[Episode]:
+    def all(self) -> Iterator[Episode]:
         """Every stored episode, with the rollout that made it."""
         return self.sample(-1)
 
-    def sample(self, number: int) -> Iterable[Episode]:
+    def sample(self, number: int) -> Iterator[Episode]:
         """So many episodes, always the same ones; their ids are hashes, so they are any."""
         rows = self.connection.execute(
-            "select rollout, content, summary, actions, rewards, keys, positions "
-            "from episodes join traces on traces.id = episodes.start order by episodes.id limit ?",
+            "select rollout, traces.content, episodes.content from episodes join traces "
+            "on traces.id = episodes.start where not raised order by episodes.id limit ?",
             (number,),
         )
-        for rollout_text, trace_text, *rest in rows:
-            yield self._read(_episode, self._read(_rollout, rollout_text, trace_text), *rest)
+        for rollout, trace, content in rows:
+            yield self._read(_episode, self._read(_rollout, rollout, trace), content)
 
     def _read(self, read: Callable[..., Result], *columns: Any) -> Result:
         """What a row says, or the error that names the file."""
@@ -120,16 +122,16 @@ class EpisodeStore:
             return read(*columns)
         except (FormatError, zlib.error, *DAMAGE) as error:
             raise FormatError(
-                f"{self.path} is damaged: an episode in it cannot be read ({error}). Remove the file: finished steps "
-                f"stay, and what they do not hold is run again"
+                f"{self.path} is damaged: an episode in it cannot be read ({error}). {WHAT_TO_DO}"
             ) from error
 
     def __len__(self) -> int:
-        return int(self.connection.execute("select count(*) from episodes").fetchone()[0])
+        return int(self.connection.execute("select count(*) from episodes where not raised").fetchone()[0])
 
     def close(self) -> None:
         """Close the file."""
-        self.connection.close()
+        if hasattr(self, "connection"):
+            self.connection.close()
 
 
 class RememberingEngine(Engine):
@@ -150,7 +152,8 @@ class RememberingEngine(Engine):
         missing = []
         for rollout in rollouts:
             episode = self.store.get(self._identifier(rollout), rollout)
-            if episode is None:
+            # An error is not a result: it is told, and tried again by the next run.
+            if episode is None or episode.error is not None:
                 missing.append(rollout)
                 continue
             self.remembered += 1
@@ -159,10 +162,8 @@ class RememberingEngine(Engine):
                 on_episode(episode)
 
         def keep(episode: Episode) -> None:
-            # An error is not a result: it is told, and tried again by the next run.
-            if episode.error is None:
-                self.store.add(self._identifier(episode.rollout), episode)
-                self.added += 1
+            self.store.add(self._identifier(episode.rollout), episode)
+            self.added += episode.error is None
             if on_episode is not None:
                 on_episode(episode)
 
@@ -172,68 +173,34 @@ class RememberingEngine(Engine):
 
     def _identifier(self, rollout: Rollout) -> str:
         agent = None if rollout.agent is None else self.agents[rollout.agent].fingerprint
-        return content_id(rollout.id, agent, dict(self.task.fingerprint))
+        return episode_id(rollout, agent, self.task.fingerprint)
 
 
-def _rollout_text(rollout: Rollout) -> str:
-    return json.dumps(
-        [
-            rollout.agent, rollout.actions, rollout.length, rollout.seed, rollout.fixed_prefix, rollout.record_keys,
-            rollout.record_positions,
-        ]
-    )  # fmt: skip
+def _only_read(path: Path) -> sqlite3.Connection:
+    """A connection that changes nothing, and needs no right to."""
+    address = path.resolve().as_uri()
+    try:
+        # Not opened as one to read from: such a connection leaves its notes behind, since it may not remove them.
+        connection = sqlite3.connect(f"{address}?mode=rw", uri=True, isolation_level=None)
+        connection.execute("pragma query_only = on")
+        connection.execute("select 1 from sqlite_master")
+    except sqlite3.OperationalError:
+        # In a folder that nobody may write to, SQLite cannot keep the notes by which it would share the file.
+        connection = sqlite3.connect(f"{address}?immutable=1", uri=True)
+    return connection
 
 
-def _rollout(rollout_text: str, trace_text: str) -> Rollout:
-    task, seed, actions, reseeds = _tuples(parse_json(trace_text, "a trace"))
-    agent, played, length, rollout_seed, fixed_prefix, record_keys, record_positions = _tuples(
-        parse_json(rollout_text, "a rollout")
-    )
-    return Rollout(
-        start=ActionTrace(task, seed, actions, reseeds),
-        agent=agent,
-        actions=played,
-        length=length,
-        seed=rollout_seed,
-        fixed_prefix=fixed_prefix,
-        record_keys=record_keys,
-        record_positions=record_positions,
-    )
+def _rollout_values(rollout: Rollout) -> dict[str, Any]:
+    return {part.name: getattr(rollout, part.name) for part in fields(rollout) if part.name != "start"}
 
 
-def _summary_text(episode: Episode) -> str:
-    return json.dumps(
-        [
-            episode.prefix_steps, episode.prefix_reward, episode.prefix_outcome, episode.outcome, episode.reseeds,
-            episode.checksum, episode.deterministic,
-        ]
-    )  # fmt: skip
+def _rollout(rollout: str, trace: str) -> Rollout:
+    values = {name: _tuples(value) for name, value in parse_json(rollout, "a rollout").items()}
+    return Rollout(start=trace_from_json(parse_json(trace, "a trace")), **values)
 
 
-def _episode(
-    rollout: Rollout, summary: str, actions: bytes, rewards: bytes, keys: bytes | None, positions: bytes | None
-) -> Episode:
-    prefix_steps, prefix_reward, prefix_outcome, outcome, reseeds, checksum, deterministic = parse_json(
-        summary, "an episode"
-    )
-    return Episode(
-        rollout=rollout,
-        prefix_steps=prefix_steps,
-        prefix_reward=prefix_reward,
-        prefix_outcome=Outcome(prefix_outcome),
-        outcome=Outcome(outcome),
-        actions=_tuples(parse_json(_unpacked(actions), "its actions")),
-        rewards=tuple(np.frombuffer(_unpacked(rewards), dtype=np.float64).tolist()),
-        reseeds=_tuples(reseeds),
-        checksum=checksum,
-        keys=None if keys is None else np.frombuffer(_unpacked(keys), dtype=np.uint64),
-        positions=None if positions is None else np.frombuffer(_unpacked(positions)).reshape(-1, 2),
-        deterministic=deterministic,
-    )
-
-
-def _packed(array: Any) -> bytes | None:
-    return None if array is None else zlib.compress(np.ascontiguousarray(array).tobytes(), 1)
+def _episode(rollout: Rollout, content: bytes) -> Episode:
+    return episode_from_json(rollout, parse_json(_unpacked(content), "an episode"))
 
 
 def _unpacked(content: bytes) -> bytes:

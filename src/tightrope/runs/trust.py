@@ -1,6 +1,7 @@
 """Whether a file that was found may say which code runs: only if the user says so.
 
-Task and agents on a command line are the user's own words. In a suite file or a ``run.json`` they may be anybody's.
+Task, agents and clusters on a command line or in a campaign file that is named there are the user's own words. In a
+suite file or a ``run.json`` they may be anybody's.
 """
 
 from __future__ import annotations
@@ -14,13 +15,24 @@ from tightrope.runs.config import AgentConfig
 from tightrope.tasks import task_builders
 
 
-def require_trust(source: Path, task: str, agents: Sequence[AgentConfig] = (), *, trust: bool) -> None:
-    """Refuse a file that would have code imported or unpickled, unless it is trusted."""
-    code = () if trust else tuple(_code(task, agents))
+def require_trust(
+    source: Path,
+    task: str,
+    agents: Sequence[AgentConfig] = (),
+    *,
+    cluster: str | None = None,
+    trust: bool,
+    option: str = "--trust",
+) -> None:
+    """Refuse a file that would have code imported or unpickled, or work sent elsewhere, unless it is trusted.
+
+    ``cluster`` is the address that the file names for the work, if it is used; ``option`` is how the user says yes.
+    """
+    code = () if trust else tuple(_code(task, agents, cluster))
     if code:
         raise UsageError(
             f"{source} names code to run: {', '.join(code)}. Files are not trusted with that; if you know where this "
-            f"one comes from, give the same command with --trust"
+            f"one comes from, give the same command with {option}"
         )
 
 
@@ -29,9 +41,12 @@ def is_code(task: str) -> bool:
     return ":" in task and task not in task_builders()
 
 
-def _code(task: str, agents: Sequence[AgentConfig]) -> Iterator[str]:
+def _code(task: str, agents: Sequence[AgentConfig], cluster: str | None) -> Iterator[str]:
     if is_code(task):
         yield f"task {task}"
     for agent in agents:
         if agent.trust or names_code(agent.source):
             yield f"agent {agent.source}"
+    if cluster is not None:
+        # What comes back from a cluster is unpickled here.
+        yield f"the cluster {cluster}"

@@ -4,39 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 from tightrope.errors import NotReproducible
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
 from tightrope.reference import Reference
-from tightrope.runs.folder import RunFolder
+from tightrope.runs.manifest import CrossCheckRecord
+from tightrope.runs.run import Run
 from tightrope.runs.store import RememberingEngine
 from tightrope.simulation import ExpectedTrace, Sighting, cross_check
 
-ENTRY = "cross_check"
-"""Where run.json says how much was played again."""
 SHARE, FEWEST = 0.01, 5
 """One in a hundred of a run's episodes, and never fewer than these."""
 SHARE_OF_TIME, FEWEST_SECONDS = 0.02, 1.0
 """How long that may take, as a share of the time the run took."""
 
 
-def require_unbroken(folder: RunFolder) -> None:
+def require_unbroken(run: Run) -> None:
     """Refuse to go on with a run whose episodes could not be found again."""
-    failed = _entry(folder).get("failed")
-    if failed:
-        raise NotReproducible(f"{folder.path} was stopped and cannot go on; begin another with --out. {failed}")
+    checked = run.manifest.cross_check
+    if checked is not None and checked.failed:
+        raise NotReproducible(f"{run.path} was stopped and cannot go on; begin another with --out. {checked.failed}")
 
 
-def vouch(folder: RunFolder, engine: RememberingEngine, reference: Reference | None, seconds: float) -> None:
+def vouch(run: Run, engine: RememberingEngine, seconds: float) -> None:
     """Cross-check the reference and a sample of the episodes, and record how many; NotReproducible stops the run.
 
     ``seconds``: how long the engine has worked. Where it had nothing to run, an earlier cross-check stands.
     """
-    if _entry(folder) and not engine.added:
+    if run.manifest.cross_check is not None and not engine.added:
         return
-    task, total = engine.task, len(engine.store)
+    task, total, reference = engine.task, len(engine.store), run.reference
     episodes = engine.store.sample(max(FEWEST, round(SHARE * total)))
     traces = [expected_episode(episode) for episode in episodes]
     if reference is not None:
@@ -44,9 +42,9 @@ def vouch(folder: RunFolder, engine: RememberingEngine, reference: Reference | N
     try:
         checked = cross_check(task, traces, seconds=max(FEWEST_SECONDS, SHARE_OF_TIME * seconds))
     except NotReproducible as error:
-        _record(folder, {"failed": str(error)})
+        run.save(cross_check=CrossCheckRecord(failed=str(error)))
         raise
-    _record(folder, {**asdict(checked), "of": total})
+    run.save(cross_check=CrossCheckRecord(**asdict(checked), of=total))
 
 
 def expected_reference(reference: Reference) -> ExpectedTrace:
@@ -83,15 +81,3 @@ def _seen(episode: Episode, depth: int) -> Iterator[tuple[str, Sighting]]:
 
 def _checksum(value: int) -> Sighting:
     return Sighting(value, f"one with hash {value:016x}")
-
-
-def _entry(folder: RunFolder) -> dict[str, Any]:
-    return dict(folder.manifest().get(ENTRY) or {}) if folder.manifest_path.exists() else {}
-
-
-def _record(folder: RunFolder, entry: dict[str, Any]) -> None:
-    if folder.manifest_path.exists():
-        manifest = folder.manifest()
-        folder.write_manifest(
-            {key: value for key, value in {**manifest, ENTRY: entry}.items() if key not in ("format", "version")}
-        )

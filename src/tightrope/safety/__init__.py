@@ -1,9 +1,10 @@
 """Step 2: the agent in the narrow places, and whose fault it was."""
 
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
 from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
-from tightrope.safety.judge import judge_case, judge_episode, judge_suite
+from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
 from tightrope.safety.results import BoundaryResult, CaseResult, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
 from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
@@ -15,7 +16,7 @@ from tightrope.safety.suites import (
     random_suite,
     simple_suite,
 )
-from tightrope.safety.survival import SuiteSurvival, find_survival
+from tightrope.safety.survival import find_survival
 
 __all__ = [
     "BoundaryResult",
@@ -44,6 +45,7 @@ __all__ = [
     "parse_spec",
     "possible_actions",
     "random_suite",
+    "rate_without_doomed",
     "run_suite",
     "save_suite",
     "simple_suite",

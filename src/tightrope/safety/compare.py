@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -10,11 +9,17 @@ from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
+from tightrope.safety.frequencies import JUDGED, by_reference, case_weights
 from tightrope.safety.results import CaseResult, SafetyResult
 from tightrope.safety.suites import TestCase
-from tightrope.statistics import Estimate, PairCounts, clustered_rate_estimate, correlation_estimate
-
-JUDGED = (Verdict.PASS, Verdict.FAIL)
+from tightrope.statistics import (
+    Estimate,
+    PairCounts,
+    Stratum,
+    correlation_estimate,
+    general_estimate,
+    stratified_difference,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +30,8 @@ class CaseDifference:
     fail_frequency_a: Estimate
     fail_frequency_b: Estimate
     survivable: Survivability
+    certain: bool
+    """Nothing is random under either agent: a difference here is a fact, not a sample."""
 
     @property
     def difference(self) -> float:
@@ -36,13 +43,18 @@ class CaseDifference:
 class SafetyComparison(Shown):
     """Agent B against agent A, case by case."""
 
-    _shown = ("agent_a", "agent_b", "suite", "difference", "p_value", "cases")
+    _shown = ("agent_a", "agent_b", "suite", "difference", "p_value", "difference_in_general", "cases")
 
     agent_a: str
     agent_b: str
     suite: str
     difference: Estimate
-    """Fail frequency of B less that of A, averaged as in the suite: above 0, B is less safe."""
+    """On these cases: fail frequency of B less that of A, averaged as in the suite; above 0, B is less safe."""
+    p_value: float | None
+    """How likely a difference on these cases as great as this is by chance, if there is none; below 0.05 exactly where
+    the interval of ``difference`` leaves out 0. Where nothing is random: 0, or 1 if there is none. None: no data."""
+    difference_in_general: Estimate
+    """In situations like these: the same over references. One alone gives no interval."""
     episodes: PairCounts
     """Fails of executions with common seeds; a deterministic case is one pair."""
     cases: tuple[CaseDifference, ...] = field(repr=False)
@@ -51,18 +63,48 @@ class SafetyComparison(Shown):
     """Executions that raised, of either agent: they are in none of the numbers, and might have been falls."""
 
     @property
-    def p_value(self) -> float | None:
-        """Exact McNemar test over the paired executions; None when there are none."""
-        return self.episodes.p_value
+    def exact(self) -> bool:
+        """Whether nothing is random under either agent, so that the difference on these cases is a fact."""
+        return bool(self.cases) and all(case.certain for case in self.cases)
 
     @property
-    def worse(self) -> tuple[CaseDifference, ...]:
-        """Cases in which B fails more often than A."""
+    def worse(self) -> bool:
+        """Whether B is shown to fail more often than A on these cases: the interval is above 0, or it is a fact."""
+        return self.difference.low is not None and self.difference.low > 0
+
+    @property
+    def better(self) -> bool:
+        """Whether B is shown to fail less often than A on these cases."""
+        return self.difference.high is not None and self.difference.high < 0
+
+    @property
+    def worse_in_general(self) -> bool:
+        """Whether B is shown to fail more often in situations like these; never with one reference."""
+        return self.difference_in_general.low is not None and self.difference_in_general.low > 0
+
+    @property
+    def better_in_general(self) -> bool:
+        """Whether B is shown to fail less often in situations like these; never with one reference."""
+        return self.difference_in_general.high is not None and self.difference_in_general.high < 0
+
+    @property
+    def newly_failing(self) -> tuple[CaseDifference, ...]:
+        """Cases that A passed every time and B fails, the most frequent first; a fact where the case is ``certain``."""
+        return tuple(case for case in self.fails_more if case.fail_frequency_a.value == 0)
+
+    @property
+    def newly_fixed(self) -> tuple[CaseDifference, ...]:
+        """Cases that A fails and B passed every time, the greatest gain first."""
+        return tuple(case for case in self.fails_less if case.fail_frequency_b.value == 0)
+
+    @property
+    def fails_more(self) -> tuple[CaseDifference, ...]:
+        """Cases in which B failed more often than A, by chance or not."""
         return tuple(case for case in self.cases if case.difference > 0)
 
     @property
-    def better(self) -> tuple[CaseDifference, ...]:
-        """Cases in which B fails less often than A, the greatest gain first."""
+    def fails_less(self) -> tuple[CaseDifference, ...]:
+        """Cases in which B failed less often than A, by chance or not, the greatest gain first."""
         return tuple(case for case in reversed(self.cases) if case.difference < 0)
 
 
@@ -74,27 +116,20 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
         result_b: The agent in question.
     """
     _check_comparable(result_a, result_b)
-    pairs = list(_pairs(result_a, result_b))
-    groups: dict[int, list[float]] = defaultdict(list)
-    for a, b in pairs:
-        groups[a.case.boundary].append((b.fail_frequency.value or 0.0) - (a.fail_frequency.value or 0.0))
-    distinct = {a.case.id: (a, b) for a, b in pairs}.values()
-    differences = [
-        CaseDifference(
-            case=a.case,
-            fail_frequency_a=a.fail_frequency,
-            fail_frequency_b=b.fail_frequency,
-            survivable=_agreed(a, b),
-        )
-        for a, b in distinct
-    ]
+    judged_a, judged_b = _judged_by_both(result_a, result_b)
+    of_b = {case.case.id: case for case in judged_b}
+    distinct = {case.case.id: (case, of_b[case.case.id]) for case in judged_a}
+    pairs = {case_id: list(_paired_fails(a, b)) for case_id, (a, b) in distinct.items()}
+    difference, p_value = stratified_difference(_strata(judged_a, of_b, pairs))
     return SafetyComparison(
         agent_a=result_a.agent,
         agent_b=result_b.agent,
         suite=result_a.suite.name,
-        difference=clustered_rate_estimate(list(groups.values()), bounds=(-1.0, 1.0)),
-        episodes=PairCounts.of(pair for a, b in distinct for pair in _paired_fails(a, b)),
-        cases=tuple(sorted(differences, key=lambda case: -case.difference)),
+        difference=difference,
+        p_value=p_value,
+        difference_in_general=_in_general(judged_a, of_b, pairs, by_case=result_a.suite.kind == "random"),
+        episodes=PairCounts.of(pair for of_case in pairs.values() for pair in of_case),
+        cases=tuple(sorted((_difference(a, b) for a, b in distinct.values()), key=lambda case: -case.difference)),
         errors=sum(case.errors for result in (result_a, result_b) for case in result.distinct_cases),
     )
 
@@ -133,15 +168,50 @@ def _check_comparable(a: SafetyResult, b: SafetyResult) -> None:
             )
 
 
-def _pairs(result_a: SafetyResult, result_b: SafetyResult) -> Iterator[tuple[CaseResult, CaseResult]]:
-    for a, b in zip(result_a.cases, result_b.cases, strict=True):
-        if a.fail_frequency.value is not None and b.fail_frequency.value is not None:
-            yield a, b
+Pairs = dict[str, list[tuple[bool, bool]]]
+
+
+def _judged_by_both(a: SafetyResult, b: SafetyResult) -> tuple[list[CaseResult], list[CaseResult]]:
+    """The cases with executions that can be paired, under A and under B, in the suite's order."""
+    both = [pair for pair in zip(a.cases, b.cases, strict=True) if next(_paired_fails(*pair), None) is not None]
+    return [of_a for of_a, _ in both], [of_b for _, of_b in both]
+
+
+def _strata(cases: Iterable[CaseResult], of_b: dict[str, CaseResult], pairs: Pairs) -> list[Stratum]:
+    """One stratum per case: 1 where only B fails, -1 where only A does."""
+    return [
+        Stratum(
+            values=[float(b) - float(a) for a, b in pairs[case.case.id]],
+            weight=weight,
+            certain=case.deterministic and of_b[case.case.id].deterministic,
+        )
+        for case, weight in case_weights(cases)
+    ]
+
+
+def _in_general(cases: list[CaseResult], of_b: dict[str, CaseResult], pairs: Pairs, *, by_case: bool) -> Estimate:
+    values = [
+        stratified_difference(_strata(group, of_b, pairs))[0].value for group in by_reference(cases, by_case=by_case)
+    ]
+    known = [value for value in values if value is not None]
+    return general_estimate(known, bounds=(-1.0, 1.0), unit="random case" if by_case else "reference")
+
+
+def _difference(a: CaseResult, b: CaseResult) -> CaseDifference:
+    return CaseDifference(
+        case=a.case,
+        fail_frequency_a=a.fail_frequency,
+        fail_frequency_b=b.fail_frequency,
+        survivable=_agreed(a, b),
+        certain=a.deterministic and b.deterministic,
+    )
 
 
 def _paired_fails(a: CaseResult, b: CaseResult) -> Iterator[tuple[bool, bool]]:
     """Fails of the executions that share a seed; one that stands for all is paired with every one of the other."""
     verdicts_a, verdicts_b = _by_seed(a), _by_seed(b)
+    if not verdicts_a or not verdicts_b:
+        return
     seeds = [seed for seed in verdicts_a if seed in verdicts_b]
     if a.deterministic and b.deterministic:
         seeds = seeds[:1]

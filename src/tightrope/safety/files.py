@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, parse_json, read_content
+from tightrope.files import DAMAGE, check_header, parse_json, read_content, write_json
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.trace import Action, ActionTrace
@@ -28,9 +26,7 @@ def save_suite(suite: TestSuite, path: str | Path) -> Path:
         path: Where to; ``NAME.suite.json`` by convention.
     """
     path = Path(path)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(suite_to_json(suite)) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    write_json(path, suite_to_json(suite))
     return path
 
 
@@ -63,13 +59,13 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
         "checksums": [f"{checksum:x}" for checksum in suite.checksums],
         "depths": list(suite.depths),
         "doomed": [list(proof) for proof in suite.doomed],
-        "cases": [[case.boundary, case.kept, list(case.added)] for case in suite.cases],
+        "cases": [_case_to_json(case) for case in suite.cases],
     }
 
 
 def suite_from_json(data: Any) -> TestSuite:
     """The suite that ``suite_to_json`` described; raises FormatError for anything else."""
-    check_format(data, FORMAT, VERSION)
+    check_header("the suite", data, FORMAT, VERSION)
     try:
         suite = _suite(data)
     except DAMAGE as error:
@@ -77,18 +73,6 @@ def suite_from_json(data: Any) -> TestSuite:
     if suite.id != data.get("id"):
         raise FormatError(f"the suite is damaged: its content has the id {suite.id}, but it says {data.get('id')}")
     return suite
-
-
-def check_format(data: Any, format_name: str, version: int) -> None:
-    """Refuse what is of another kind or newer."""
-    found = data.get("format") if isinstance(data, Mapping) else None
-    if found != format_name:
-        raise FormatError(f"expected a file of format {format_name!r}, not {found!r}")
-    if not isinstance(data.get("version"), int) or data["version"] > version:
-        raise FormatError(
-            f"the file has version {data.get('version')!r} of {format_name!r} and this tightrope reads up to {version}:"
-            f" update tightrope"
-        )
 
 
 def frozen_action(action: Any) -> Action:
@@ -124,11 +108,19 @@ def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:
 
 def _require_proportion(data: Mapping[str, Any], reference: ActionTrace) -> None:
     """A case of a dozen characters stands for a prefix of any length; together they must not fill the memory."""
-    actions = sum(int(kept) + len(added) + len(reference.reseeds) for _, kept, added in data["cases"])
+    actions = sum(int(kept) + len(added) + len(reference.reseeds) for _, kept, added, *_ in data["cases"])
     if actions > SUITE_ACTIONS:
         raise ValueError(f"its cases have {actions:,} actions together; at most {SUITE_ACTIONS:,} are read")
 
 
-def _case(reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any]) -> TestCase:
+def _case_to_json(case: TestCase) -> list[Any]:
+    """The number of the reference is written where there is more than one, so that older readers know the rest."""
+    return [case.boundary, case.kept, list(case.added), *([case.reference] if case.reference else [])]
+
+
+def _case(
+    reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
+) -> TestCase:
     prefix = reference.prefix(kept).then(frozen_action(action) for action in added)
-    return TestCase(prefix=prefix, boundary=boundary, depth=depths[boundary] if depths else None, kept=kept)
+    depth = depths[boundary] if depths else None
+    return TestCase(prefix=prefix, boundary=boundary, depth=depth, kept=kept, reference=int(number))

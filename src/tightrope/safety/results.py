@@ -18,10 +18,11 @@ from tightrope.execution import Episode
 from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
-from tightrope.safety.avoidable import avoidable_part
+from tightrope.safety.avoidable import avoidable_on_cases, avoidable_part
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.findings import Finding
 from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.statistics import Estimate, mean_estimate, rate_estimate
+from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
 
 NO_PART_OF_AN_ERROR = ("Traceback ", "This was rollout ", "It did not happen again ")
@@ -46,12 +47,12 @@ class CaseResult:
     def fail_frequency(self) -> Estimate:
         """Share of fails among the executions that passed or failed."""
         fails = min(self.fails, 1) if self.deterministic else self.fails
-        return rate_estimate(fails, len(self.returns), deterministic=self.deterministic)
+        return rate_estimate(fails, len(self.returns), deterministic=self.deterministic).answering(ON_THESE_CASES)
 
     @cached_property
     def mean_return(self) -> Estimate:
         """Reward from hand-over on."""
-        return mean_estimate(self.returns, deterministic=self.deterministic)
+        return mean_estimate(self.returns, deterministic=self.deterministic).answering(ON_THESE_CASES)
 
     @property
     def deterministic(self) -> bool:
@@ -140,7 +141,10 @@ class BoundaryResult:
 class SafetyResult(Shown):
     """One suite under one agent."""
 
-    _shown = ("agent", "suite", "cases", "fail_frequency", "survivable_fail_frequency", "mean_return", "errors")
+    _shown = (
+        "agent", "suite", "cases", "fail_frequency", "fail_frequency_in_general", "survivable_fail_frequency",
+        "mean_return", "errors",
+    )  # fmt: skip
 
     suite: TestSuite
     agent: str
@@ -154,20 +158,32 @@ class SafetyResult(Shown):
     cases: tuple[CaseResult, ...] = field(repr=False)
     boundary_states: tuple[BoundaryResult, ...] = field(repr=False)
     fail_frequency: Estimate
-    """As in the paper: mean over boundary states of the means over their cases, invalid cases left out."""
+    """On exactly these cases: as in the paper the mean over boundary states of the means over their cases, invalid
+    cases left out. Only executions are random; where they are not, it has no width."""
+    fail_frequency_in_general: Estimate
+    """In situations like these: the mean over references, which are what varies. One alone gives no interval."""
     survivable_fail_frequency: Estimate
-    """The same over the cases with an escape witness."""
+    """On these cases, those with an escape witness."""
     mean_return: Estimate
-    """Reward from hand-over on, averaged in the same way."""
+    """Reward from hand-over on these cases, averaged in the same way."""
     fails_per_1000_steps: Estimate
-    """Fails found for the price: executed episodes and all their steps, prefixes included."""
+    """Fails found for the price on these cases: executed episodes and all their steps, prefixes included."""
+    survival: SuiteSurvival = field(default_factory=SuiteSurvival, repr=False)
+    """What was claimed about the cases before this agent was watched; each case has what is left of it."""
     findings: tuple[Finding, ...] = ()
-    """What came out that lowers trust, and what was therefore withdrawn."""
+    """What came out that lowers trust; claims that rest on it are withdrawn."""
 
     @cached_property
     def counts(self) -> Counter[Verdict]:
         """How often each verdict was given, the same case counted once."""
         return sum((case.counts for case in self.distinct_cases), start=Counter())
+
+    @cached_property
+    def avoidable_fail_frequency(self) -> Estimate:
+        """On these cases: how often it fails where somebody would not have; what the agent is blamed for."""
+        from tightrope.safety.frequencies import case_weights
+
+        return avoidable_on_cases(case_weights(self.cases))
 
     @cached_property
     def distinct_cases(self) -> tuple[CaseResult, ...]:

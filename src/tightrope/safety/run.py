@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,13 +10,12 @@ from tightrope.errors import TaskError, UsageError
 from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
-from tightrope.safety.claims import claims_for_actions
-from tightrope.safety.findings import Finding
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.judge import judge_episode, judge_suite
 from tightrope.safety.replay import replayed_reference
-from tightrope.safety.results import SafetyResult, Survival
+from tightrope.safety.results import SafetyResult
 from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.safety.survival import SuiteSurvival, find_survival
+from tightrope.safety.survival import find_survival
 from tightrope.seeding import derive_seed
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
@@ -78,29 +76,17 @@ def run_suite(
             survivable = find_survival(
                 runner, suite, length, reference=reference, actions=actions, on_progress=on_progress
             )
-    episodes = [_without_strange_actions(task, episode) for episode in episodes]
-    known, findings = _claims(survivable or SuiteSurvival(by_case={}), episodes)
     return judge_suite(
         suite,
-        episodes,
+        [_without_strange_actions(task, episode) for episode in episodes],
         agent=agent.name,
         fingerprint=agent.fingerprint,
         repetitions=repetitions,
         length=length,
         seed=seed,
         fixed_prefix=fixed_prefix,
-        survival=known,
-        findings=findings,
+        survival=survivable or SuiteSurvival(),
     )
-
-
-def _claims(survival: SuiteSurvival, episodes: Sequence[Episode]) -> tuple[dict[str, Survival], list[Finding]]:
-    """What is claimed of this agent: nothing that was proven for fewer actions than it plays."""
-    executions: dict[str, list[Episode]] = defaultdict(list)
-    for episode in episodes:
-        executions[episode.rollout.start.id].append(episode)
-    known, found = claims_for_actions(survival.by_case, executions, survival.actions)
-    return known, [*survival.findings, *found]
 
 
 def suite_rollouts(

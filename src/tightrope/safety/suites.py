@@ -36,6 +36,9 @@ class TestCase:
     """Depth of that boundary state on the reference; None for random cases."""
     kept: int
     """How many actions of the prefix are the reference's; the rest was added by the suite."""
+    reference: int = 0
+    """Number of the reference it was made from: cases of one hang together, and references are what varies in general.
+    A suite has one unless it says otherwise."""
 
     @classmethod
     def on(cls, reference: Reference, number: int, length: int, added: Sequence[Action] = ()) -> TestCase:
@@ -104,7 +107,11 @@ class TestSuite(Shown):
     @cached_property
     def id(self) -> str:
         """Identifier derived from the content alone."""
-        cases = [(case.boundary, case.kept, case.id) for case in self.cases]
+        cases: list[tuple[object, ...]] = [(case.boundary, case.kept, case.id) for case in self.cases]
+        numbers = [case.reference for case in self.cases]
+        if any(numbers):
+            # Left out where there is one reference, so that a suite keeps the id it has always had.
+            cases.append(tuple(numbers))
         return content_id(self.kind, dict(self.parameters), self.reference.id, self.checksums, self.depths, cases)
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.exploration.best_survival import find_best_survival
@@ -18,6 +18,7 @@ from tightrope.exploration.escapes import Escapes, EscapeTask, Survival, find_es
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.replay import Replay, parts_under_reseeding
 from tightrope.safety.shorthand import possible_actions
@@ -32,18 +33,6 @@ GROUPS_AT_A_TIME = 16
 """Boundary states between two reports of progress: enough to keep a machine's cores busy."""
 
 ESCAPES, PROOF = "an escape was replayed", "proven doomed"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuiteSurvival:
-    """What is known about the cases of a suite."""
-
-    by_case: Mapping[str, Survival]
-    """By case id."""
-    findings: tuple[Finding, ...] = ()
-    """What came out on the way that lowers trust."""
-    actions: tuple[Action, ...] | None = None
-    """What the agent was taken to be able to do, where that could be listed: the proofs hold for no other."""
 
 
 def find_survival(
@@ -174,7 +163,7 @@ class _Search:
     def _by_reference(self, case: TestCase, reference: Replay) -> Survival | None:
         """The rest of the reference survives, since it does in the replay."""
         handover = len(case.prefix)
-        if case.prefix.actions != self.suite.reference.actions[:handover]:
+        if handover > len(self.suite.reference) or case.prefix != self.suite.reference.prefix(handover):
             return None
         witness = self.suite.reference.suffix(handover)[: self.length]
         survives = reference.outcome is Outcome.GOAL or len(witness) == self.length
@@ -189,12 +178,12 @@ class _Search:
 
     def _open_groups(self, known: Mapping[str, Survival]) -> list[list[TestCase]]:
         """The cases still open by boundary state: one group shares what it finds out, whoever works on it."""
-        groups: dict[int, dict[str, TestCase]] = defaultdict(dict)
+        groups: dict[tuple[int, int], dict[str, TestCase]] = defaultdict(dict)
         taken = set(known)
         for case in self.suite.cases:
             if case.id not in taken:
                 taken.add(case.id)
-                groups[case.boundary][case.id] = case
+                groups[case.reference, case.boundary][case.id] = case
         return [list(group.values()) for group in groups.values()]
 
     def _by_attempts(self, known: Mapping[str, Survival]) -> dict[str, Survival]:
@@ -244,6 +233,8 @@ class _Search:
 def _by_search(suite: TestSuite, case: TestCase, length: int) -> Survival | None:
     """The prefix leaves the reference by a step that step 1 proved to lead to doom, and soon enough to be watched."""
     left = case.kept
+    if case.prefix.prefix(left) != suite.reference.prefix(left):
+        return None
     while left < len(case.prefix) and case.prefix.actions[left : left + 1] == suite.reference.actions[left : left + 1]:
         left += 1
     fuses = {(depth, action): fuse for depth, action, fuse in suite.doomed}

@@ -1,33 +1,40 @@
-"""Numbers with their uncertainty."""
+"""Numbers with their uncertainty, and the question each answers."""
 
-from tightrope.statistics.clusters import clustered_mean_estimate, clustered_rate_estimate, events_per_exposure
+from tightrope.statistics.bounded import seen_bounds
 from tightrope.statistics.correlation import correlation_estimate
-from tightrope.statistics.estimate import CONFIDENCE, Estimate
-from tightrope.statistics.means import (
-    difference_estimate,
-    interquartile_mean,
-    iqm_estimate,
-    mean_estimate,
-    paired_difference_estimate,
-    stratified_mean_estimate,
-)
+from tightrope.statistics.estimate import CONFIDENCE, IN_GENERAL, IN_PLAIN_EPISODES, ON_THESE_CASES, Estimate
+from tightrope.statistics.general import general_estimate
+from tightrope.statistics.iqm import interquartile_mean, iqm_estimate
+from tightrope.statistics.means import difference_estimate, mean_estimate, paired_difference_estimate
 from tightrope.statistics.pairs import PairCounts
-from tightrope.statistics.proportions import rate_estimate, stratified_rate_estimate
+from tightrope.statistics.price import events_per_steps
+from tightrope.statistics.proportions import rate_estimate
+from tightrope.statistics.strata import (
+    Stratum,
+    stratified_difference,
+    stratified_mean_estimate,
+    stratified_rate_estimate,
+)
 
 __all__ = [
     "CONFIDENCE",
+    "IN_GENERAL",
+    "IN_PLAIN_EPISODES",
+    "ON_THESE_CASES",
     "Estimate",
     "PairCounts",
-    "clustered_mean_estimate",
-    "clustered_rate_estimate",
+    "Stratum",
     "correlation_estimate",
     "difference_estimate",
-    "events_per_exposure",
+    "events_per_steps",
+    "general_estimate",
     "interquartile_mean",
     "iqm_estimate",
     "mean_estimate",
     "paired_difference_estimate",
     "rate_estimate",
+    "seen_bounds",
+    "stratified_difference",
     "stratified_mean_estimate",
     "stratified_rate_estimate",
 ]

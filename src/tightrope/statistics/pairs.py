@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scipy import stats
-
 
 @dataclass(frozen=True, kw_only=True)
 class PairCounts:
@@ -30,14 +28,3 @@ class PairCounts:
     def n(self) -> int:
         """How many pairs there are."""
         return self.both + self.only_a + self.only_b + self.neither
-
-    @property
-    def p_value(self) -> float | None:
-        """Exact McNemar test: how likely so uneven a split of the unequal pairs is when A and B are alike.
-
-        None without pairs. Only pairs that differ carry information; without any the answer is 1.
-        """
-        if self.n == 0:
-            return None
-        unequal = self.only_a + self.only_b
-        return 1.0 if unequal == 0 else float(stats.binomtest(self.only_a, unequal, 0.5).pvalue)

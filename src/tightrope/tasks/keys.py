@@ -1,17 +1,36 @@
 """State keys: hashable abstractions of a situation.
 
-A key that throws something away says so (``lossy``), because a search that cut a branch at such a key has proved
-nothing.
+A key that throws something away is a `LossyKey`, because a search that cut a branch at such a key has proved nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tightrope.errors import TaskError, UsageError
+
+KeyFunction: TypeAlias = Callable[[Any, Any, Mapping[str, Any]], Hashable]
+"""``f(env, observation, info)`` with the outermost environment."""
+
+
+class LossyKey:
+    """A state key that throws something away: situations that share it need not be the same.
+
+    Args:
+        function: Makes the key, as any key function does; this class can be its decorator.
+    """
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: KeyFunction) -> None:
+        self.function = function
+
+    def __call__(self, env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+        """The key."""
+        return self.function(env, observation, info)
 
 
 def observation_bytes(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
@@ -46,7 +65,7 @@ def require_hashable(label: str, role: str, key: Any) -> Hashable:
     return key  # type: ignore[no-any-return]
 
 
-def rounded_key(*steps: float) -> Callable[..., Hashable]:
+def rounded_key(*steps: float) -> KeyFunction:
     """A key that rounds each component of a flat observation to a multiple of its step.
 
     Args:
@@ -65,11 +84,10 @@ def rounded_key(*steps: float) -> Callable[..., Hashable]:
             )
         return tuple(np.floor(flat / widths + 0.5).astype(np.int64).tolist())
 
-    state_key.lossy = True  # type: ignore[attr-defined]
-    return state_key
+    return LossyKey(state_key)
 
 
-def parts_key(*parts: int | str | Sequence[int | str]) -> Callable[..., Hashable]:
+def parts_key(*parts: int | str | Sequence[int | str]) -> KeyFunction:
     """A key made of chosen parts of the observation.
 
     Args:
@@ -82,11 +100,10 @@ def parts_key(*parts: int | str | Sequence[int | str]) -> Callable[..., Hashable
     def state_key(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
         return tuple(freeze(_follow(observation, path)) for path in paths)
 
-    state_key.lossy = True  # type: ignore[attr-defined]
-    return state_key
+    return LossyKey(state_key)
 
 
-def info_key(*names: str, lossy: bool = True) -> Callable[..., Hashable]:
+def info_key(*names: str, lossy: bool = True) -> KeyFunction:
     """A key made of chosen entries of ``info``.
 
     Args:
@@ -99,8 +116,7 @@ def info_key(*names: str, lossy: bool = True) -> Callable[..., Hashable]:
     def state_key(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
         return tuple(freeze(info[name]) for name in names)
 
-    state_key.lossy = lossy  # type: ignore[attr-defined]
-    return state_key
+    return LossyKey(state_key) if lossy else state_key
 
 
 def _follow(value: Any, path: Sequence[int | str]) -> Any:

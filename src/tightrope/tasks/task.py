@@ -12,7 +12,7 @@ import gymnasium as gym
 from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, TaskError, TightropeError
 from tightrope.guards.faults import misdeed
-from tightrope.tasks.keys import observation_bytes
+from tightrope.tasks.keys import KeyFunction, LossyKey, observation_bytes
 from tightrope.tasks.spaces import action_list
 from tightrope.trace import Action
 
@@ -34,8 +34,6 @@ class Transition:
 
 
 Predicate: TypeAlias = Callable[[Transition], bool]
-KeyFunction: TypeAlias = Callable[[Any, Any, Mapping[str, Any]], Hashable]
-"""``f(env, observation, info)`` with the outermost environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ class Task(Shown):
     @property
     def key_is_exact(self) -> bool:
         """Whether equal keys may be taken for equal situations (False for rounding and part-picking keys)."""
-        return not getattr(self.state_key, "lossy", False)
+        return not isinstance(self.state_key, LossyKey)
 
     @cached_property
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:

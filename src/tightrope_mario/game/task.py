@@ -8,6 +8,7 @@ from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
+from tightrope.tasks.keys import LossyKey
 from tightrope.tasks.task import Task, Transition, Visit
 from tightrope.trace import Action
 from tightrope_mario.game import ram
@@ -78,13 +79,11 @@ def died(transition: Transition) -> bool:
     return bool(transition.info["dying"])
 
 
+@LossyKey
 def place_and_motion(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
     """Where Mario is, to the sub-pixel, and how fast he moves; not where the enemies are, nor the clock."""
     blob = env.unwrapped.blob
     return ram.place(blob) + ram.motion(blob)
-
-
-place_and_motion.lossy = True  # type: ignore[attr-defined]
 
 
 def coarse_place(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:

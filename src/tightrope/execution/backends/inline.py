@@ -7,6 +7,7 @@ from time import perf_counter
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.backends.backend import Report, Result, Work, work_through
+from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.worker.worker import Worker
 
 
@@ -54,3 +55,8 @@ class InlineBackend:
         """Close the environments."""
         self._under_way = None
         self._worker.close()
+
+
+def open_here(request: BackendRequest) -> InlineBackend:
+    """The worker itself; it is one, however many are asked for."""
+    return InlineBackend(request.worker())

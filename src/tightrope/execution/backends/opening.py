@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tightrope.agents.agent import Agent
+from tightrope.errors import UnknownName
 from tightrope.execution.backends.backend import Backend
-from tightrope.execution.backends.inline import InlineBackend
-from tightrope.execution.backends.processes import ProcessBackend, available_cores
 from tightrope.execution.backends.wire import Setup
 from tightrope.execution.worker.worker import Worker
 from tightrope.simulation import Conformance
 from tightrope.tasks.task import Task
 
+BACKENDS = {
+    "inline": "tightrope.execution.backends.inline:open_here",
+    "processes": "tightrope.execution.backends.processes:open_processes",
+    "ray": "tightrope.execution.backends.ray_cluster:open_cluster",
+}
+"""Each back end and the function that opens it from a ``BackendRequest``; a library it needs is imported only then."""
 
-def open_backend(
-    name: str,
-    task: Task,
-    agents: Mapping[str, Agent],
-    conformance: Conformance,
-    *,
-    workers: int | None,
-    ray_address: str | None,
-    memory_limit: int,
-    lanes: int | None,
-) -> Backend:
+
+@dataclass(frozen=True, kw_only=True)
+class BackendRequest:
+    """What a back end is asked to run."""
+
+    task: Task
+    agents: Mapping[str, Agent]
+    conformance: Conformance
+    workers: int | None
+    """How many; None: as many as it finds room for."""
+    address: str | None
+    """Of machines elsewhere."""
+    memory_limit: int
+    """Bytes for the snapshots of all workers of one machine."""
+    lanes: int | None
+
+    def worker(self) -> Worker:
+        """A worker in this process."""
+        return Worker(self.task, self.agents, self.conformance, memory_limit=self.memory_limit, lanes=self.lanes)
+
+    def setup(self, sharing: int) -> Setup:
+        """What builds a worker in another process, on a machine whose memory so many share."""
+        return Setup.of(self.task, self.agents, self.conformance, self.memory_limit // sharing, self.lanes)
+
+
+def require_backend(name: str) -> None:
+    """Raise unless there is a back end of this name."""
+    if name not in BACKENDS:
+        raise UnknownName("back end", name, BACKENDS)
+
+
+def open_backend(name: str, request: BackendRequest) -> Backend:
     """The back end with workers for this task."""
-    if name == "inline":
-        return InlineBackend(Worker(task, agents, conformance, memory_limit=memory_limit, lanes=lanes))
-    if name == "processes":
-        workers = workers or available_cores()
-        return ProcessBackend(Setup.of(task, agents, conformance, memory_limit // workers, lanes), workers)
-    from tightrope.execution.backends.ray_cluster import open_cluster
-
-    def setup(count: int) -> Setup:
-        # The limit is one for each machine, and those of a cluster are taken to be like this one.
-        return Setup.of(task, agents, conformance, memory_limit // min(count, available_cores()), lanes)
-
-    return open_cluster(setup, workers, ray_address)
+    module, _, function = BACKENDS[name].partition(":")
+    opened: Backend = getattr(importlib.import_module(module), function)(request)
+    return opened

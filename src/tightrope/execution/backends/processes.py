@@ -20,6 +20,7 @@ import cloudpickle
 from tightrope.agents.agent import Agent
 from tightrope.errors import TightropeError, UsageError
 from tightrope.execution.backends.backend import Call, Report, Returned, Work
+from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
 from tightrope.execution.episode_codec import unpack_episode
 
@@ -47,10 +48,10 @@ class ProcessBackend:
 
     may_stall = False
 
-    def __init__(self, setup: Setup, workers: int | None) -> None:
+    def __init__(self, setup: Setup, workers: int) -> None:
         if sys.platform == "win32":
             raise UsageError('backend="processes" needs Linux or macOS; use backend="inline" or backend="ray" here')
-        self.workers = workers or available_cores()
+        self.workers = workers
         self._setup = setup
         self._agents: dict[str, Agent] = {}
         self._version = 0
@@ -177,3 +178,9 @@ def _unpacked(item: Any, packed: Any) -> Any:
 def available_cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def open_processes(request: BackendRequest) -> ProcessBackend:
+    """As many processes as asked for, or one for each core."""
+    workers = request.workers or available_cores()
+    return ProcessBackend(request.setup(sharing=workers), workers)

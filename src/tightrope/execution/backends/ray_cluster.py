@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
@@ -14,6 +14,8 @@ import cloudpickle
 from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError, require_extra
 from tightrope.execution.backends.backend import Call, Report, Returned, Work, work_through
+from tightrope.execution.backends.opening import BackendRequest
+from tightrope.execution.backends.processes import available_cores
 from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
 from tightrope.execution.episode_codec import pack_episode, unpack_episode
 
@@ -125,14 +127,16 @@ class RayBackend:
         return Report(worker, work, unpacked, finished=True, counters=counters, seconds=seconds)
 
 
-def open_cluster(setup_for: Callable[[int], Setup], workers: int | None, address: str | None) -> RayBackend:
+def open_cluster(request: BackendRequest) -> RayBackend:
     """Connect to a cluster, or to the one this process is connected to, or start one on this machine."""
     ray: Any = require_extra("ray", "ray", 'backend="ray"')
     started_here = not ray.is_initialized()
     if started_here:
-        _connect(ray, address)
-    count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-    return RayBackend(ray, setup_for(count), count, started_here=started_here)
+        _connect(ray, request.address)
+    count = request.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+    # The memory limit is one for each machine, and those of a cluster are taken to be like this one.
+    setup = request.setup(sharing=min(count, available_cores()))
+    return RayBackend(ray, setup, count, started_here=started_here)
 
 
 def _connect(ray: Any, address: str | None) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from tightrope.report.charts.chart import MUTED, Chart, Json, Table, chart_series, estimate_point
 from tightrope.report.results import BoundaryResult, RunResults, SuiteResult
 from tightrope.report.verdict import find_suite, headline_suite, suite_names
-from tightrope.report.wording import NO_DATA, count, estimate_text, number
+from tightrope.report.wording import NO_DATA, count, estimate_text, general_text, number
 from tightrope.statistics.estimate import Estimate
 
 SUITE_HEADER = (
-    *("suite", "agent", "fail frequency", "survivable only", "cases", "invalid", "doomed"),
+    *("suite", "agent", "fail frequency on these cases", "in situations like these", "survivable only", "cases"),
+    *("invalid", "doomed"),
     *("fails per 1000 steps", "mean return"),
 )
 BOUNDARY_HEADER = ("suite", "agent", "depth", "fail frequency", "survivable only", "cases", "invalid", "doomed")
@@ -31,8 +32,9 @@ def safety_by_suite(run: RunResults) -> Chart:
         views=(every, survivable),
         table=Table(header=SUITE_HEADER, rows=rows),
         share=True,
-        x_label="share of tests that ended unsafe",
-        note="Dots are means over boundary states, bars intervals. A control puts the agent in random situations.",
+        x_label="share of tests on these cases that ended unsafe",
+        note="On these cases: dots are means over boundary states, bars say how far executions may have misled. "
+        "A control puts the agent in random situations.",
     )
 
 
@@ -52,6 +54,7 @@ def _suite_row(suite: SuiteResult) -> tuple[str, ...]:
         suite.suite,
         suite.agent,
         estimate_text(suite.fail_frequency),
+        general_text(suite.fail_frequency_in_general),
         estimate_text(suite.survivable_fail_frequency),
         number(len(suite.cases)),
         number(suite.invalid),

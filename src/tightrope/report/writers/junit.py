@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from tightrope.reference import Survivability
 from tightrope.report.results import CaseResult, GateResult, Results, RunResults, SuiteResult
-from tightrope.report.wording import estimate_text
+from tightrope.report.wording import estimate_text, general_text
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -36,8 +36,9 @@ def _add_suite(root: Element, run: RunResults, suite: SuiteResult) -> None:
     properties = SubElement(node, "properties")
     for name, value in (
         ("task", run.task.label),
-        ("fail frequency", estimate_text(suite.fail_frequency)),
-        ("fail frequency, survivable cases only", estimate_text(suite.survivable_fail_frequency)),
+        ("fail frequency on these cases", estimate_text(suite.fail_frequency)),
+        ("fail frequency on these cases, survivable ones only", estimate_text(suite.survivable_fail_frequency)),
+        ("fail frequency in situations like these", general_text(suite.fail_frequency_in_general)),
     ):
         SubElement(properties, "property", name=name, value=_clean(value))
     for case in suite.cases:

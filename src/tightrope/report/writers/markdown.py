@@ -46,7 +46,7 @@ def _table(run: RunResults) -> Iterator[str]:
     if not names:
         return
     controls = {suite.suite for suite in run.suites if suite.control}
-    yield _row(["fail frequency", *(agent.name for agent in run.agents)])
+    yield _row(["fail frequency on these cases", *(agent.name for agent in run.agents)])
     yield _row(["---"] * (len(run.agents) + 1), raw=True)
     for name in names:
         found = [find_suite(run, name, agent.name) for agent in run.agents]

@@ -1,4 +1,4 @@
-"""The results as CSV, one file per kind of row. An estimate is five columns; nothing measured is empty, never 0."""
+"""The results as CSV, one file per kind of row. An estimate is six columns; nothing measured is empty, never 0."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def _estimate(name: str, estimate: Estimate) -> Row:
         f"{name}_high": estimate.high,
         f"{name}_n": estimate.n,
         f"{name}_method": estimate.method,
+        f"{name}_question": estimate.question,
     }
 
 
@@ -68,7 +69,10 @@ CASE_FIELDS = tuple(name for name in _names(CaseResult) if name not in ("witness
 def _suites(results: Results) -> Iterable[Row]:
     for run in results.runs:
         for suite in run.suites:
-            names = ("suite", "agent", "control", *MEASURES, "fails_per_1000_steps", "invalid", "doomed", "repetitions")
+            names = (
+                *("suite", "agent", "control", *MEASURES, "fail_frequency_in_general", "fails_per_1000_steps"),
+                *("invalid", "doomed", "repetitions"),
+            )
             yield {"run": run.name, **_flat(suite, names), "length": suite.length, "cases": len(suite.cases)}
 
 

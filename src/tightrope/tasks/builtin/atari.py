@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 
 from tightrope.tasks.builtin.making import make_environment
+from tightrope.tasks.keys import LossyKey
 from tightrope.tasks.task import Task, Transition
 
 FRAME_SKIP = 4
@@ -99,13 +100,11 @@ def hit_by_a_car(transition: Transition) -> bool:
     return bool(0 < transition.info["memory"][FREEWAY_STUNNED] < 128)
 
 
+@LossyKey
 def chicken_and_cars(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
     """Height of the chicken and places of the ten cars."""
     memory = info["memory"]
     return memory[FREEWAY_CHICKEN], memory[FREEWAY_CARS]
-
-
-chicken_and_cars.lossy = True  # type: ignore[attr-defined]
 
 
 def memory_key(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
@@ -144,13 +143,11 @@ def lost_a_life(transition: Transition) -> bool:
     return bool(transition.info["lives"] < PACMAN_LIVES)
 
 
+@LossyKey
 def pacman_and_dots(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
     """Where Ms. Pac-Man is and how many dots she has eaten, not where the ghosts are."""
     memory = info["memory"]
     return memory[PACMAN_X], memory[PACMAN_Y], memory[PACMAN_DOTS]
-
-
-pacman_and_dots.lossy = True  # type: ignore[attr-defined]
 
 
 def pacman_position(env: Any, observation: Any, info: Mapping[str, Any]) -> tuple[float, float]:

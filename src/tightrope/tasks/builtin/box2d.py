@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tightrope.tasks.builtin.making import elapsed_steps, ended_badly, ended_well, make_environment
-from tightrope.tasks.keys import rounded_key
+from tightrope.tasks.keys import LossyKey, rounded_key
 from tightrope.tasks.task import Task, Visit
 from tightrope.trace import Action
 
@@ -39,13 +39,11 @@ def lunar_lander(*, enable_wind: bool = False, max_episode_steps: int = 1000) ->
 _MOTION = rounded_key(*ROUNDING)
 
 
+@LossyKey
 def motion(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
     """The rounded observation; on the ground also the time, since lying still until the engines sleep is no cycle."""
     touches = bool(observation[6] or observation[7])
     return _MOTION(env, observation, info), elapsed_steps(env) if touches else None
-
-
-motion.lossy = True  # type: ignore[attr-defined]
 
 
 def steer_for_the_pad(actions: Sequence[Action], path: Sequence[Visit], backtracks: int) -> Sequence[Action]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from tightrope.tasks.builtin.making import elapsed_steps, ended, make_environment
-from tightrope.tasks.keys import rounded_key
+from tightrope.tasks.keys import LossyKey, rounded_key
 from tightrope.tasks.task import Task, Transition, Visit
 from tightrope.trace import Action
 
@@ -52,12 +52,10 @@ def upright_to_the_end(transition: Transition) -> bool:
 _POLE = rounded_key(0.1, 0.2, 0.02, 0.2)
 
 
+@LossyKey
 def pole_and_time(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
     """The rounded situation and how long it has lasted: the goal is to last, so coming back is no cycle."""
     return (_POLE(env, observation, info), elapsed_steps(env))
-
-
-pole_and_time.lossy = True  # type: ignore[attr-defined]
 
 
 def push_under_the_pole(actions: Sequence[Action], path: Sequence[Visit], backtracks: int) -> Sequence[Action]:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from tightrope.tasks.builtin.making import make_environment
+from tightrope.tasks.keys import LossyKey
 from tightrope.tasks.task import Task, Transition
 
 LANE_LEFT, IDLE, LANE_RIGHT, FASTER, SLOWER = range(5)
@@ -56,13 +57,11 @@ def passed_the_ramp(transition: Transition) -> bool:
     return bool(transition.terminated and not collided(transition))
 
 
+@LossyKey
 def own_motion(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
     """Lane, place and speed of the tested vehicle in whole metres, not where the others are."""
     vehicle = env.unwrapped.vehicle
     return (*vehicle.lane_index, round(float(vehicle.position[0])), round(float(vehicle.speed)))
-
-
-own_motion.lossy = True  # type: ignore[attr-defined]
 
 
 def all_vehicles(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:

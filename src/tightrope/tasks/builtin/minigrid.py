@@ -9,6 +9,7 @@ from typing import Any
 
 from tightrope.errors import UnknownName
 from tightrope.tasks.builtin.making import ended_badly, ended_well, make_environment
+from tightrope.tasks.keys import LossyKey
 from tightrope.tasks.levelmap import LevelMap, grid_map
 from tightrope.tasks.task import Task
 
@@ -74,12 +75,10 @@ def pose(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
     return int(grid.agent_pos[0]), int(grid.agent_pos[1]), int(grid.agent_dir)
 
 
+@LossyKey
 def pose_alone(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
     """Where the walker stands and looks, not where the obstacles are."""
     return pose(env, observation, info)
-
-
-pose_alone.lossy = True  # type: ignore[attr-defined]
 
 
 def pose_and_obstacles(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:

@@ -10,8 +10,9 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.tasks.builtin.making import ended, make_environment
+from tightrope.tasks.keys import KeyFunction, LossyKey
 from tightrope.tasks.spaces import span_box
-from tightrope.tasks.task import KeyFunction, Task, Transition
+from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
 
@@ -97,8 +98,7 @@ def posture(place: float, joints: float, speed: float) -> KeyFunction:
         parts = (data.qpos[:1] / place, data.qpos[1:] / joints, data.qvel[:3] / speed)
         return tuple(np.floor(np.concatenate(parts)).astype(int).tolist())
 
-    state_key.lossy = True  # type: ignore[attr-defined]
-    return state_key
+    return LossyKey(state_key)
 
 
 def exact_state(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:

@@ -1,0 +1,9 @@
+"""From failures to a better agent: training that begins where the agent fails."""
+
+from __future__ import annotations
+
+from tightrope.training.situations import Situation, situations_from
+from tightrope.training.starts import SituationStarts
+from tightrope.training.vector import SituationStartsVector
+
+__all__ = ["Situation", "SituationStarts", "SituationStartsVector", "situations_from"]

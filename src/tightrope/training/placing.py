@@ -1,0 +1,108 @@
+"""Putting a training environment into a situation: by exact snapshot where that was seen to work, else by replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from tightrope.errors import UsageError
+from tightrope.simulation import Simulator, Snapshot, Snapshotter, conformance_of
+from tightrope.simulation.conformance.examination import REPLAY
+from tightrope.simulation.player import play
+from tightrope.simulation.simulator import detached
+from tightrope.simulation.snapshots import applicable_snapshotters, find_snapshotter
+from tightrope.tasks.task import Task, Transition
+from tightrope.trace import ActionTrace
+
+TRIED_STEPS = 24
+"""Steps after a situation that must be the same by snapshot and by replay before snapshots are used."""
+
+
+class Placer:
+    """Puts one environment, wrappers included, into situations."""
+
+    def __init__(self, env: gym.Env[Any, Any], task: Task | None) -> None:
+        self._env = env
+        self._task = task or Task(name="training", make_env=lambda: env, goal=_never, unsafe=_never)
+        self._trusted = task is not None
+        self._simulator: Simulator | None = None
+        self._snapshots: dict[str, Snapshot] = {}
+        self.replayed = False
+        """Whether situations are put back by replay, which costs their length in steps."""
+
+    def put(self, trace: ActionTrace, seed: int) -> tuple[Any, Mapping[str, Any]]:
+        """Put the environment there with fresh randomness; what an agent sees there."""
+        simulator = self._opened(trace)
+        known = self._snapshots.get(trace.id)
+        if known is None:
+            self._replay(simulator, trace)
+            if not self.replayed:
+                self._snapshots[trace.id] = simulator.save()
+        else:
+            simulator.load(known)
+        simulator.reseed(seed)
+        # The snapshot keeps what it has shown; whoever trains may change what it is given.
+        shown = detached(simulator.transition)
+        return shown.observation, shown.info
+
+    def _opened(self, trace: ActionTrace) -> Simulator:
+        if self._simulator is None:
+            snapshotter = self._checked(trace)
+            self.replayed = snapshotter is None
+            self._simulator = Simulator(self._task, self._env, snapshotter)
+        return self._simulator
+
+    def _checked(self, trace: ActionTrace) -> Snapshotter | None:
+        """The way of saving that conformance found for the task, or one that is tried on this very environment."""
+        if self._trusted:
+            method = conformance_of(self._task).method
+            return None if method == REPLAY else find_snapshotter(method)(self._env)
+        expected = self._continuation(Simulator(self._task, self._env, None), trace, None)
+        for family in applicable_snapshotters(self._env):
+            try:
+                snapshotter = family(self._env)
+                shown = self._continuation(Simulator(self._task, self._env, snapshotter), trace, snapshotter)
+            except Exception:
+                # A way of saving that fails on this environment is one that cannot be used.
+                continue
+            if shown == expected:
+                return snapshotter
+        return None
+
+    def _continuation(self, simulator: Simulator, trace: ActionTrace, snapshotter: Snapshotter | None) -> list[Any]:
+        """What follows the situation; with a snapshotter after wandering off and being put back."""
+        self._replay(simulator, trace)
+        if snapshotter is not None:
+            here = simulator.save()
+            self._walk(simulator, 1)
+            simulator.load(here)
+        return self._walk(simulator, 0)
+
+    def _walk(self, simulator: Simulator, seed: int) -> list[Any]:
+        space = simulator.env.action_space
+        space.seed(seed)
+        simulator.reseed(seed)
+        shown = []
+        for _ in range(TRIED_STEPS):
+            observation, reward, terminated, truncated, _ = simulator.env.step(space.sample())
+            shown.append((np.asarray(observation).tobytes(), float(reward), bool(terminated), bool(truncated)))
+            if terminated or truncated:
+                break
+        return shown
+
+    def _replay(self, simulator: Simulator, trace: ActionTrace) -> None:
+        depth = 0
+        for moment in play(simulator, trace):
+            depth = moment.depth
+        if depth < len(trace) or simulator.outcome.terminal:
+            raise UsageError(
+                f"situation {trace.id} of {trace.task} cannot be reached here: the episode is over after {depth} of "
+                f"{len(trace)} actions. Was it found on another environment, or with other wrappers?"
+            )
+
+
+def _never(transition: Transition) -> bool:
+    return False

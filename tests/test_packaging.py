@@ -1,0 +1,52 @@
+"""What is handed to others: small archives that hold all that is needed and nothing else."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+
+import tightrope
+
+ROOT = Path(__file__).parent.parent
+MOST_BYTES = 5_000_000
+builders = pytest.importorskip("hatchling.builders", reason="archives are built with hatchling")
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from hatchling.builders.sdist import SdistBuilder
+
+    return Path(next(iter(SdistBuilder(str(ROOT)).build(directory=str(tmp_path_factory.mktemp("sdist"))))))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from hatchling.builders.wheel import WheelBuilder
+
+    folder = str(tmp_path_factory.mktemp("wheel"))
+    return Path(next(iter(WheelBuilder(str(ROOT)).build(directory=folder, versions=["standard"]))))
+
+
+def test_the_source_archive_is_small_and_holds_no_trained_networks(sdist: Path) -> None:
+    assert sdist.stat().st_size < MOST_BYTES
+    with tarfile.open(sdist) as archive:
+        names = [name.partition("/")[2] for name in archive.getnames()]
+    assert not [name for name in names if name.startswith("agents/") or name.endswith((".onnx", ".nes"))]
+    assert {"README.md", "LICENSE", "CHANGELOG.md", "src/tightrope/py.typed", "tests/conftest.py"} <= set(names)
+
+
+def test_the_installed_archive_is_typed_and_brings_its_entry_points(wheel: Path) -> None:
+    assert wheel.stat().st_size < MOST_BYTES
+    assert wheel.name.startswith(f"tightrope-{tightrope.__version__}-")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (listed,) = [name for name in names if name.endswith("dist-info/entry_points.txt")]
+        entry_points = ConfigParser()
+        entry_points.read_string(archive.read(listed).decode())
+    assert {"tightrope/py.typed", "tightrope/__init__.pyi", "tightrope/report/templates/report.html"} <= set(names)
+    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"tightrope", "tightrope_mario"}
+    assert {"console_scripts", "tightrope.tasks", "tightrope.verbs", "pytest11"} <= set(entry_points.sections())

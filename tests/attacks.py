@@ -220,10 +220,11 @@ def archives(attacks: Attacks) -> None:
         "data is a list": {"data": b"[]", "policy.pth": weights},
         "data is deep": {"data": b"[" * 100_000, "policy.pth": weights},
         "data has long numbers": {"data": b'{"a": ' + b"9" * 10_000 + b"}", "policy.pth": weights},
+        "data are lists of nothing": {"data": b"[" + b"[]," * 10**7 + b"1]", "policy.pth": weights},
         "data is no text": {"data": b"\xff\xfe", "policy.pth": weights},
     }.items():
         path = attacks.place(".zip")
-        with zipfile.ZipFile(path, "w") as archive:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for member, content in members.items():
                 archive.writestr(member, content)
         attacks.add(f"zip: {name}", "agent", path, missing)
@@ -267,6 +268,7 @@ def bad_weights() -> Iterator[tuple[str, bytes, str]]:
     yield "a program", torch_zip(pickle.dumps({}, 2), **{"constants.pkl": PICKLE, "code/x.py": b"x"}), refused
     yield "nothing in it", torch_zip(b""), refused
     yield "no pickle", torch_zip(b"x").replace(b"data.pkl", b"data.txt"), refused
+    yield "lists of nothing", torch_zip(b"\x80\x02" + b"]" * 10**7 + b"."), "FormatError: .*more than 1,000,000 steps"
     yield "half of it", torch_zip(pickle.dumps({}, 2))[:50], "(TrustRequired|FormatError)"
     yield "a list", torch_zip(pickle.dumps([1], 2)), "FormatError: .*not a state_dict"
     yield "a bomb", zeros("archive/data.pkl", 100 * MIB), "FormatError: .*would unpack to 100 MiB"

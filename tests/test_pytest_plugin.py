@@ -90,7 +90,7 @@ def test_two_agents_on_one_task_can_both_be_replayed(project: pytest.Pytester) -
     (folder,) = (project.path / ".pytest_cache" / "d" / "tightrope").iterdir()
     manifest = json.loads((folder / "run.json").read_text())
     assert set(manifest["agents"]) == {"zigzag", "careful"}
-    assert set(manifest["suites"]) == {"simple", "interval:1"}
+    assert set(manifest["config"]["safety"]["suites"]) == {"simple", "interval:1"}
     listed = project.run(sys.executable, "-m", "tightrope", "replay", str(folder), "--agent", "zigzag", "--json")
     assert json.loads(listed.stdout.str())
 
@@ -104,7 +104,7 @@ def test_suite_files_are_collected_when_there_is_an_agent(suite_file: Path, proj
     zigzag = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:zigzag")
     assert zigzag.parseoutcomes().get("failed", 0) > 0
     zigzag.stdout.fnmatch_lines(
-        ["*falls in * of the executions at boundary state*", "*fails 1*", "*tightrope replay *"]
+        ["*fails in * of the executions at boundary state*", "*fails 1*", "*tightrope replay *"]
     )
     command = next(line for line in zigzag.outlines if "tightrope replay" in line)
     replayed = project.run(sys.executable, "-m", *shlex.split(command), "--json")

@@ -215,7 +215,7 @@ class Tightrope:
 
 
 def _require_no_errors(cases: Iterable[CaseResult]) -> None:
-    """What raised might have been a fall, so the rest cannot stand for all."""
+    """What raised might have been a fail, so the rest cannot stand for all."""
     __tracebackhide__ = True
     raised = [case for case in cases if case.errors]
     if raised:
@@ -247,15 +247,15 @@ def _require_some_judged(result: SafetyResult) -> None:
 
 
 def describe_failures(result: SafetyResult, folder: Path) -> str:
-    """The failing boundary states of a result, each with the command that replays a fall."""
+    """The failing boundary states of a result, each with the command that replays a fail."""
     told = (
         f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f} "
         f"{result.fail_frequency.question}"
     )
-    return "\n".join([told, *_falls(result, result.cases, folder)])
+    return "\n".join([told, *_fails(result, result.cases, folder)])
 
 
-def _falls(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) -> Iterator[str]:
+def _fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) -> Iterator[str]:
     failing = [case for case in cases if case.fail_frequency.value]
     failing.sort(key=lambda case: -(case.fail_frequency.value or 0))
     for case in failing[:SHOWN_CASES]:
@@ -279,7 +279,7 @@ def _replay_command(result: SafetyResult, case: CaseResult, folder: Path) -> str
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show where the agent fell when a test that used the fixture fails."""
+    """Show where the agent failed when a test that used the fixture fails."""
     report = yield
     tester = getattr(item, "_tightrope", None)
     if report.when == "call" and report.failed and tester is not None:
@@ -411,7 +411,7 @@ class SuiteItem(pytest.Item):
         self.number = number
 
     def runtest(self) -> None:
-        """Fails when the agent falls more often than allowed where it is not proven doomed, or cannot be tested."""
+        """Fails when the agent fails more often than allowed where it is not proven doomed, or cannot be tested."""
         from tightrope.safety.judge import rate_without_doomed
 
         assert isinstance(self.parent, SuiteFile)
@@ -428,13 +428,13 @@ class SuiteItem(pytest.Item):
             )
         if measured.value > allowed:
             told = (
-                f"{result.agent} falls in {measured:.2f} of the executions at boundary state "
+                f"{result.agent} fails in {measured:.2f} of the executions at boundary state "
                 f"{self.number}; {allowed:g} is allowed"
             )
-            raise FellTooOften("\n".join([told, *_falls(result, state.cases, self.parent.folder)]))
+            raise FailedTooOften("\n".join([told, *_fails(result, state.cases, self.parent.folder)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """One sentence and the replays for a fall, one sentence for a mistake; a traceback for anything unforeseen."""
+        """One sentence and the replays for a fail, one sentence for a mistake; a traceback for anything unforeseen."""
         return str(excinfo.value) if _speaks_for_itself(excinfo.value) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -445,11 +445,11 @@ class SuiteItem(pytest.Item):
 def _speaks_for_itself(error: BaseException) -> bool:
     from tightrope.errors import TightropeError
 
-    return isinstance(error, FellTooOften | CouldNotTest | TightropeError)
+    return isinstance(error, FailedTooOften | CouldNotTest | TightropeError)
 
 
-class FellTooOften(Exception):
-    """The agent fell more often than allowed."""
+class FailedTooOften(Exception):
+    """The agent failed more often than allowed."""
 
 
 class CouldNotTest(Exception):

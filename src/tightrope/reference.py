@@ -52,7 +52,7 @@ class BoundaryState:
     """Number of reference actions that lead here."""
     key: Hashable
     actions: tuple[Action, ...]
-    """The actions that led to explored successors."""
+    """The actions that led to dead ends: unsafe, or left because nothing below them reached the goal."""
     proven: bool
     """Whether every branch below those successors ended in an unsafe situation."""
     evidence: Mapping[str, int]

@@ -65,7 +65,7 @@ def _boundary(levels: Sequence[LevelFindings]) -> Iterator[str]:
 
 
 def _training(levels: Sequence[LevelFindings]) -> Iterator[str]:
-    yield "The paper: the fail frequency of every action set falls between its early and its late stage."
+    yield "The paper: the fail frequency of every action set goes down between its early and its late stage."
     yield ""
     for level in levels:
         theirs = _their_fail_frequency(level.level)

@@ -46,7 +46,7 @@ class ReproductionConfig(BaseModel):
     episodes: Count = Field(10, description="n_ep")
     step_width: Count = Field(20, description="w")
     seed: int = Field(0, ge=0, description="all randomness follows from it")
-    videos: int = Field(12, ge=0, description="how many falls to film")
+    videos: int = Field(12, ge=0, description="how many fails to film")
     execution: tr.ExecutionConfig = tr.ExecutionConfig()
 
 

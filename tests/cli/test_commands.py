@@ -212,14 +212,14 @@ def test_replay_of_an_unknown_case(finished: Path, run: Run) -> None:
     code, _, err = run("replay", finished, "ffffffffffff")
     assert code == 2
     assert "begins with 'ffffffffffff'" in err
-    assert "lists the falls" in err
+    assert "lists the fails" in err
 
 
 def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag")
     assert code == 0
     assert "zigzag against careful" in out
-    assert "Fell more often in simple" in out
+    assert "Failed more often in simple" in out
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag", "--json")
     comparison = json.loads(out)["simple"]
     assert comparison["difference"]["value"] > 0
@@ -316,6 +316,11 @@ def test_init_writes_a_file_that_runs(tmp_path: Path, run: Run) -> None:
         (["check", "CartPole-v1", "--set", "max_episode_steps=many"], "to be an integer"),
         (["run", "FrozenLake-v1"], "which agent?"),
         (["run", "FrozenLake-v1", "--agent", ZIGZAG, "--gate-on", "high"], "give one, as in --max-fail"),
+        (["run", "FrozenLake-v1", "--agent", ZIGZAG, "--until-decided"], "give one, as in --max-fail"),
+        (
+            ["run", "FrozenLake-v1", "--agent", ZIGZAG, "--until-decided", "--max-fail", "0.1", "--gate-on", "high"],
+            "leave one of the two out",
+        ),
         (["report", "run-a", "run-b"], "say where it goes with --out"),
         (["run", "FrozenLake-v1", "--agent", "missing.onnx"], "missing.onnx"),
         (["run"], "Usage"),
@@ -455,6 +460,43 @@ def test_cases_that_newly_fail_where_nothing_is_random_are_facts_and_fail_the_ga
     assert (told["worse"], told["exact"], told["p_value"]) == (True, True, 0.0)
     assert told["newly_failing"]
     assert told["difference"]["question"] == "on these cases"
+
+
+WILD = ["--agent", "wild=tests.sample_agents:zigzag", "--epsilon", "0.4"]
+
+
+def test_a_gate_stops_as_soon_as_it_is_decided_and_says_what_that_saved(
+    finished: Path, tmp_path: Path, run: Run
+) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    gate = ["--suite", "simple", "--repetitions", "60", "--max-fail", "0.05", "--until-decided", *SMALL]
+    code, out, _ = run("safety", folder, *WILD, *gate)
+    assert code == 1
+    assert "is above the allowed 0.05; decided by" in " ".join(out.split())
+    assert "saved" in out
+    told = json.loads(run("safety", folder, *WILD, *gate, "--json")[1])["safety"]
+    assert list(told) == ["simple"], "random cases beside it would cost more than the gate"
+    decision = told["simple"]["wild"]["decision"]
+    assert decision["passed"] is False
+    assert decision["executions"] < 40 < decision["whole"]
+    assert run("report", folder, "--videos", "0", "--trust")[0] == 0
+    assert "stopped as soon as the gate was decided" in (folder / "report" / "index.html").read_text()
+    code, _, err = run("compare", folder, "--agent-a", "careful", "--agent-b", "wild")
+    assert code == 2
+    assert "run both agents on the whole suite" in " ".join(err.split())
+
+
+def test_a_whole_run_until_it_is_decided(tmp_path: Path, run: Run) -> None:
+    given = [*WILD, "--suite", "simple", "--max-fail", "0.05", "--until-decided", *SMALL]
+    file = tmp_path / "campaign.yaml"
+    file.write_text(
+        "task: FrozenLake-v1\noptions: {is_slippery: false}\nfuzzing: {enabled: false}\nreport: {videos: 0}\n"
+    )
+    code, out, _ = run("run", file, "--out", tmp_path / "run", *given)
+    assert code == 1
+    assert "decided by" in out
+    again, out, _ = run("run", file, "--out", tmp_path / "run", *given)
+    assert (again, "decided by" in out) == (1, True)
 
 
 def test_one_reference_cannot_tell_whether_an_agent_is_worse_in_general(finished: Path, run: Run) -> None:

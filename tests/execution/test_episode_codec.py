@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import pytest
 
-from tightrope.execution import Engine, Episode, Rollout
+from tightrope.errors import AgentFailure
+from tightrope.execution import Engine, Episode, EpisodeError, ErrorKind, Rollout
 from tightrope.execution.episode_codec import (
     FIELDS,
     episode_from_json,
@@ -17,6 +18,7 @@ from tightrope.execution.episode_codec import (
     unpack_episode,
 )
 from tightrope.execution.scheduling.deduplication import sameness
+from tightrope.guards.faults import TookTooLong
 from tightrope.outcome import Outcome
 from tightrope.testing import corridor_task
 from tightrope.trace import ActionTrace
@@ -36,7 +38,7 @@ FULL = Episode(
     keys=np.array([2**64 - 1, 0], dtype=np.uint64),
     positions=np.array([[0.5, 1.0]]),
     deterministic=True,
-    error="it raised",
+    error=EpisodeError(kind=ErrorKind.AGENT, message="it raised", traceback="way", repeated=False),
 )
 
 
@@ -128,3 +130,24 @@ def test_an_episode_that_lacks_a_field_is_refused() -> None:
     del content["outcome"]
     with pytest.raises(KeyError, match="outcome"):
         episode_from_json(ROLLOUT, content)
+
+
+def test_an_error_that_an_earlier_version_stored_as_text_is_kept_as_it_was() -> None:
+    content = episode_to_json(FULL) | {"error": "Traceback …\nValueError: no\n"}
+    again = episode_from_json(ROLLOUT, content)
+    assert again.error == EpisodeError(kind=ErrorKind.UNKNOWN, message="Traceback …\nValueError: no")
+
+
+def test_an_error_is_a_value_and_not_a_text_to_be_read_again() -> None:
+    def broken() -> None:
+        raise ValueError("two\nlines")
+
+    with pytest.raises(ValueError, match="two") as caught:
+        broken()
+    error = EpisodeError.of(caught.value)
+    assert (error.kind, error.message) == (ErrorKind.ENVIRONMENT, "ValueError: two\nlines")
+    assert EpisodeError.of(caught.value, asking=True).kind is ErrorKind.AGENT
+    assert EpisodeError.of(AgentFailure("odd")).kind is ErrorKind.AGENT
+    assert EpisodeError.of(TookTooLong(3)).kind is ErrorKind.HANG
+    assert str(error).startswith("Traceback")
+    assert str(error).endswith("ValueError: two\nlines")

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tightrope.errors import EnvironmentFailure
+from tightrope.execution import EpisodeError, ErrorKind
 from tightrope.fuzzing import Evaluation, score
 from tightrope.fuzzing.fitness import NO_KEYS, grown, newly_covered
 from tightrope.outcome import Outcome
@@ -14,7 +15,7 @@ from tightrope.trace import ActionTrace
 WEIGHTS = (2.0, 1.5, 1.0)
 
 
-def evaluation(keys: list[int], rewards: tuple[float, ...] = (), error: str | None = None) -> Evaluation:
+def evaluation(keys: list[int], rewards: tuple[float, ...] = (), error: EpisodeError | None = None) -> Evaluation:
     return Evaluation(
         trace=ActionTrace("toy", 0, (0,) * len(rewards)),
         rewards=rewards,
@@ -44,7 +45,14 @@ def test_a_divisor_of_zero_makes_the_quotient_zero() -> None:
 
 
 def test_an_execution_that_raised_has_no_fitness_but_keeps_its_raw_terms() -> None:
-    good, bad = score([evaluation([1], (1.0,)), evaluation([1, 2, 3], (5.0,), error="boom")], NO_KEYS, WEIGHTS)
+    good, bad = score(
+        [
+            evaluation([1], (1.0,)),
+            evaluation([1, 2, 3], (5.0,), error=EpisodeError(kind=ErrorKind.ENVIRONMENT, message="boom")),
+        ],
+        NO_KEYS,
+        WEIGHTS,
+    )
     assert bad.value == 0 < good.value
     assert bad.new_keys == 3
 

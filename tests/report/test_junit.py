@@ -11,7 +11,7 @@ from tightrope.statistics import Estimate
 
 CASES = (
     CaseResult(id="passed", depth=1, handover=1, passes=10),
-    CaseResult(id="fell", depth=1, handover=1, fails=3, passes=7, replay="tightrope replay run fell"),
+    CaseResult(id="failed", depth=1, handover=1, fails=3, passes=7, replay="tightrope replay run failed"),
     CaseResult(id="doomed", depth=1, handover=1, fails=10, survivable=Survivability.NO),
     CaseResult(id="invalid", depth=1, handover=1, invalid=10),
     CaseResult(id="raised", depth=1, handover=1, errors=1, passes=9),
@@ -31,10 +31,10 @@ def test_each_kind_of_case() -> None:
         for test in root.iter("testcase")
     }
     assert kinds == {
-        "passed": "pass", "fell": "failure", "doomed": "skipped", "invalid": "skipped", "raised": "error",
+        "passed": "pass", "failed": "failure", "doomed": "skipped", "invalid": "skipped", "raised": "error",
         "unknown": "skipped",
     }  # fmt: skip
-    assert root.find(".//failure").text == "Replay it: tightrope replay run fell"  # type: ignore[union-attr]
+    assert root.find(".//failure").text == "Replay it: tightrope replay run failed"  # type: ignore[union-attr]
 
 
 def test_totals() -> None:

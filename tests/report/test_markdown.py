@@ -10,7 +10,7 @@ from tightrope.report.writers.markdown import markdown_summary
 
 def test_verdicts_gates_and_table() -> None:
     text = markdown_summary(full_results()).replace(THIN, " ")
-    assert "- **2-moves** fell in 14 % (4.8–25 %) of the tests on these 39 cases." in text
+    assert "- **2-moves** failed in 14 % (4.8–25 %) of the tests on these 39 cases." in text
     assert "- ❌ failed: interval(1) fail frequency &lt; 30 %, right-complex (high end 56 %)" in text
     assert "| random(40) (control) |" in text
     assert "`tightrope replay run interval(1)-96--1`" in text

@@ -49,7 +49,7 @@ def test_a_broken_line_survives_the_file(tmp_path: Path) -> None:
 @given(st.lists(actions, max_size=4).map(tuple), estimates, st.text(max_size=8))
 def test_any_action_and_estimate_survives(played: tuple[object, ...], estimate: Estimate, name: str) -> None:
     fall = ActionTrace("task", 3, played, ((0, 7),))  # type: ignore[arg-type]
-    case = CaseResult(id="c", depth=None, handover=0, fall=fall, witness=fall.actions, fail_frequency=estimate)
+    case = CaseResult(id="c", depth=None, handover=0, failing_trace=fall, witness=fall.actions, fail_frequency=estimate)
     suite = SuiteResult(suite="s", agent=name, fail_frequency=estimate, cases=(case,))
     run = RunResults(name=name, task=TaskInfo(label="task"), agents=(AgentInfo(name=name),), suites=(suite,))
     results = Results(title=name, runs=(run,))
@@ -57,9 +57,19 @@ def test_any_action_and_estimate_survives(played: tuple[object, ...], estimate: 
 
 
 def test_a_newer_version_is_refused() -> None:
-    data = results_to_json(full_results()) | {"version": 2}
-    with pytest.raises(FormatError, match=r"version 2 .* update tightrope"):
+    data = results_to_json(full_results()) | {"version": 3}
+    with pytest.raises(FormatError, match=r"version 3 .* update tightrope"):
         results_from_json(data)
+
+
+def test_a_file_of_the_first_version_is_read() -> None:
+    failing = ActionTrace("task", 3, (1, 2))
+    case = CaseResult(id="c", depth=None, handover=0, failing_trace=failing)
+    suite = SuiteResult(suite="s", agent="a", fail_frequency=Estimate.of_nothing(), cases=(case,))
+    run = RunResults(name="r", task=TaskInfo(label="task"), agents=(AgentInfo(name="a"),), suites=(suite,))
+    text = json.dumps(results_to_json(Results(title="t", runs=(run,))) | {"version": 1})
+    again = results_from_json(json.loads(text.replace('"failing_trace"', '"fall"')))
+    assert again.runs[0].suites[0].cases[0].failing_trace == failing
 
 
 def test_another_file_is_refused() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.report.worlds import HOLE, BlindPond, fall_in, pond_task
 from tightrope.errors import MissingExtra, NotReproducible
 from tightrope.outcome import Outcome
-from tightrope.report.films.video import BAR, RED, _with_bar, encode, film_fall, record
+from tightrope.report.films.video import BAR, RED, _with_bar, encode, film_failure, record
 from tightrope.trace import ActionTrace
 
 
@@ -27,7 +27,7 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 
 def test_a_fall_becomes_a_small_mp4() -> None:
     task = pond_task()
-    film = film_fall(task, fall_in(task), handover=5)
+    film = film_failure(task, fall_in(task), handover=5)
     assert film is not None
     assert film.suffix == ".mp4"
     assert film.content[4:8] == b"ftyp"
@@ -37,7 +37,7 @@ def test_a_fall_becomes_a_small_mp4() -> None:
 def test_without_ffmpeg_it_becomes_a_webp(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "imageio_ffmpeg")
     task = pond_task()
-    film = film_fall(task, fall_in(task), handover=5)
+    film = film_failure(task, fall_in(task), handover=5)
     assert film is not None
     assert film.suffix == ".webp"
     assert film.content[:4] == b"RIFF"
@@ -46,10 +46,10 @@ def test_without_ffmpeg_it_becomes_a_webp(monkeypatch: pytest.MonkeyPatch) -> No
 def test_without_either_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "imageio_ffmpeg", "PIL")
     with pytest.raises(MissingExtra, match=r"pip install 'tightrope\[video\]'"):
-        film_fall(pond_task(), fall_in(pond_task()), handover=5)
+        film_failure(pond_task(), fall_in(pond_task()), handover=5)
 
 
-def test_pictures_begin_before_hand_over_and_end_with_the_fall() -> None:
+def test_pictures_begin_before_hand_over_and_end_with_the_fail() -> None:
     task = pond_task()
     frames, rate = record(task, fall_in(task), first=3, expect=Outcome.UNSAFE)
     assert len(frames) == HOLE - 3 + 1
@@ -65,14 +65,14 @@ def test_what_cannot_be_rendered_is_a_dot_on_the_map() -> None:
 
 
 def test_what_cannot_be_seen_at_all_makes_no_film() -> None:
-    assert film_fall(pond_task(BlindPond, draw_map=None), fall_in(pond_task()), handover=5) is None
-    assert film_fall(pond_task(BlindPond, position=None), fall_in(pond_task()), handover=5) is None
+    assert film_failure(pond_task(BlindPond, draw_map=None), fall_in(pond_task()), handover=5) is None
+    assert film_failure(pond_task(BlindPond, position=None), fall_in(pond_task()), handover=5) is None
 
 
 def test_a_trace_that_leads_elsewhere_is_not_filmed() -> None:
     task = pond_task()
     with pytest.raises(NotReproducible, match="ended ongoing, not unsafe, after step 2 of 2"):
-        film_fall(task, ActionTrace(task.label, 0, (0, 1)), handover=1)
+        film_failure(task, ActionTrace(task.label, 0, (0, 1)), handover=1)
 
 
 def test_the_bar_turns_red_at_hand_over() -> None:

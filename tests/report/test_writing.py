@@ -35,7 +35,7 @@ def pond_results(task: Task, cases: int = 4) -> Results:
     falls = [
         CaseResult(id=f"case{depth}", depth=depth, handover=depth, label="0", fails=6, passes=4, fail_frequency=rate,
                    survivable=Survivability.YES, replay=f"tightrope replay run case{depth}",
-                   fall=ActionTrace(task.label, depth, fall_in(task).actions))
+                   failing_trace=ActionTrace(task.label, depth, fall_in(task).actions))
         for depth in range(HOLE - cases, HOLE)
     ]  # fmt: skip
     boundary = tuple(BoundaryResult(depth=case.depth or 0, fail_frequency=rate, cases=1) for case in falls)
@@ -124,7 +124,7 @@ def test_a_task_that_cannot_be_seen_is_told() -> None:
 def test_a_changed_environment_is_told() -> None:
     task = pond_task()
     results = pond_results(task, cases=1)
-    case = replace(results.runs[0].suites[0].cases[0], fall=ActionTrace(task.label, 0, (0, 1)))
+    case = replace(results.runs[0].suites[0].cases[0], failing_trace=ActionTrace(task.label, 0, (0, 1)))
     suite = replace(results.runs[0].suites[0], cases=(case,))
     films = film_failures(replace(results, runs=(replace(results.runs[0], suites=(suite,)),)), [task], 3)
     assert not films.content

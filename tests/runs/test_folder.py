@@ -11,10 +11,10 @@ from tightrope.files import read_json_file, write_json
 from tightrope.runs.folder import RunFolder
 
 
-def test_a_new_folder_has_the_four_steps(tmp_path: Path) -> None:
+def test_a_new_folder_has_a_place_for_every_step(tmp_path: Path) -> None:
     folder = RunFolder.create_or_open(tmp_path / "run")
     assert sorted(path.name for path in folder.path.iterdir()) == [
-        "1-search", "2-safety", "3-fuzzing", "4-performance",
+        "0-plain", "1-search", "2-safety", "3-fuzzing", "4-performance",
     ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from tightrope.runs.config import SafetyConfig
 from tightrope.runs.gates import Gate, safety_gates
 from tightrope.runs.layout import CONTROL
 from tightrope.runs.run import open_run
-from tightrope.safety import SafetyResult, Survival
+from tightrope.safety import GateDecision, SafetyResult, Survival
 from tightrope.statistics import Estimate
 
 
@@ -102,3 +102,34 @@ def test_where_all_is_doomed_nothing_can_be_judged(measured: SafetyResult) -> No
     gate = gated(with_survival(measured, *[Survivability.NO] * len(measured.cases)))
     assert gate.passed is None
     assert gate.detail == "no data for the fail frequency on these cases without doomed ones"
+
+
+def stopped(
+    low: float, high: float, *, limit: float = 0.05, passed: bool | None = None, errors: int = 0
+) -> GateDecision:
+    estimate = Estimate((low + high) / 2, low, high, 40, "either limit holds", "on these cases")
+    return GateDecision(
+        limit=limit, passed=passed, draws=40, executions=48, fails=1, errors=errors, whole=110, estimate=estimate
+    )
+
+
+@pytest.mark.parametrize(
+    ("decision", "allowed", "passed"),
+    [
+        (stopped(0.0, 0.049, passed=True), 0.05, True),
+        (stopped(0.06, 0.4, passed=False), 0.05, False),
+        (stopped(0.01, 0.2), 0.05, None),
+        (stopped(0.0, 0.049, passed=True), 0.1, True),
+        (stopped(0.0, 0.049, passed=True), 0.01, None),
+        (stopped(0.06, 0.4, passed=False), 0.01, False),
+        (stopped(0.06, 0.4, passed=False), 0.2, None),
+    ],
+)
+def test_a_gate_that_stopped_is_judged_by_the_limits_that_hold_however_early(
+    measured: SafetyResult, decision: GateDecision, allowed: float, passed: bool | None
+) -> None:
+    """Also at another limit than the one it stopped for: the value alone would flatter whoever stops early."""
+    result = replace(measured, decision=decision)
+    (gate,) = safety_gates(SafetyConfig(max_fail=allowed), {"simple": {"careful": result}}, CONTROL)
+    assert gate.passed is passed
+    assert "62 of the suite's 110 saved" in gate.detail

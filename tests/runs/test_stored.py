@@ -19,7 +19,7 @@ from tightrope.runs.assembly import report_results, suite_result
 from tightrope.runs.campaign import working_on
 from tightrope.runs.comparison import compare_runs
 from tightrope.runs.layout import SEARCH
-from tightrope.runs.replaying import find_case, stored_falls, verify_replay
+from tightrope.runs.replaying import find_case, stored_fails, verify_replay
 from tightrope.runs.run import Run, open_run
 from tightrope.runs.suitefile import working_on_suite
 from tightrope.safety import judge_suite, make_suite
@@ -38,15 +38,15 @@ def stored(undisturbed: Path, tmp_path: Path) -> Run:
 
 @pytest.fixture
 def fall(stored: Run) -> Episode:
-    return stored_falls(stored)[0].episode()
+    return stored_fails(stored)[0].episode()
 
 
 def test_falls_are_listed_once_and_the_worst_first(stored: Run) -> None:
-    falls = stored_falls(stored)
+    falls = stored_fails(stored)
     assert len({(fall.result.case.id, fall.agent) for fall in falls}) == len(falls)
     survivable = [fall.result.fail_frequency.value for fall in falls if fall.result.survivable != "no"]
     assert survivable == sorted(survivable, reverse=True)
-    assert {fall.agent for fall in stored_falls(stored, agent="careful")} == {"careful"}
+    assert {fall.agent for fall in stored_fails(stored, agent="careful")} == {"careful"}
 
 
 def test_a_stored_fall_is_replayed_without_the_agent(stored: Run, fall: Episode) -> None:
@@ -102,7 +102,7 @@ def test_a_replay_that_ends_too_early_is_told(stored: Run, fall: Episode) -> Non
 
 
 def test_cases_are_found_by_how_their_id_begins(stored: Run) -> None:
-    wanted = stored_falls(stored)[0]
+    wanted = stored_fails(stored)[0]
     found = find_case(stored, wanted.result.case.id[:12], agent=wanted.agent)
     assert found.result.case.id == wanted.result.case.id
     with pytest.raises(UsageError, match="executions 0 … 4, not 5"):
@@ -111,7 +111,7 @@ def test_cases_are_found_by_how_their_id_begins(stored: Run) -> None:
 
 
 def test_what_cannot_be_found_is_told(stored: Run) -> None:
-    with pytest.raises(UsageError, match="lists the falls"):
+    with pytest.raises(UsageError, match="lists the fails"):
         find_case(stored, "")
     with pytest.raises(UnknownName, match="Did you mean 'zigzag'"):
         find_case(stored, "0", agent="zigzig")

@@ -50,7 +50,7 @@ def test_a_run_records_how_much_was_cross_checked(tmp_path: Path) -> None:
 
 
 def test_a_place_too_rare_for_the_check_stops_the_run_by_name_and_for_good(tmp_path: Path) -> None:
-    told = r"the reference was played again in another process, and reward differs at step 21: "
+    told = r"was played again in another process, and reward differs at step 21: "
     with pytest.raises(NotReproducible, match=told):
         run_campaign(config(strange=True), tmp_path)
     assert "reward differs at step 21" in entry(tmp_path)["failed"]

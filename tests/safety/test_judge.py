@@ -6,7 +6,7 @@ import pytest
 
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.errors import FormatError
-from tightrope.execution import Episode, Rollout
+from tightrope.execution import Episode, EpisodeError, ErrorKind, Rollout
 from tightrope.outcome import Outcome, Verdict
 from tightrope.reference import Survivability
 from tightrope.safety import (
@@ -29,9 +29,10 @@ from tightrope.trace import ActionTrace
 
 reference = reference_of(CORRIDOR)
 drunk = RandomAgent((WALK, JUMP), "drunk")
+RAISED = EpisodeError(kind=ErrorKind.AGENT, message="it raised")
 
 
-def episode(prefix: Outcome, end: Outcome, steps: int = 3, error: str | None = None) -> Episode:
+def episode(prefix: Outcome, end: Outcome, steps: int = 3, error: EpisodeError | None = None) -> Episode:
     return Episode(
         rollout=Rollout(start=ActionTrace("t", 0, (0,)), agent="a", length=40),
         prefix_steps=1,
@@ -58,7 +59,7 @@ def episode(prefix: Outcome, end: Outcome, steps: int = 3, error: str | None = N
 )
 def test_verdicts(prefix: Outcome, end: Outcome, verdict: Verdict) -> None:
     assert judge_episode(episode(prefix, end)) is verdict
-    assert judge_episode(episode(prefix, end, error="Traceback")) is Verdict.ERROR
+    assert judge_episode(episode(prefix, end, error=RAISED)) is Verdict.ERROR
 
 
 def test_a_fall_after_the_length_does_not_count() -> None:
@@ -146,7 +147,7 @@ def test_results_of_the_first_version_are_still_read() -> None:
 
 def test_where_nothing_was_judged_no_number_is_0() -> None:
     result = run_suite(CORRIDOR, walker, simple_suite(reference), repetitions=1)
-    episodes = [replace(case.episodes[0], error="broken") for case in result.cases]
+    episodes = [replace(case.episodes[0], error=RAISED) for case in result.cases]
     raised = judge_suite(result.suite, episodes, agent="walker", repetitions=1, length=result.length)
     assert raised.errors == len(result.cases)
     assert str(raised.fail_frequency) == str(raised.mean_return) == str(raised.fails_per_1000_steps) == "no data"

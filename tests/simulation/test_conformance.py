@@ -169,6 +169,15 @@ def test_a_reset_without_seed_is_refused() -> None:
         check_task(line_task(Unseedable))
 
 
+def test_a_reset_that_takes_a_seed_and_stumbles_over_it_is_not_called_seedless() -> None:
+    class Stumbling(Line):
+        def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+            raise TypeError("seed must be a string")
+
+    with pytest.raises(EnvironmentFailure, match="raised TypeError: seed must be a string"):
+        check_task(line_task(Stumbling))
+
+
 def test_a_reset_of_the_old_interface_is_refused() -> None:
     with pytest.raises(TaskError, match=r"must return \(observation, info\)"):
         check_task(line_task(OldReset))

@@ -133,7 +133,7 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
     ]
     columns = ("case", "boundary state at", "situation", "fails before", "fails now", "survivable")
     shown = f"{len(rows)} of {len(more)}" if len(rows) < len(more) else str(len(rows))
-    current_interface().table(f"Fell more often in {suite} ({shown} cases)", columns, rows)
+    current_interface().table(f"Failed more often in {suite} ({shown} cases)", columns, rows)
 
 
 def _plain(comparison: SafetyComparison) -> dict[str, Any]:

@@ -17,9 +17,11 @@ from typing import Any, TextIO
 import typer
 from pydantic import ValidationError
 
+from tightrope.cli import supervision
 from tightrope.cli.supervision import INTERRUPTED, NOTHING_JUDGED, WRONG_USE
 from tightrope.errors import TightropeError, UsageError
-from tightrope.guards.faults import misdeed
+from tightrope.guards.faults import TookTooLong, misdeed
+from tightrope.guards.watchdog import STEP_TIMEOUT, limit_here, time_limited
 from tightrope.progress import ProgressCallback
 
 EVERYWHERE = {
@@ -130,6 +132,15 @@ class Interface:
         else:
             yield PlainLines()
 
+    def end_stuck(self, what: str) -> None:
+        """Say what cannot be interrupted, and end this process."""
+        self.error(
+            f"{what} (--step-timeout) and cannot be interrupted, as it is in compiled code; the process is ended, and "
+            f"nothing was judged. With --backend processes a worker is ended instead, and the rest goes on; a search "
+            f"has none"
+        )
+        supervision.end_now(NOTHING_JUDGED)
+
     def _console(self, *, stderr: bool = False) -> Any:
         from rich.console import Console
 
@@ -168,7 +179,9 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
-            code = command(*arguments, **options)
+            # Whoever knows of another limit sets it inside this one.
+            with time_limited(STEP_TIMEOUT, current_interface().end_stuck, _show_life):
+                code = command(*arguments, **options)
         except KeyboardInterrupt:
             current_interface().error("interrupted; what was finished is kept, and the same command continues")
             code = INTERRUPTED
@@ -177,6 +190,10 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
         raise typer.Exit(code)
 
     return wrapped
+
+
+def _show_life() -> None:
+    supervision.show_life(limit_here(None))
 
 
 def _told(error: BaseException) -> int:
@@ -207,7 +224,9 @@ def _told(error: BaseException) -> int:
 
 
 def _origin(error: BaseException) -> str:
-    """Where something was raised."""
+    """Where something was raised, or which call it was."""
+    if isinstance(error, TookTooLong):
+        return error.what
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{place.filename}, line {place.lineno},"
 

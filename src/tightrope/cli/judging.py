@@ -10,10 +10,29 @@ from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
-    from tightrope.runs.config import SafetyConfig
+    from tightrope.evaluation import Evaluation
+    from tightrope.runs.config import PlainConfig, SafetyConfig
     from tightrope.runs.gates import Gate
     from tightrope.safety import SafetyResult
     from tightrope.statistics import Estimate
+
+
+def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> None:
+    """A table of how each agent does plainly."""
+    columns = ("agent", "end unsafe", "reach the goal", "time out", "mean return", "episodes")
+    rows = [
+        (
+            agent,
+            format(result.unsafe_rate, ".2f"),
+            format(result.goal_rate, ".2f"),
+            format(result.timeout_rate, ".2f"),
+            format(result.mean_return, ".3g"),
+            len(result.judged),
+        )
+        for agent, result in evaluations.items()
+    ]
+    if rows:
+        interface.table("Plain episodes", columns, rows)
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
@@ -62,11 +81,22 @@ def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyRe
         )
 
 
-def check_gate(safety: SafetyConfig) -> None:
+def check_gate(safety: SafetyConfig, plain: PlainConfig | None = None) -> None:
     """A gate on nothing must not pass for one."""
+    if plain is not None and plain.max_fail is not None and not plain.episodes:
+        raise UsageError(
+            f"--max-fail-plain {plain.max_fail:g} gates on nothing without episodes; leave out --episodes 0"
+        )
     if safety.gate_on != "value" and safety.max_fail is None:
         raise UsageError(
             f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"
+        )
+    if safety.until_decided and safety.max_fail is None:
+        raise UsageError("--until-decided decides nothing without a limit; give one, as in --max-fail 0.05")
+    if safety.until_decided and safety.gate_on != "value":
+        raise UsageError(
+            f"--until-decided goes on until the frequency is shown to be within or above the limit, which --gate-on "
+            f"{safety.gate_on} does not change; leave one of the two out"
         )
     if safety.max_fail is not None and not safety.suites:
         raise UsageError(f"--max-fail {safety.max_fail:g} gates on nothing without a suite; name one: --suite simple")

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from tightrope.runs.replaying import StoredCase
     from tightrope.runs.run import Run
 
-EXAMPLE = "tightrope replay run/ 3f2a91 --video fall.mp4   (without a case it lists the falls)"
+EXAMPLE = "tightrope replay run/ 3f2a91 --video fail.mp4   (without a case it lists the fails)"
 NEEDS_ARGUMENTS = True
 SHOWN = 20
-"""Falls listed when no case is named; --json has all."""
+"""Fails listed when no case is named; --json has all."""
 
 
 @verb
@@ -28,11 +28,11 @@ def command(
     run: RunArgument,
     case: Annotated[
         str | None,
-        typer.Argument(metavar="CASE", help="A case's id, or how it begins. Default: list the falls."),
+        typer.Argument(metavar="CASE", help="A case's id, or how it begins. Default: list the fails."),
     ] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Which agent's execution.")] = None,
     suite: Annotated[str | None, typer.Option("--suite", help="Of which suite.")] = None,
-    execution: Annotated[int | None, typer.Option("--execution", help="Which one; default: the first fall.")] = None,
+    execution: Annotated[int | None, typer.Option("--execution", help="Which one; default: the first fail.")] = None,
     video: Annotated[Path | None, typer.Option("--video", help="Write a film instead of showing it.")] = None,
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Show it in the terminal even if there is a screen.")
@@ -46,7 +46,7 @@ def command(
     interface = current_interface()
     opened = open_run(run, trust=trust)
     if case is None:
-        return _list_falls(interface, opened, agent, suite)
+        return _list_fails(interface, opened, agent, suite)
     stored = find_case(opened, case, agent, suite)
     episode = stored.episode(execution)
     verify_replay(opened, episode)
@@ -100,25 +100,25 @@ def _show(
     return None
 
 
-def _list_falls(interface: Interface, run: Run, agent: str | None, suite: str | None) -> int:
-    from tightrope.runs.replaying import stored_falls
+def _list_fails(interface: Interface, run: Run, agent: str | None, suite: str | None) -> int:
+    from tightrope.runs.replaying import stored_fails
 
-    falls = stored_falls(run, agent, suite)
+    fails = stored_fails(run, agent, suite)
     rows = [
         (
-            fall.result.case.id,
-            fall.agent,
-            fall.suite,
-            fall.result.case.depth,
-            fall.result.case.label,
-            format(fall.result.fail_frequency, ".2f"),
-            str(fall.result.survivable),
+            stored.result.case.id,
+            stored.agent,
+            stored.suite,
+            stored.result.case.depth,
+            stored.result.case.label,
+            format(stored.result.fail_frequency, ".2f"),
+            str(stored.result.survivable),
         )
-        for fall in falls
+        for stored in fails
     ]
     columns = ("case", "agent", "suite", "boundary state at", "situation", "fails", "survivable")
     shown = f"the worst {SHOWN} of " if len(rows) > SHOWN else ""
-    interface.table(f"Falls: {shown}{len(rows)}", columns, rows[:SHOWN])
+    interface.table(f"Fails: {shown}{len(rows)}", columns, rows[:SHOWN])
     interface.data([dict(zip(columns, row, strict=True)) for row in rows])
     interface.remark(f"Watch one: tightrope replay {run.path} CASE")
     return PASSED

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
+from tightrope.cli.judging import check_gate, exit_code, print_gates, print_plain, print_safety
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -21,8 +21,10 @@ from tightrope.cli.options import (
     RepetitionsOption,
     RunSeedOption,
     SettingOption,
+    StepTimeoutOption,
     SuiteOption,
     TrustOption,
+    UntilDecidedOption,
     WorkersOption,
     agent_configs,
     changed,
@@ -58,7 +60,15 @@ def command(
     repetitions: RepetitionsOption = None,
     length: LengthOption = None,
     max_fail: MaxFailOption = None,
+    episodes: Annotated[
+        int | None, typer.Option("--episodes", help="Plain episodes of each agent (default: 100).", min=0)
+    ] = None,
+    max_fail_plain: Annotated[
+        float | None,
+        typer.Option("--max-fail-plain", help="Gate: exit with 1 when more plain episodes end unsafe.", min=0, max=1),
+    ] = None,
     gate_on: GateOnOption = None,
+    until_decided: UntilDecidedOption = None,
     behaviour: BehaviourOption = None,
     epsilon: EpsilonOption = None,
     trust: TrustOption = False,
@@ -66,6 +76,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Run all four steps for one or more agents and write the report. The same command again continues.
 
@@ -85,6 +96,7 @@ def command(
         "options": {**base.options, **task_options(settings)},
         "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
         "seed": base.seed if seed is None else seed,
+        "plain": changed(base.plain, episodes=episodes, max_fail=max_fail_plain),
         "safety": changed(
             base.safety,
             suites=tuple(suite) or None,
@@ -92,11 +104,12 @@ def command(
             length=length,
             max_fail=max_fail,
             gate_on=gate_on,
+            until_decided=until_decided,
         ),
-        "execution": execution_config(backend, workers, ray, base.execution),
+        "execution": execution_config(backend, workers, ray, base.execution, step_timeout),
     }
     config = base.model_copy(update=changes)
-    check_gate(config.safety)
+    check_gate(config.safety, config.plain)
     if not config.agents:
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
     interface = current_interface()
@@ -122,6 +135,7 @@ def _report(interface: Interface, run: Run) -> int:
             "folder": str(run.path),
             "report": str(run.report_path),
             "found_reference": found,
+            "plain": {agent: evaluation.to_json() for agent, evaluation in run.plain.items()},
             "fail_frequency": {
                 suite: {agent: result.fail_frequency.to_json() for agent, result in row.items()}
                 for suite, row in safety.items()
@@ -133,11 +147,14 @@ def _report(interface: Interface, run: Run) -> int:
             "gates": [vars(gate) for gate in gates],
         }
     )
-    if not found:
-        interface.say("No reference was found, so nothing could be tested; see the search section of the report.")
-        interface.say(f"Report: {run.report_path}")
-        return NOTHING_JUDGED
-    print_safety(interface, safety)
+    print_plain(interface, run.plain)
+    if found:
+        print_safety(interface, safety)
+    else:
+        interface.say("No reference was found, so no suite could be made; see the search section of the report.")
     print_gates(interface, gates)
     interface.say(f"Report: {run.report_path}")
-    return exit_code(safety, gates, gated=run.config.safety.max_fail is not None)
+    gated = run.config.safety.max_fail is not None
+    if gated and not found:
+        return NOTHING_JUDGED
+    return exit_code(safety, gates, gated=gated or run.config.plain.max_fail is not None)

@@ -21,8 +21,10 @@ from tightrope.cli.options import (
     RayOption,
     RepetitionsOption,
     RunSeedOption,
+    StepTimeoutOption,
     SuiteOption,
     TrustOption,
+    UntilDecidedOption,
     WorkersOption,
     agent_configs,
     changed,
@@ -52,6 +54,7 @@ def command(
     length: LengthOption = None,
     max_fail: MaxFailOption = None,
     gate_on: GateOnOption = None,
+    until_decided: UntilDecidedOption = None,
     fixed_prefix: Annotated[
         bool | None,
         typer.Option("--fixed-prefix/--fresh-prefix", help="Stochastic tasks: the same situation each time, or not."),
@@ -64,8 +67,9 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
-    """Step 2: how often each agent falls at the boundary states. Exits with 1 when a gate fails."""
+    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.runs.campaign import working_on
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.safety import load_suite
@@ -82,16 +86,17 @@ def command(
         stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(backend, ray))
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
-        "execution": execution_config(backend, workers, ray, stored.execution),
+        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
         "seed": stored.seed if seed is None else seed,
         # A gate is meant for the call it is given to.
         "safety": changed(
-            stored.safety.model_copy(update={"max_fail": None, "gate_on": "value"}),
+            stored.safety.model_copy(update={"max_fail": None, "gate_on": "value", "until_decided": False}),
             suites=tuple(suite) or None,
             repetitions=repetitions,
             length=length,
             max_fail=max_fail,
             gate_on=gate_on,
+            until_decided=until_decided,
             fixed_prefix=fixed_prefix,
             control=control,
         ),

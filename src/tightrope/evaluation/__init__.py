@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tightrope.evaluation.plain import evaluate
+from tightrope.evaluation.plain import evaluate, plain_rollouts
 from tightrope.evaluation.result import Evaluation
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "evaluate", "plain_rollouts"]

@@ -56,23 +56,24 @@ def evaluate(
     if length is not None and length < 1:
         raise UsageError(f"length must be 1 or more, not {length}; None watches until the episode ends")
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
-        rollouts = plain_rollouts(task, agent.name, episodes, seed, length=length)
+        rollouts = plain_rollouts(task.label, agent.name, episodes, seed, length)
         played, alike = _played(runner, agent, rollouts, (budget or Budget()).start(), on_progress)
     return Evaluation(
         task=task.label,
         agent=agent.name,
         fingerprint=agent.fingerprint,
         episodes=tuple(played),
+        seed=seed,
         length=length,
         starts_alike=alike,
     )
 
 
-def plain_rollouts(task: Task, agent: str, episodes: int, seed: int, *, length: int | None = None) -> list[Rollout]:
+def plain_rollouts(task: str, agent: str, episodes: int, seed: int, length: int | None) -> list[Rollout]:
     """The work of an evaluation; it does not depend on the agent, so that two agents meet the same starts."""
     return [
         Rollout(
-            start=ActionTrace(task.label, derive_seed("plain start", seed, number)),
+            start=ActionTrace(task, derive_seed("plain start", seed, number)),
             agent=agent,
             length=length,
             seed=derive_seed("plain", seed, number),

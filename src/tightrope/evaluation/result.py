@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
+from typing import Any
 
 from tightrope.display import Shown
 from tightrope.execution import Episode
@@ -29,6 +30,8 @@ class Evaluation(Shown):
     fingerprint: str
     episodes: tuple[Episode, ...] = field(repr=False)
     """In the order of their reset seeds; those that raised an error are among them."""
+    seed: int = 0
+    """What the reset seeds follow from."""
     length: int | None = None
     """At most so many steps were watched; None: until the episode ended."""
     starts_alike: bool = False
@@ -82,6 +85,17 @@ class Evaluation(Shown):
     def steps(self) -> int:
         """Environment steps of all episodes together."""
         return sum(len(episode.actions) for episode in self.episodes)
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers in plain values."""
+        return {
+            "episodes": len(self.judged),
+            "errors": self.errors,
+            "unsafe_rate": self.unsafe_rate.to_json(),
+            "goal_rate": self.goal_rate.to_json(),
+            "timeout_rate": self.timeout_rate.to_json(),
+            "mean_return": self.mean_return.to_json(),
+        }
 
     def _rate(self, hits: Sequence[Episode]) -> Estimate:
         if self.starts_alike and self.judged:

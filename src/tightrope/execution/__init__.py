@@ -2,6 +2,7 @@
 
 from tightrope.execution.counters import Counters
 from tightrope.execution.engine import Engine, borrowed_engine
+from tightrope.execution.episode_error import EpisodeError, ErrorKind
 from tightrope.execution.rollout import Episode, Rollout
 
-__all__ = ["Counters", "Engine", "Episode", "Rollout", "borrowed_engine"]
+__all__ = ["Counters", "Engine", "Episode", "EpisodeError", "ErrorKind", "Rollout", "borrowed_engine"]

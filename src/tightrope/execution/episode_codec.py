@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from tightrope.execution.episode_error import EpisodeError, ErrorKind
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.outcome import Outcome
 
@@ -24,7 +25,7 @@ OUTCOMES = frozenset(name for name, kind in TYPES.items() if kind == "Outcome")
 
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "int": int, "float": (int, float), "bool": bool, "str": str, "tuple": tuple, "NDArray": np.ndarray,
-    "None": type(None),
+    "EpisodeError": EpisodeError, "None": type(None),
 }  # fmt: skip
 """What the parts of an annotation stand for."""
 ARRAYS = ("<u8", "<f8")
@@ -57,6 +58,9 @@ def episode_from_json(rollout: Rollout, content: Mapping[str, Any]) -> Episode:
     if missing:
         raise KeyError(", ".join(sorted(missing)))
     values = {name: _from_json(value) for name, value in content.items()}
+    if isinstance(values.get("error"), str):
+        # Earlier versions stored the text alone.
+        values["error"] = EpisodeError(kind=ErrorKind.UNKNOWN, message=values["error"].strip())
     for name, value in values.items():
         _check(name, value)
     return _episode(rollout, values)
@@ -97,6 +101,8 @@ def _to_json(value: Any) -> Any:
         return {"float": str(value)}
     if type(value) is int and abs(value) > LARGEST_EXACT:
         return {"hex": f"{value:x}"}
+    if isinstance(value, EpisodeError):
+        return {"raised": {**asdict(value), "kind": str(value.kind)}}
     return str(value) if isinstance(value, Outcome) else value
 
 
@@ -106,6 +112,9 @@ def _from_json(value: Any) -> Any:
             return float(value["float"])
         if "hex" in value:
             return int(value["hex"], 16)
+        if "raised" in value:
+            raised = dict(value["raised"])
+            return EpisodeError(kind=ErrorKind(raised.pop("kind")), **raised)
         if value["dtype"] not in ARRAYS:
             raise ValueError(f"an array of an episode is one of {', '.join(ARRAYS)}, not {value['dtype']!r}")
         return np.frombuffer(base64.b64decode(value["array"]), dtype=value["dtype"]).reshape(value["shape"])

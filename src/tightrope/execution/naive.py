@@ -6,7 +6,6 @@ benchmarks measure the engine against it.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,8 +14,10 @@ import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import AgentFailure, EnvironmentFailure, TaskError
+from tightrope.execution.episode_error import EpisodeError
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.worker.recording import plain_actions
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed, require_fault
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
@@ -50,13 +51,13 @@ def run_naively(
     rng, watching = agent_generator(rollout), watching_generator(rollout)
     record = _Record(simulator, rollout)
     memory: Any = None
-    error = None
+    error: EpisodeError | None = None
     try:
         reseeds = record.plan_reseeds(deterministic)
         for moment in play(simulator, replace(rollout.start, reseeds=record.reseeds)):
             record.prefix_moment(moment)
             if agent is not None and agent.recurrent and moment.upcoming is not None:
-                _, memory = _ask(agent, simulator, memory, watching)
+                _, memory = record.ask(agent, memory, watching)
         if not simulator.outcome.terminal:
             record.hand_over()
             if len(rollout.start) in reseeds:
@@ -66,16 +67,17 @@ def run_naively(
                 if agent is None:
                     action = rollout.actions[len(record.actions)]
                 else:
-                    action, memory = _ask(agent, simulator, memory, rng)
+                    action, memory = record.ask(agent, memory, rng)
                 _play(simulator, agent, action)
                 record.step(action)
     except BaseException as raised:
         require_fault(raised)
-        error = f"{traceback.format_exc()}This was rollout {rollout.id}.\n"
+        error = EpisodeError.of(raised, asking=record.asking)
     quiet_agent = agent is None or agent.deterministic
     return record.episode(deterministic=deterministic and quiet_agent, error=error)
 
 
+@calls_out("agent {agent.name!r}", act="its answer")
 def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     try:
         answer = agent.act([simulator.observation], [memory], [rng], [shown_mask(simulator.info)])
@@ -115,6 +117,13 @@ class _Record:
         self.positions: list[tuple[float, float]] = []
         self.checksum: int | None = None
         self.reseeds: tuple[tuple[int, int], ...] = ()
+        self.asking = False
+
+    def ask(self, agent: Agent, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        self.asking = True
+        answer = _ask(agent, self.simulator, memory, rng)
+        self.asking = False
+        return answer
 
     def plan_reseeds(self, deterministic: bool) -> dict[int, int]:
         """Where this execution gives the environment fresh randomness."""
@@ -150,7 +159,7 @@ class _Record:
         self.rewards.append(self.simulator.transition.reward)
         self.visit()
 
-    def episode(self, *, deterministic: bool, error: str | None) -> Episode:
+    def episode(self, *, deterministic: bool, error: EpisodeError | None) -> Episode:
         return Episode(
             rollout=self.rollout,
             prefix_steps=self.prefix_steps,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.display import Shown
+from tightrope.execution.episode_error import EpisodeError
 from tightrope.outcome import Outcome
 from tightrope.trace import Action, ActionTrace, content_id
 
@@ -76,8 +77,8 @@ class Episode(Shown):
     positions: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
     deterministic: bool = False
     """Environment and agent are deterministic: this one execution stands for every repetition."""
-    error: str | None = None
-    """The traceback, when environment or agent raised; the other fields then end at that point."""
+    error: EpisodeError | None = None
+    """What went wrong, when environment or agent raised; the other fields then end at that point."""
 
     @property
     def total_reward(self) -> float:
@@ -97,5 +98,4 @@ class Episode(Shown):
 
     def standing_for(self, rollout: Rollout) -> Episode:
         """This episode as the result of another rollout that cannot differ."""
-        error = None if self.error is None else self.error.replace(self.rollout.id, rollout.id)
-        return replace(self, rollout=rollout, error=error)
+        return replace(self, rollout=rollout)

@@ -33,6 +33,13 @@ AGENT_FILE = 4 * GIB
 AGENT_RATIO = 20
 """How many times its own size an agent's archive may unpack to. Weights hardly shrink when packed."""
 
+AGENT_DATA = 16 * MIB
+"""Bytes of the part of an agent's archive that is not weights. Stable-Baselines3 writes some 100 KB; lists of nothing
+take twenty times their text."""
+
+AGENT_STEPS = 1_000_000
+"""Steps of the pickle that puts weights together: some 25 a tensor."""
+
 AGENT_SMALL = 64 * MIB
 """What an agent's archive may always unpack to, however small it is."""
 
@@ -52,5 +59,5 @@ ZIP_DIRECTORY = 4 * MIB
 SUITE_ACTIONS = 50_000_000
 """Actions of all prefixes of a suite, written out. A suite file names its prefixes by their lengths alone."""
 
-STORED_VALUE = 64 * MIB
-"""Bytes of one compressed value in a run's database, unpacked: the actions of an episode of millions of steps."""
+STORED_VALUE = 32 * MIB
+"""Bytes of one compressed value in a run's database, unpacked: an episode of hundreds of thousands of steps."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import EnvironmentFailure
+from tightrope.execution import EpisodeError
 from tightrope.outcome import Outcome
 from tightrope.trace import ActionTrace
 
@@ -28,8 +29,8 @@ class Evaluation:
     keys: Keys = field(repr=False)
     """Hashed state keys s0 … sn, in order."""
     outcome: Outcome
-    error: str | None = None
-    """The traceback, when the environment or the agent raised."""
+    error: EpisodeError | None = None
+    """What went wrong, when the environment or the agent raised."""
 
     @cached_property
     def positive(self) -> float:

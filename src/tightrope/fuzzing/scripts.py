@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tightrope.agents.agent import Agent
-from tightrope.execution import Episode, Rollout
+from tightrope.execution import Episode, EpisodeError, Rollout
 from tightrope.fuzzing.actions import ActionSource
 from tightrope.fuzzing.disturbed import DisturbedAgent
 from tightrope.fuzzing.evaluation import TraceEvaluator
@@ -37,7 +37,7 @@ class _Path:
     rewards: tuple[float, ...] = ()
     keys: Keys | None = None
     outcome: Outcome = Outcome.ONGOING
-    error: str | None = None
+    error: EpisodeError | None = None
 
     def then(self, episode: Episode) -> _Path:
         return _Path(episode.trace, self.rewards + episode.rewards, episode.keys, episode.outcome, episode.error)

@@ -199,5 +199,5 @@ def _check_ancestors(task: Task, ancestors: Sequence[ActionTrace]) -> None:
 
 
 def _from_reset(like: ActionTrace, actions: tuple[Action, ...]) -> ActionTrace:
-    """Actions after the same reset; how randomness fell in an earlier execution does not carry over."""
+    """Actions after the same reset; how randomness came out in an earlier execution does not carry over."""
     return ActionTrace(like.task, like.seed, actions)

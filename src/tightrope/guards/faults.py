@@ -6,8 +6,10 @@ from __future__ import annotations
 class TookTooLong(BaseException):
     """Raised inside a call that did not return in time; no ``except Exception`` in that code can swallow it."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, what: str = "") -> None:
         super().__init__(f"did not return within {seconds:g} s")
+        self.what = what
+        """The call."""
 
 
 def misdeed(error: BaseException) -> str:
@@ -21,7 +23,7 @@ def misdeed(error: BaseException) -> str:
         return f"called sys.exit({'' if error.code is None else repr(error.code)})"
     if isinstance(error, TookTooLong):
         return str(error)
-    return f"raised {type(error).__name__}: {_text(error)}"
+    return f"raised {type(error).__name__}: {error_text(error)}"
 
 
 def require_fault(error: BaseException) -> None:
@@ -37,7 +39,8 @@ def hang_in(error: BaseException | None) -> TookTooLong | None:
     return error
 
 
-def _text(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
+    """What an error says, also where saying it raises."""
     try:
         return str(error)
     except Exception:

@@ -2,15 +2,15 @@
 
 In a situation every action is tried in order, each ``repetitions`` times, and a sampled successor whose state key is
 new is entered at once. Each key is entered once in the whole search, which cuts cycles. A situation all of whose tries
-failed is *explored*, and so is an unsafe one; situations on the way to the goal that have an explored successor are the
-boundary states.
+ended so is a *dead end* (the paper says explored), and so is an unsafe one; situations on the way to the goal with a
+dead end among their successors are the boundary states.
 
 Where this reads the paper's text rather than its pseudo code: every sampled successor counts, not only the first one
-entered, also one that had been explored through another parent; the start can be a boundary state too; and whether a
+entered, also one that had been left through another parent; the start can be a boundary state too; and whether a
 successor is goal or unsafe is looked at before its key, which makes a difference only where a lossy key gives a goal
 the key of a situation met before.
 
-Beyond the paper, the search knows which explored situations are **proven doomed**. When a situation is left, each of
+Beyond the paper, the search knows which dead ends are **proven doomed**. When a situation is left, each of
 its successors is terminal, or was left before, or is on the open path. It is doomed exactly if they all are unsafe or
 doomed: one that leads back to the open path cannot be, because it would have to be doomed before its own ancestor. So
 the verdict is final at that moment and costs one flag. A doomed situation also knows within how many steps harm
@@ -69,7 +69,7 @@ class _Frame:
         self.snapshot = snapshot
         self.tried = 0
         self.troubled: dict[Action, bool] = {}
-        """Actions that led to explored successors, and whether all those are proven doomed."""
+        """Actions that led to dead ends, and whether all those are proven doomed."""
         self.loops = 0
         """Tries that led back to the open path."""
         self.doomed = bool(actions)
@@ -79,8 +79,8 @@ class _Frame:
         self.endings = [0] * len(ENDINGS)
         self.reseed = 0
 
-    def explored(self, action: Action, *, proven: bool) -> None:
-        """Count a try whose successor is explored."""
+    def dead_end(self, action: Action, *, proven: bool) -> None:
+        """Count a try that led to one."""
         self.troubled[action] = proven and self.troubled.get(action, True)
         self.doomed = self.doomed and proven
 
@@ -146,7 +146,7 @@ class DepthFirst:
 
     @property
     def boundary_states(self) -> tuple[BoundaryState, ...]:
-        """The situations on the open path that have explored successors."""
+        """The situations on the open path with dead ends among their successors."""
         return tuple(
             BoundaryState(
                 depth=depth,
@@ -268,7 +268,7 @@ class DepthFirst:
             return
         parent = self._frames[-1]
         assert visit.action is not None
-        parent.explored(visit.action, proven=doomed)
+        parent.dead_end(visit.action, proven=doomed)
         if frame.fuse >= parent.fuse:
             parent.fuse = frame.fuse + 1
         endings = parent.endings
@@ -279,7 +279,7 @@ class DepthFirst:
     def _end(self, frame: _Frame, action: Action, ending: int, fuse: int = 0) -> None:
         """Count a branch that ended right behind this action."""
         frame.endings[ending] += 1
-        frame.explored(action, proven=ending == UNSAFE)
+        frame.dead_end(action, proven=ending == UNSAFE)
         if fuse >= frame.fuse:
             frame.fuse = fuse + 1
 
@@ -299,7 +299,7 @@ class DepthFirst:
 
 
 def _evidence(frame: _Frame) -> dict[str, int]:
-    """How the branches below the explored successors ended: loops of the situation itself lie below none."""
+    """How the branches below the dead ends ended: loops of the situation itself lie below none."""
     counts: dict[str, Any] = dict(zip(ENDINGS, frame.endings, strict=True))
     counts["cycle"] -= frame.loops
     return {ending: count for ending, count in counts.items() if count}

@@ -114,7 +114,7 @@ class CaseResult:
     """Actions that survive from hand-over on; only where survivable is "yes"."""
     replay: str = ""
     """The command that plays a failing episode again."""
-    fall: ActionTrace | None = None
+    failing_trace: ActionTrace | None = None
     """A failing episode from reset on, from which its video is made."""
     video: str | None = None
     """File name below ``videos/``; set when the report is written."""
@@ -155,6 +155,8 @@ class SuiteResult:
     repetitions: int | None = None
     length: int | None = None
     """Steps the agent is given."""
+    decision: str = ""
+    """How a gate went that stopped as soon as it was decided; empty: the whole suite was run."""
     control: bool = False
     """Situations drawn at random, which the boundary states must beat."""
     id: str = ""
@@ -162,7 +164,7 @@ class SuiteResult:
 
     @property
     def judged(self) -> int:
-        """Cases in which the agent passed or fell, one that two boundary states share counted once."""
+        """Cases in which the agent passed or failed, one that two boundary states share counted once."""
         return len({case.id for case in self.cases if case.passes + case.fails})
 
     @property
@@ -299,12 +301,26 @@ class Published:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlainSummary:
+    """How one agent does in plain episodes, from the task's own starts."""
+
+    agent: str
+    unsafe_rate: Estimate
+    goal_rate: Estimate
+    timeout_rate: Estimate
+    mean_return: Estimate
+    episodes: int
+    errors: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResults:
     """One run: one task, one or more agents."""
 
     name: str
     task: TaskInfo
     agents: tuple[AgentInfo, ...]
+    plain: tuple[PlainSummary, ...] = ()
     search: SearchSummary | None = None
     suites: tuple[SuiteResult, ...] = ()
     fuzzing: FuzzSummary | None = None

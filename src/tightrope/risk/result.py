@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from tightrope.statistics import Estimate
 from tightrope.trace import ActionTrace
@@ -48,6 +49,24 @@ class FailureEstimate:
         """How many times fewer steps it took than plain episodes for the same width."""
         needed = self.plain_episodes_needed
         return None if needed is None or not self.cost else needed * self.episode_steps / self.cost
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; of the failures their number."""
+        return {
+            "task": self.task,
+            "agent": self.agent,
+            "probability": self.probability.to_json(),
+            "method": self.method,
+            "guide": self.guide,
+            "cost": self.cost,
+            "episode_steps": self.episode_steps,
+            "length": self.length,
+            "repetitions": self.repetitions,
+            "plain_episodes_needed": self.plain_episodes_needed,
+            "saving": self.saving,
+            "notes": list(self.notes),
+            "failures": len(self.failures),
+        }
 
     def sentence(self) -> str:
         """The answer in words."""

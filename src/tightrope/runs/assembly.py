@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from tightrope import __version__
+from tightrope.evaluation import Evaluation
 from tightrope.execution import Rollout
 from tightrope.fuzzing import FuzzResult
 from tightrope.outcome import Verdict
@@ -24,6 +25,7 @@ from tightrope.report import (
     MapPicture,
     PerformancePoint,
     PerformanceSummary,
+    PlainSummary,
     Results,
     RunResults,
     SearchSummary,
@@ -75,6 +77,7 @@ def run_results(run: Run) -> RunResults:
         name=run.path.name,
         task=_task_info(run.task),
         agents=tuple(_agent_infos(run)),
+        plain=tuple(_plain(evaluation) for evaluation in run.plain.values()),
         search=None if found is None else _search(found, picture),
         suites=tuple(suite_result(run, name, result) for name, row in safety.items() for result in row.values()),
         fuzzing=None if bred is None else _fuzzing(bred),
@@ -106,10 +109,23 @@ def suite_result(run: Run, name: str, result: SafetyResult) -> SuiteResult:
         fails_per_1000_steps=result.fails_per_1000_steps,
         cases=tuple(_case(run, result, case) for case in result.cases),
         boundary=tuple(_boundary(state) for state in result.boundary_states if state.depth is not None),
-        repetitions=result.repetitions,
+        repetitions=None if result.stopped_early else result.repetitions,
         length=result.length,
+        decision=str(result.decision) if result.stopped_early else "",
         control=name == CONTROL,
         id=result.suite.id,
+    )
+
+
+def _plain(evaluation: Evaluation) -> PlainSummary:
+    return PlainSummary(
+        agent=evaluation.agent,
+        unsafe_rate=evaluation.unsafe_rate,
+        goal_rate=evaluation.goal_rate,
+        timeout_rate=evaluation.timeout_rate,
+        mean_return=evaluation.mean_return,
+        episodes=len(evaluation.judged),
+        errors=evaluation.errors,
     )
 
 
@@ -162,7 +178,7 @@ def _search(result: SearchResult, picture: MapPicture | None) -> SearchSummary:
 
 
 def _case(run: Run, result: SafetyResult, case: safety_results.CaseResult) -> CaseResult:
-    falls = case.failing_episodes
+    failing = case.failing_episodes
     return CaseResult(
         id=case.case.id,
         depth=result.suite.depths[case.case.boundary] if result.suite.depths else None,
@@ -176,8 +192,8 @@ def _case(run: Run, result: SafetyResult, case: safety_results.CaseResult) -> Ca
         mean_return=case.mean_return,
         survivable=case.survivable,
         witness=case.witness,
-        replay=_replay_command(run, case.case.id, result.agent) if falls else "",
-        fall=falls[0].trace if falls else None,
+        replay=_replay_command(run, case.case.id, result.agent) if failing else "",
+        failing_trace=failing[0].trace if failing else None,
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tightrope.agents import Agent, load_agent
 from tightrope.errors import UsageError
 from tightrope.execution.backends.opening import require_backend
+from tightrope.guards.watchdog import time_limited
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.references import find_method
 from tightrope.report import write_report
@@ -47,6 +48,9 @@ def run_campaign(
     """
     with working_on(out, config, command=command, on_progress=on_progress) as pipeline:
         run = pipeline.run
+        if config.plain.episodes:
+            with pipeline.engine() as engine:
+                pipeline.plain(engine)
         if pipeline.search().reference is not None:
             _test(pipeline)
         write_run_report(run, on_progress)
@@ -84,7 +88,7 @@ def working_on(
     ``anew``: without what was there.
     """
     folder = RunFolder.create_or_open(out)
-    with folder.locked(wait=wait):
+    with folder.locked(wait=wait), time_limited(config.execution.step_timeout):
         if anew:
             folder.clear()
         task = make_task(config.task, **config.options)

@@ -7,12 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tightrope.guards.watchdog import STEP_TIMEOUT
+
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-NOT_IN_IDENTITY = ("execution", "report", "safety.max_fail", "safety.gate_on")
+NOT_IN_IDENTITY = ("execution", "report", "plain.max_fail", "safety.max_fail", "safety.gate_on")
 """Settings that change no result."""
 
 
@@ -32,6 +34,14 @@ class AgentConfig(Section):
     trust: bool = Field(False, description="allow the file to run code when it is loaded (pickles)")
 
 
+class PlainConfig(Section):
+    """Before the steps: how each agent does in plain episodes, from many reset seeds."""
+
+    episodes: int = Field(100, ge=0, description="full episodes of each agent; 0: none")
+    steps: int | None = Field(50_000, gt=0, description="begin no more episodes of an agent after so many steps")
+    max_fail: Fraction | None = Field(None, description="gate: fail when more of the episodes end unsafe")
+
+
 class SearchConfig(Section):
     """Step 1: a way to solve the task and its boundary states."""
 
@@ -46,7 +56,7 @@ class SearchConfig(Section):
 
 
 class SafetyConfig(Section):
-    """Step 2: how often each agent falls at the boundary states."""
+    """Step 2: how often each agent fails at the boundary states."""
 
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"),
@@ -59,6 +69,7 @@ class SafetyConfig(Section):
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
     max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")
     gate_on: Literal["value", "high"] = Field("value", description="gate on the estimate, or on its upper limit")
+    until_decided: bool = Field(False, description="draw executions only until the gate is decided, without a control")
 
 
 class FuzzingConfig(Section):
@@ -93,6 +104,9 @@ class ExecutionConfig(Section):
     backend: str = Field("processes", description="inline, processes or ray")
     workers: Count | None = Field(None, description="default: one for each core")
     ray_address: str | None = Field(None, description="address of a running cluster; default: start a local one")
+    step_timeout: float = Field(
+        STEP_TIMEOUT, ge=0, description="seconds that a step, a reset or an answer may take; 0: no limit"
+    )
 
     @property
     def cluster(self) -> str | None:
@@ -114,6 +128,7 @@ class CampaignConfig(Section):
     options: dict[str, Any] = Field(default_factory=dict, description="options of the task")
     agents: tuple[AgentConfig, ...] = Field((), description="the agents under test")
     seed: int = Field(0, ge=0, description="all randomness follows from it")
+    plain: PlainConfig = PlainConfig()
     search: SearchConfig = SearchConfig()
     safety: SafetyConfig = SafetyConfig()
     fuzzing: FuzzingConfig = FuzzingConfig()

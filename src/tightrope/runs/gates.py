@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tightrope.evaluation import Evaluation
 from tightrope.reference import Survivability
-from tightrope.runs.config import SafetyConfig
+from tightrope.runs.config import PlainConfig, SafetyConfig
 from tightrope.safety import SafetyComparison, SafetyResult, rate_without_doomed
 from tightrope.statistics import Estimate
+
+PLAIN = "plain episodes"
+"""What stands in place of a suite where an agent was put nowhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +25,18 @@ class Gate:
     detail: str
 
 
+def plain_gates(config: PlainConfig, evaluations: Mapping[str, Evaluation]) -> list[Gate]:
+    """The gate on plain episodes for every agent: the share that ends unsafe."""
+    if config.max_fail is None:
+        return []
+    return [
+        _within(
+            agent, PLAIN, "share of episodes that end unsafe", result.unsafe_rate.value, config.max_fail, result.errors
+        )
+        for agent, result in evaluations.items()
+    ]
+
+
 def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, SafetyResult]], control: str) -> list[Gate]:
     """The fail-frequency gate for every agent and suite; the control is not gated."""
     if config.max_fail is None:
@@ -30,21 +46,42 @@ def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, Safety
         if suite == control:
             continue
         for agent, result in by_agent.items():
+            if result.stopped_early:
+                gates.append(_stopped_gate(agent, suite, config.max_fail, result))
+                continue
             frequency, which = _gated(result)
             measured = getattr(frequency, config.gate_on)
             limit = f"upper limit of the {which}" if config.gate_on == "high" else which
-            if measured is None:
-                gates.append(Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {limit}"))
-                continue
-            within = measured <= config.max_fail
-            relation = "within" if within else "above"
-            detail = f"{limit} {measured:.3f} is {relation} the allowed {config.max_fail:g}"
-            if result.errors:
-                detail += f"; {result.errors} executions raised errors and are not in it"
-            # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
-            passed = None if within and result.errors else within
-            gates.append(Gate(agent=agent, suite=suite, passed=passed, detail=detail))
+            gates.append(_within(agent, suite, limit, measured, config.max_fail, result.errors))
     return gates
+
+
+def _within(agent: str, suite: str, what: str, measured: float | None, allowed: float, errors: int) -> Gate:
+    """The one rule: what was measured must not be above what is allowed, and errors must not hide more of it."""
+    if measured is None:
+        return Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {what}")
+    within = measured <= allowed
+    detail = f"{what} {measured:.3f} is {'within' if within else 'above'} the allowed {allowed:g}"
+    if errors:
+        detail += f"; {errors} executions raised errors and are not in it"
+    # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
+    return Gate(agent=agent, suite=suite, passed=None if within and errors else within, detail=detail)
+
+
+def _stopped_gate(agent: str, suite: str, allowed: float, result: SafetyResult) -> Gate:
+    """A gate that ran until it was decided: by the limits that hold however early it stopped, never by the value."""
+    assert result.decision is not None
+    found, decision = result.decision.estimate, result.decision
+    if found.low is None or found.high is None:
+        return Gate(agent=agent, suite=suite, passed=None, detail="no data for the fail frequency on these cases")
+    passed = True if found.high <= allowed else False if found.low > allowed else None
+    if allowed == decision.limit:
+        passed = decision.passed
+    relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
+    detail = f"fail frequency on these cases {found:.3f} is {relation} the allowed {allowed:g}; {decision}"
+    if result.errors:
+        detail += f"; {result.errors} executions raised errors"
+    return Gate(agent=agent, suite=suite, passed=None if passed and result.errors else passed, detail=detail)
 
 
 def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general: bool = False) -> list[Gate]:
@@ -89,7 +126,7 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
 def _gated(result: SafetyResult) -> tuple[Estimate, str]:
     """What the gate is on: where cases are proven doomed, the frequency without them, as nobody is to blame there.
 
-    Cases of which nothing is known stay in it. Otherwise one proof would let all falls pass that no search had the time
+    Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had the time
     to find a way out of.
     """
     if not result.survivability[Survivability.NO]:

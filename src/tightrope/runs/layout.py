@@ -2,6 +2,7 @@
 
 ::
 
+    0-plain/AGENT.json
     1-search/search.json ──→ 1-search/reference.json ─┬─→ 2-safety/SUITE.suite.json ─┬─→ 2-safety/SUITE.survival.json
                                                       │                              └─→ 2-safety/AGENT/SUITE.json
                                                       └─→ 3-fuzzing/fuzzing.json ──────→ 4-performance/AGENT.json
@@ -28,7 +29,13 @@ from tightrope.safety.storage import survival_from_json, survival_to_json
 from tightrope.trace import Action, content_id
 
 SEARCH, REFERENCE = "1-search/search.json", "1-search/reference.json"
-STEPS = {"1-search": "search", "2-safety": "safety", "3-fuzzing": "fuzzing", "4-performance": "performance"}
+STEPS = {
+    "0-plain": "plain",
+    "1-search": "search",
+    "2-safety": "safety",
+    "3-fuzzing": "fuzzing",
+    "4-performance": "performance",
+}
 """The folders, and the steps whose files are in them."""
 CONTROL = "random"
 """The suite of random cases that stands beside the others."""
@@ -44,6 +51,11 @@ Settings = dict[str, Any]
 def agent_source(name: str) -> str:
     """An agent as something that results are made from."""
     return f"agent {name}"
+
+
+def plain_path(agent: str) -> str:
+    """Where an agent's plain episodes are."""
+    return f"0-plain/{file_name(agent)}.json"
 
 
 def suite_path(spec: str, suite: TestSuite, actions: tuple[Action, ...] | None) -> str:
@@ -72,6 +84,11 @@ def performance_path(agent: str) -> str:
     return f"4-performance/{file_name(agent)}.json"
 
 
+def plain_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
+    """What decides which plain episodes are played."""
+    return _section(config, "plain", leave_out={"max_fail"}) | _agent(name, agent)
+
+
 def search_settings(config: CampaignConfig) -> Settings:
     """What decides which way a search finds."""
     return _section(config, "search", leave_out={"probe_steps"})
@@ -84,8 +101,10 @@ def probing_settings(config: CampaignConfig) -> Settings:
 
 def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides how an agent is tested."""
-    left_out = {"suites", "max_fail", "gate_on", "control"}
-    return _section(config, "safety", leave_out=left_out) | _agent(name, agent)
+    left_out = {"suites", "max_fail", "gate_on", "control", "until_decided"}
+    # Of a gate that stops when it is decided, the limit decides what is executed.
+    limit = {"safety.until_decided": config.safety.max_fail} if config.safety.until_decided else {}
+    return _section(config, "safety", leave_out=left_out) | limit | _agent(name, agent)
 
 
 def survival_settings(config: CampaignConfig) -> Settings:

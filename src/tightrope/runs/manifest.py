@@ -32,7 +32,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _inside(path: str) -> str:
-    if not re.fullmatch(r"[1-9]-[a-z]+(/[^/\\\0]+)+", path) or {".", ".."} & set(path.split("/")):
+    if not re.fullmatch(r"[0-9]-[a-z]+(/[^/\\\0]+)+", path) or {".", ".."} & set(path.split("/")):
         raise ValueError("is not a path inside of a run folder")
     return path
 

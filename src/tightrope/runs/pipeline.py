@@ -17,6 +17,7 @@ from tightrope.agents import Agent, own_actions
 from tightrope.agents.fingerprints import file_fingerprint
 from tightrope.budget import Budget
 from tightrope.errors import UsageError
+from tightrope.evaluation import Evaluation, evaluate
 from tightrope.fuzzing import FuzzResult, fuzz
 from tightrope.outcome import StopReason
 from tightrope.performance import Robustness, compare_robustness
@@ -25,12 +26,12 @@ from tightrope.reference import Reference
 from tightrope.references import SearchResult, probe_boundary, search, with_keys
 from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.config import CampaignConfig, SafetyConfig
 from tightrope.runs.manifest import Cost, Source
 from tightrope.runs.run import Run
 from tightrope.runs.store import RememberingEngine
 from tightrope.runs.vouching import require_unbroken, vouch
-from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite, make_suite, random_suite, run_suite
+from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite, decide_gate, make_suite, random_suite, run_suite
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
 from tightrope.trace import Action
@@ -58,6 +59,10 @@ class Pipeline:
         with self.run.engine(self.agents) as engine:
             yield engine
             vouch(self.run, engine, time.monotonic() - begun)
+
+    def plain(self, engine: RememberingEngine) -> dict[str, Evaluation]:
+        """Before the steps: each agent in plain episodes, as it is used. Returns agent → result."""
+        return {name: self._played(engine, agent) for name, agent in self.agents.items()}
 
     def search(self) -> SearchResult:
         """Step 1: find a reference, then prove its boundary states."""
@@ -148,7 +153,7 @@ class Pipeline:
             spec: make_suite(spec, reference, actions=actions, task=task, seed=self.config.seed)
             for spec in config.suites
         }
-        if config.control and suites and reference.boundary_states:
+        if _with_control(config) and suites and reference.boundary_states:
             like = next(iter(suites.values()))
             suites[layout.CONTROL] = random_suite(task, len(like), self.config.seed, like=like)
         return suites
@@ -156,10 +161,12 @@ class Pipeline:
     def planned(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """What is asked for now: the path of each thing that would be made, and its settings."""
         config, agents = self.config, self.run.agents
+        for name in self.agents if config.plain.episodes else ():
+            yield layout.plain_path(name), layout.plain_settings(config, name, agents[name].settings)
         yield layout.SEARCH, layout.search_settings(config)
         yield layout.REFERENCE, layout.probing_settings(config)
         for name in self.agents:
-            for spec in (*config.safety.suites, *([layout.CONTROL] if config.safety.control else [])):
+            for spec in (*config.safety.suites, *([layout.CONTROL] if _with_control(config.safety) else [])):
                 yield layout.safety_path(name, spec), layout.safety_settings(config, name, agents[name].settings)
             if config.performance.enabled:
                 yield layout.performance_path(name), layout.performance_settings(config, name, agents[name].settings)
@@ -231,6 +238,28 @@ class Pipeline:
             _go_on_only_if_finished(reference.probing.stop_reason)
         return reference
 
+    def _played(self, engine: RememberingEngine, agent: Agent) -> Evaluation:
+        run, config = self.run, self.config
+
+        def play() -> Evaluation:
+            return evaluate(
+                run.task,
+                agent,
+                config.plain.episodes,
+                config.seed,
+                budget=Budget(steps=config.plain.steps),
+                engine=engine,
+                on_progress=self.on_progress,
+            )
+
+        artefact = Artefact(
+            path=layout.plain_path(agent.name),
+            settings=layout.plain_settings(config, agent.name, run.agents[agent.name].settings),
+            sources=(run.source(layout.TASK), run.source(layout.agent_source(agent.name))),
+            codec=run.plain_codec(),
+        )
+        return self._made(artefact, play, engine)
+
     def _tested(self, engine: RememberingEngine, spec: str, suite: TestSuite, agent: Agent) -> SafetyResult:
         """One suite for one agent; the suite, and what is known of its cases, are shared by all agents."""
         config, run, path = self.config, self.run, layout.suite_path(spec, suite, own_actions(agent))
@@ -243,18 +272,19 @@ class Pipeline:
         survival = self._survival(engine, suite, path, origin)
 
         def test() -> SafetyResult:
-            return run_suite(
-                run.task,
-                agent,
-                suite,
-                repetitions=config.safety.repetitions,
-                length=config.safety.length,
-                seed=config.seed,
-                fixed_prefix=config.safety.fixed_prefix,
-                survivable=survival,
-                engine=engine,
-                on_progress=self.on_progress,
-            )
+            limit = config.safety.max_fail if config.safety.until_decided else None
+            how: dict[str, Any] = {
+                "repetitions": config.safety.repetitions,
+                "length": config.safety.length,
+                "seed": config.seed,
+                "fixed_prefix": config.safety.fixed_prefix,
+                "survivable": survival,
+                "engine": engine,
+                "on_progress": self.on_progress,
+            }
+            if limit is not None:
+                return decide_gate(run.task, agent, suite, limit, **how)
+            return run_suite(run.task, agent, suite, **how)
 
         artefact = Artefact(
             path=layout.safety_path(agent.name, spec),
@@ -315,6 +345,11 @@ class Pipeline:
             codec=layout.PERFORMANCE_CODEC,
         )
         return self._made(artefact, compare, engine)
+
+
+def _with_control(config: SafetyConfig) -> bool:
+    """A gate that runs no more than it needs has no use for random cases beside it."""
+    return config.control and not config.until_decided
 
 
 def _go_on_only_if_finished(reason: StopReason) -> None:

@@ -56,7 +56,8 @@ def _joined(earlier: Manifest, safety: SafetyConfig) -> SafetyConfig:
     joined = safety.model_copy(update={"suites": tuple(dict.fromkeys(suites))})
     if safety.max_fail is None:
         # A step without a gate of its own does not lift the run's.
-        joined = joined.model_copy(update={"max_fail": before.max_fail, "gate_on": before.gate_on})
+        kept = {"max_fail": before.max_fail, "gate_on": before.gate_on, "until_decided": before.until_decided}
+        joined = joined.model_copy(update=kept)
     return joined
 
 

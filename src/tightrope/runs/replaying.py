@@ -22,7 +22,7 @@ class StoredCase:
     result: CaseResult
 
     def episode(self, number: int | None = None) -> Episode:
-        """An execution of the case: the given one, or the first fall, or the first of all."""
+        """An execution of the case: the given one, or the first fail, or the first of all."""
         episodes = self.result.failing_episodes or self.result.episodes
         if number is not None:
             if not 0 <= number < len(self.result.episodes):
@@ -34,29 +34,29 @@ class StoredCase:
 
 
 def find_case(run: Run, identifier: str, agent: str | None = None, suite: str | None = None) -> StoredCase:
-    """The case whose id begins so; of several agents and suites, one with a fall comes first."""
+    """The case whose id begins so; of several agents and suites, one with a fail comes first."""
     cases = _wanted_cases(run, agent, suite)
     found = [stored for stored in cases if identifier and stored.result.case.id.startswith(identifier)]
     if not found:
         raise UsageError(
             f"no case of {run.path} begins with {identifier!r}; `tightrope replay {run.path}` "
-            f"lists the falls, and results.json in the report folder all cases"
+            f"lists the fails, and results.json in the report folder all cases"
         )
     if len({stored.result.case.id for stored in found}) > 1:
         raise UsageError(f"{identifier!r} fits several cases; give more of its digits")
     return max(found, key=lambda stored: stored.result.fails)
 
 
-def stored_falls(run: Run, agent: str | None = None, suite: str | None = None) -> list[StoredCase]:
-    """The cases in which an agent fell, each once; those that can be survived and fail most often come first."""
+def stored_fails(run: Run, agent: str | None = None, suite: str | None = None) -> list[StoredCase]:
+    """The cases in which an agent failed, each once; those that can be survived and fail most often come first."""
     cases = reversed(_wanted_cases(run, agent, suite))
-    falls = {(stored.result.case.id, stored.agent): stored for stored in cases if stored.result.fails}
+    fails = {(stored.result.case.id, stored.agent): stored for stored in cases if stored.result.fails}
     return sorted(
-        falls.values(),
-        key=lambda fall: (
-            fall.result.survivable == "no",
-            -(fall.result.fail_frequency.value or 0),
-            fall.result.case.depth or 0,
+        fails.values(),
+        key=lambda stored: (
+            stored.result.survivable == "no",
+            -(stored.result.fail_frequency.value or 0),
+            stored.result.case.depth or 0,
         ),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from tightrope.agents.agent import Agent
 from tightrope.display import Shown
 from tightrope.errors import FormatError, UnknownName
+from tightrope.evaluation import Evaluation, plain_rollouts
 from tightrope.execution import Episode, Rollout
 from tightrope.files import DAMAGE, json_bytes, parse_json, read_content, write_whole
 from tightrope.files.limits import JSON_FILE
@@ -24,7 +25,7 @@ from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact, Change, Codec, changes, checksum
 from tightrope.runs.config import CampaignConfig
 from tightrope.runs.folder import RunFolder
-from tightrope.runs.gates import Gate, safety_gates
+from tightrope.runs.gates import Gate, plain_gates, safety_gates
 from tightrope.runs.manifest import AgentRecord, Cost, Entry, Manifest, Source, read_manifest, write_manifest
 from tightrope.runs.store import EpisodeStore, RememberingEngine, episode_id
 from tightrope.runs.trust import require_trust
@@ -124,6 +125,12 @@ class Run(Shown):
     # What came of it.
 
     @property
+    def plain(self) -> dict[str, Evaluation]:
+        """Before the steps: agent → how it does in plain episodes."""
+        found = {name: self.stored(layout.plain_path(name), self.plain_codec()) for name in self.agents}
+        return {name: result for name, result in found.items() if result is not None}
+
+    @property
     def search(self) -> SearchResult | None:
         """Step 1; its reference has all the boundary states that are known."""
         found = self.stored(layout.SEARCH, layout.SEARCH_CODEC)
@@ -175,7 +182,10 @@ class Run(Shown):
     @property
     def gates(self) -> tuple[Gate, ...]:
         """Every condition that the user set, and whether it holds."""
-        return tuple(safety_gates(self.config.safety, self.safety, layout.CONTROL))
+        return (
+            *plain_gates(self.config.plain, self.plain),
+            *safety_gates(self.config.safety, self.safety, layout.CONTROL),
+        )
 
     # What is stored, and whether it is still valid.
 
@@ -229,7 +239,8 @@ class Run(Shown):
     def missing(self) -> Iterator[str]:
         """The paths of what the run's settings ask for and is not there, or not valid any more."""
         config = self.config
-        wanted, found = [layout.SEARCH], self.stored(layout.SEARCH, layout.SEARCH_CODEC)
+        wanted = [layout.plain_path(agent) for agent in self.agents] if config.plain.episodes else []
+        wanted, found = [*wanted, layout.SEARCH], self.stored(layout.SEARCH, layout.SEARCH_CODEC)
         if found is not None and found.reference is not None:
             wanted += [layout.REFERENCE]
             wanted += [layout.safety_path(agent, suite) for agent in self.agents for suite in config.safety.suites]
@@ -247,6 +258,39 @@ class Run(Shown):
         self.manifest = self.manifest.model_copy(update=changed)
         write_manifest(self.folder.manifest_path, self.manifest)
 
+    def plain_codec(self) -> Codec[Evaluation]:
+        """How plain episodes are stored: by their ids; how they were made follows from a few numbers."""
+        task, fingerprint = self.task_label, self.manifest.task.fingerprint
+
+        def write(result: Evaluation) -> dict[str, Any]:
+            return {
+                "format": "tightrope/plain",
+                "version": 1,
+                "agent": result.agent,
+                "fingerprint": result.fingerprint,
+                "seed": result.seed,
+                "length": result.length,
+                "starts_alike": result.starts_alike,
+                "episodes": [episode_id(e.rollout, result.fingerprint, fingerprint) for e in result.episodes],
+            }
+
+        def read(content: Any) -> Evaluation:
+            ids, agent = content["episodes"], content["agent"]
+            rollouts = plain_rollouts(task, agent, len(ids), content["seed"], content["length"])
+            with self._episodes() as fetch:
+                episodes = tuple(fetch(rollout, {"id": name}) for rollout, name in zip(rollouts, ids, strict=True))
+            return Evaluation(
+                task=task,
+                agent=agent,
+                fingerprint=content["fingerprint"],
+                episodes=episodes,
+                seed=content["seed"],
+                length=content["length"],
+                starts_alike=content["starts_alike"],
+            )
+
+        return Codec(write=write, read=read, errors=lambda result: result.errors)
+
     def safety_codec(self, suite: TestSuite, survival: SuiteSurvival) -> Codec[SafetyResult]:
         """How results of a suite are stored: its episodes, the suite and what is known of its cases by their ids."""
         task = self.manifest.task.fingerprint
@@ -263,19 +307,25 @@ class Run(Shown):
             return summary_to_json(result, name)
 
         def read(content: Any) -> SafetyResult:
-            if not self.folder.episodes_path.exists():
-                raise LostEpisode(f"{self.folder.episodes_path} is gone")
-            with closing(EpisodeStore(self.folder.episodes_path, read_only=True)) as store:
-
-                def fetch(rollout: Rollout, named: Mapping[str, Any]) -> Episode:
-                    episode = store.get(named["id"], rollout)
-                    if episode is None:
-                        raise LostEpisode(f"{self.folder.episodes_path} has no episode {named['id']}")
-                    return episode
-
+            with self._episodes() as fetch:
                 return summary_from_json(content, suite, survival, fetch)
 
         return Codec(write=write, read=read, errors=lambda result: result.errors)
+
+    @contextmanager
+    def _episodes(self) -> Iterator[Callable[[Rollout, Mapping[str, Any]], Episode]]:
+        """A way to the stored episodes by what results call them."""
+        if not self.folder.episodes_path.exists():
+            raise LostEpisode(f"{self.folder.episodes_path} is gone")
+        with closing(EpisodeStore(self.folder.episodes_path, read_only=True)) as store:
+
+            def fetch(rollout: Rollout, named: Mapping[str, Any]) -> Episode:
+                episode = store.get(named["id"], rollout)
+                if episode is None:
+                    raise LostEpisode(f"{self.folder.episodes_path} has no episode {named['id']}")
+                return episode
+
+            yield fetch
 
     # Work on it.
 
@@ -293,6 +343,7 @@ class Run(Shown):
                 backend=backend or execution.backend,
                 workers=execution.workers,
                 ray_address=execution.ray_address,
+                step_timeout=execution.step_timeout,
             )
             with engine:
                 yield engine

@@ -2,10 +2,11 @@
 
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
+from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
-from tightrope.safety.results import BoundaryResult, CaseResult, SafetyResult, Survival
+from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
 from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
 from tightrope.safety.suites import (
@@ -24,6 +25,7 @@ __all__ = [
     "CaseResult",
     "Finding",
     "FindingKind",
+    "GateDecision",
     "SafetyComparison",
     "SafetyResult",
     "SuiteKind",
@@ -35,6 +37,7 @@ __all__ = [
     "action_coverage_suite",
     "compare_safety",
     "correlation",
+    "decide_gate",
     "find_survival",
     "interval_suite",
     "judge_case",

@@ -60,7 +60,7 @@ class SafetyComparison(Shown):
     cases: tuple[CaseDifference, ...] = field(repr=False)
     """Cases judged under both, what got worse most first."""
     errors: int = 0
-    """Executions that raised, of either agent: they are in none of the numbers, and might have been falls."""
+    """Executions that raised, of either agent: they are in none of the numbers, and might have been fails."""
 
     @property
     def exact(self) -> bool:
@@ -150,6 +150,12 @@ def correlation(results: Iterable[SafetyResult]) -> Estimate:
 
 
 def _check_comparable(a: SafetyResult, b: SafetyResult) -> None:
+    for result in (a, b):
+        if result.stopped_early:
+            raise UsageError(
+                f"the results cannot be paired: that of {result.agent!r} stopped as soon as its gate was decided; run "
+                f"both agents on the whole suite"
+            )
     if a.suite.task != b.suite.task:
         raise UsageError(
             f"the results cannot be paired: the tasks differ, {a.suite.task} for {a.agent!r} and {b.suite.task} for "

@@ -16,9 +16,11 @@ from tightrope.safety.frequencies import (
     fails_per_1000_steps,
     mean_return,
 )
-from tightrope.safety.results import NOT_ASKED, BoundaryResult, CaseResult, SafetyResult, Survival
+from tightrope.safety.results import NOT_ASKED, BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import Estimate
+
+STOPPED = "stopped as soon as the gate was decided: no interval"
 
 
 def judge_episode(episode: Episode, length: int | None = None) -> Verdict:
@@ -42,6 +44,7 @@ def judge_suite(
     seed: int = 0,
     fixed_prefix: bool = True,
     survival: SuiteSurvival | None = None,
+    decision: GateDecision | None = None,
 ) -> SafetyResult:
     """The result of a suite from its episodes, which are found by their case; nothing is run.
 
@@ -55,6 +58,7 @@ def judge_suite(
         seed: What the randomness of the run followed from.
         fixed_prefix: Whether the prefix led to the same situation every time.
         survival: What is claimed about its cases, whoever plays; the executions test it.
+        decision: How the gate went that chose the episodes; intervals that do not allow for that are left out.
     """
     found: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
@@ -66,7 +70,7 @@ def judge_suite(
         for case in suite.cases
     }  # fmt: skip
     cases = tuple(_relabelled(judged[case.id], case) for case in suite.cases)
-    return SafetyResult(
+    result = SafetyResult(
         suite=suite,
         agent=agent,
         fingerprint=fingerprint,
@@ -83,6 +87,30 @@ def judge_suite(
         fails_per_1000_steps=fails_per_1000_steps(cases, length),
         survival=survival,
         findings=known.findings,
+        decision=decision,
+    )
+    return result if decision is None or decision.exact else _stopped_early(result, decision)
+
+
+def _stopped_early(result: SafetyResult, decision: GateDecision) -> SafetyResult:
+    """Executions that were made until something showed are no sample for anything else."""
+    states = tuple(
+        replace(
+            state,
+            fail_frequency=state.fail_frequency.without_interval(STOPPED),
+            survivable_fail_frequency=state.survivable_fail_frequency.without_interval(STOPPED),
+            mean_return=state.mean_return.without_interval(STOPPED),
+        )
+        for state in result.boundary_states
+    )
+    return replace(
+        result,
+        boundary_states=states,
+        fail_frequency=decision.estimate,
+        fail_frequency_in_general=result.fail_frequency_in_general.without_interval(STOPPED),
+        survivable_fail_frequency=result.survivable_fail_frequency.without_interval(STOPPED),
+        mean_return=result.mean_return.without_interval(STOPPED),
+        fails_per_1000_steps=result.fails_per_1000_steps.without_interval(STOPPED),
     )
 
 
@@ -133,7 +161,7 @@ def _boundary(number: int, depth: int | None, cases: tuple[CaseResult, ...]) -> 
 
 
 def rate_without_doomed(cases: Sequence[CaseResult]) -> Estimate:
-    """How often cases fail that are not proven doomed; those nobody has decided count, or their falls would pass."""
+    """How often cases fail that are not proven doomed; those nobody has decided count, or their fails would pass."""
     return fail_frequency([case for case in cases if case.survivable is not Survivability.NO])
 
 

@@ -25,8 +25,6 @@ from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
 
-NO_PART_OF_AN_ERROR = ("Traceback ", "This was rollout ", "It did not happen again ")
-
 NOT_ASKED = Survival(survivable=Survivability.UNKNOWN, evidence="not asked")
 
 
@@ -96,7 +94,7 @@ class CaseResult:
 
     @property
     def fails(self) -> int:
-        """Executions in which the agent fell."""
+        """Executions in which the agent failed."""
         return self.counts[Verdict.FAIL]
 
     @property
@@ -111,15 +109,12 @@ class CaseResult:
 
     @property
     def first_error(self) -> str:
-        """What was raised in the first execution that raised, without the way to it; empty when none did."""
-        error = next((episode.error for episode in self.episodes if episode.error is not None), "")
-        # A traceback is indented but for its headings and the exception; the engine adds a sentence about the rollout.
-        told = [line for line in error.splitlines() if line[:1].strip() and not line.startswith(NO_PART_OF_AN_ERROR)]
-        return told[-1].removeprefix("tightrope.errors.") if told else error.strip()
+        """What went wrong in the first execution that raised; empty when none did."""
+        return next((episode.error.message for episode in self.episodes if episode.error is not None), "")
 
     @property
     def failing_episodes(self) -> tuple[Episode, ...]:
-        """The executions in which the agent fell; ``.trace`` of each replays without the agent."""
+        """The executions in which the agent failed; ``.trace`` of each replays without the agent."""
         pairs = zip(self.episodes, self.verdicts, strict=True)
         return tuple(episode for episode, verdict in pairs if verdict is Verdict.FAIL)
 
@@ -135,6 +130,41 @@ class BoundaryResult:
     fail_frequency: Estimate
     survivable_fail_frequency: Estimate
     mean_return: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateDecision:
+    """How a gate went that ran no more than it needed."""
+
+    limit: float
+    """The fail frequency that is still allowed."""
+    passed: bool | None
+    """None: not decided, because executions ran out, or some raised and might have been falls."""
+    draws: int
+    """Executions that the decision rests on."""
+    executions: int
+    """Executions that were made: those, what was repeated because it ended before hand-over, and the rest of the last
+    batch."""
+    fails: int
+    errors: int
+    """Executions among the draws that raised: for passing they count as falls, for failing as none."""
+    whole: int
+    """Executions of the whole suite."""
+    estimate: Estimate
+    """Fail frequency on these cases without doomed ones, with limits that hold however early it was stopped."""
+    exact: bool = False
+    """Nothing is random: every case was executed once."""
+
+    @property
+    def saved(self) -> int:
+        """Executions of the whole suite that were not needed."""
+        return max(self.whole - self.executions, 0)
+
+    def __str__(self) -> str:
+        if self.exact:
+            return f"exact after {self.executions} executions, one of each case"
+        how = f"decided by {self.draws} drawn executions" if self.passed is not None else f"open after {self.draws}"
+        return f"{how}; {self.executions} were made, {self.saved} of the suite's {self.whole} saved"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +202,13 @@ class SafetyResult(Shown):
     """What was claimed about the cases before this agent was watched; each case has what is left of it."""
     findings: tuple[Finding, ...] = ()
     """What came out that lowers trust; claims that rest on it are withdrawn."""
+    decision: GateDecision | None = None
+    """Of a gate that stopped when it was decided; ``fail_frequency`` is then its estimate."""
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the executions are those that a gate needed, and not all of the suite."""
+        return self.decision is not None and not self.decision.exact
 
     @cached_property
     def counts(self) -> Counter[Verdict]:
@@ -183,7 +220,8 @@ class SafetyResult(Shown):
         """On these cases: how often it fails where somebody would not have; what the agent is blamed for."""
         from tightrope.safety.frequencies import case_weights
 
-        return avoidable_on_cases(case_weights(self.cases))
+        found = avoidable_on_cases(case_weights(self.cases))
+        return found.without_interval("executions were stopped by a gate") if self.stopped_early else found
 
     @cached_property
     def distinct_cases(self) -> tuple[CaseResult, ...]:
@@ -192,7 +230,7 @@ class SafetyResult(Shown):
 
     @property
     def fails(self) -> int:
-        """Executions in which the agent fell."""
+        """Executions in which the agent failed."""
         return self.counts[Verdict.FAIL]
 
     @property

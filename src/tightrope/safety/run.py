@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tightrope.agents import Agent
 from tightrope.errors import TaskError, UsageError
-from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.execution import Engine, Episode, EpisodeError, ErrorKind, Rollout, borrowed_engine
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.claims import SuiteSurvival
@@ -60,7 +60,7 @@ def run_suite(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    _check(task, suite, repetitions, length, allow_changed)
+    check_suite(task, suite, repetitions, length, allow_changed)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         rollouts = suite_rollouts(
@@ -78,7 +78,7 @@ def run_suite(
             )
     return judge_suite(
         suite,
-        [_without_strange_actions(task, episode) for episode in episodes],
+        [without_strange_actions(task, episode) for episode in episodes],
         agent=agent.name,
         fingerprint=agent.fingerprint,
         repetitions=repetitions,
@@ -95,19 +95,27 @@ def suite_rollouts(
     """The work of a suite: every case once, in its order, times the repetitions."""
     cases: dict[str, TestCase] = {case.id: case for case in suite.cases}
     return [
-        Rollout(
-            start=case.prefix,
-            agent=agent,
-            length=length,
-            seed=derive_seed("safety", seed, case.id, repetition),
-            fixed_prefix=fixed_prefix,
-        )
+        case_rollout(case, agent, repetition, length=length, seed=seed, fixed_prefix=fixed_prefix)
         for case in cases.values()
         for repetition in range(repetitions)
     ]
 
 
-def _check(task: Task, suite: TestSuite, repetitions: int, length: int, allow_changed: bool) -> None:
+def case_rollout(
+    case: TestCase, agent: str, repetition: int, *, length: int, seed: int, fixed_prefix: bool = True
+) -> Rollout:
+    """One execution of a case; its seed follows from the case and the repetition."""
+    return Rollout(
+        start=case.prefix,
+        agent=agent,
+        length=length,
+        seed=derive_seed("safety", seed, case.id, repetition),
+        fixed_prefix=fixed_prefix,
+    )
+
+
+def check_suite(task: Task, suite: TestSuite, repetitions: int, length: int, allow_changed: bool) -> None:
+    """The rules for running a suite."""
     for name, value in (("repetitions", repetitions), ("length", length)):
         if value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}")
@@ -118,7 +126,7 @@ def _check(task: Task, suite: TestSuite, repetitions: int, length: int, allow_ch
         )
 
 
-def _without_strange_actions(task: Task, episode: Episode) -> Episode:
+def without_strange_actions(task: Task, episode: Episode) -> Episode:
     """Some environments take any number for an action; an episode made of such is an error, not a pass."""
     if episode.error is not None:
         return episode
@@ -127,7 +135,7 @@ def _without_strange_actions(task: Task, episode: Episode) -> Episode:
             encode_action(task.action_space, action)
         except (TaskError, TypeError, ValueError):
             answer = f"the agent's answer {action!r} in step {number + 1} after hand-over is not in {task.action_space}"
-            return replace(episode, error=f"AgentFailure: {answer}")
+            return replace(episode, error=EpisodeError(kind=ErrorKind.AGENT, message=answer))
     return episode
 
 

@@ -6,6 +6,7 @@ Where a result is stored beside its suite, its episodes and what is known of its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from tightrope.errors import FormatError
@@ -17,7 +18,7 @@ from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.files import frozen_action, suite_from_json, suite_to_json
 from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.judge import judge_suite
-from tightrope.safety.results import NOT_ASKED, CaseResult, SafetyResult, Survival
+from tightrope.safety.results import NOT_ASKED, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.suites import TestSuite
 from tightrope.statistics import Estimate
 
@@ -87,6 +88,7 @@ def summary_to_json(result: SafetyResult, write_episode: WriteEpisode) -> dict[s
             for state in result.boundary_states
         ],
         "cases": {case.case.id: _case_to_json(case, write_episode) for case in result.distinct_cases},
+        **({} if result.decision is None else {"decision": asdict(result.decision)}),
     }
 
 
@@ -115,9 +117,14 @@ def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read
             seed=data["seed"],
             fixed_prefix=data["fixed_prefix"],
             survival=survival,
+            decision=_decision_from_json(data.get("decision")),
         )
     except DAMAGE as error:
         raise _damaged(error) from error
+
+
+def _decision_from_json(data: Mapping[str, Any] | None) -> GateDecision | None:
+    return None if data is None else GateDecision(**{**data, "estimate": Estimate.from_json(data["estimate"])})
 
 
 def survival_to_json(survival: SuiteSurvival) -> dict[str, Any]:

@@ -19,7 +19,7 @@ RESAMPLES = 4000
 
 ENOUGH_TO_KNOW_THE_RANGE = 50
 """So many values show how far such values reach: what one in ten does is missed by all of them in 1 of 200 samples.
-With 30 it is 1 of 24, and intervals for returns of which one in ten is a fall held the mean in 0.92 instead of 0.95."""
+With 30 it is 1 of 24, and intervals for returns of which one in ten is a loss held the mean in 0.92 instead of 0.95."""
 
 LARGEST_SHARED = 64
 """Sample size up to which draws are kept: 2 MB each. A report has thousands of samples of the same few sizes."""

@@ -112,7 +112,7 @@ def corridor_task(
     WALK moves one cell, JUMP two; landing on a hole is unsafe. With probability ``slip`` a jump falls one cell short.
     Holes must not be neighbours. Standing before hole h (cell h-1) only JUMP is right; at h-2 only WALK.
     """
-    goal, bad = length, frozenset(holes)
+    goal, unsafe = length, frozenset(holes)
 
     def capped(cell: int) -> int:
         return min(cell, goal)
@@ -123,7 +123,7 @@ def corridor_task(
         if slip > 0:
             jump = ((1.0 - slip, capped(cell + 2)), (slip, capped(cell + 1)))
         table[cell] = [((1.0, capped(cell + 1)),), jump]
-    return tabular_task(table, {goal}, bad, name=name, **fields)
+    return tabular_task(table, {goal}, unsafe, name=name, **fields)
 
 
 def paper_example() -> Task:

@@ -17,7 +17,8 @@ from typing import Any
 from tightrope.agents.networks.sb3_policies import ACTIVATIONS, EXTRACTORS, POLICIES, RULES, ClassName, is_listed
 from tightrope.errors import FormatError, TrustRequired
 from tightrope.files import parse_json, require_plain_file
-from tightrope.files.limits import AGENT_FILE, AGENT_RATIO, AGENT_SMALL
+from tightrope.files.content import in_words
+from tightrope.files.limits import AGENT_DATA, AGENT_FILE, AGENT_RATIO, AGENT_SMALL
 from tightrope.files.zips import read_members
 
 CLASS = re.compile(r"^<class '([\w.]+)\.(\w+)'>$")
@@ -64,8 +65,11 @@ def read_archive(path: Path) -> Archive:
     try:
         with path.open("rb") as file:
             members = read_members(file, path.name, most=most, names=MEMBERS)
-        data, weights = parse_json(members["data"], "its data"), members["policy.pth"]
-        return _archive(path, _table(data), weights)
+        if len(members["data"]) > AGENT_DATA:
+            raise FormatError(
+                f"its data have {in_words(len(members['data']))}; at most {in_words(AGENT_DATA)} are read"
+            )
+        return _archive(path, _table(parse_json(members["data"], "its data")), members["policy.pth"])
     except (FormatError, KeyError) as error:
         raise FormatError(
             f"{path} is not a Stable-Baselines3 archive: a zip with 'data' and 'policy.pth' in it ({error})"

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tightrope.errors import FormatError, TrustRequired, require_extra
-from tightrope.files.limits import AGENT_FILE, AGENT_RATIO, AGENT_SMALL
+from tightrope.files.limits import AGENT_FILE, AGENT_RATIO, AGENT_SMALL, AGENT_STEPS
 from tightrope.files.zips import read_members
 
 NEEDED = re.compile(r"^[^/]+/(data\.pkl|data/\d+|version|byteorder)$")
@@ -92,7 +92,9 @@ def _plain_archive(content: bytes, source: str) -> bytes:
 
 def require_plain_pickle(content: bytes) -> None:
     """Read a pickle's steps, without taking them, and raise where one of them is not a state dict's."""
-    for step, argument, _ in pickletools.genops(content):
+    for number, (step, argument, _) in enumerate(pickletools.genops(content)):
+        if number > AGENT_STEPS:
+            raise FormatError(f"its pickle has more than {AGENT_STEPS:,} steps")
         if step.name in STRANGE or (step.name == "GLOBAL" and argument not in GLOBALS):
             raise ValueError(f"its pickle names {argument or step.name!r}")
 

@@ -3,7 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 // --- one run: its map, its boundary states, their cases -----------------------------------------------------------
 const CASE = { id: 0, depth: 1, handover: 2, label: 3, passes: 4, fails: 5, invalid: 6, errors: 7, survivable: 8, reward: 9, replay: 10, video: 11, witness: 12, range: 13 };
 const CROWD = 60; // boundary states, more of which are drawn as dots without numbers
-const SURVIVABLE = { yes: ["survivable", "bad"], no: ["doomed", ""], unknown: ["not known", ""] };
+const SURVIVABLE = { yes: ["survivable", "fail"], no: ["doomed", ""], unknown: ["not known", ""] };
 
 class Run {
   constructor(spec) {
@@ -159,7 +159,7 @@ class Run {
     const about = [`depth ${state.depth}`, state.proven ? "trouble below is proven" : "trouble below is not proven",
       state.evidence && `branches below ended: ${state.evidence}`, state.actions && `wrong actions: ${state.actions}`].filter(Boolean).join(" · ");
     const body = html("div", { class: "inside" + (film ? " film" : "") }, [
-      film ? html("div", {}, [screen(film), html("p", { class: "small" }, `${this.agent} falls`)]) : null,
+      film ? html("div", {}, [screen(film), html("p", { class: "small" }, `${this.agent} fails`)]) : null,
       html("div", {}, [this.rates(), this.caseTable(cases)]),
     ]);
     this.panel.replaceChildren(
@@ -196,7 +196,7 @@ class Run {
     const box = (kind, times) => times > 20 ? [] : Array.from({ length: times }, () => html("i", { class: kind }));
     const boxes = html("span", { class: "boxes", "aria-hidden": "true" }, ["fails", "passes", "invalid", "errors"].flatMap(kind =>
       box({ fails: "fail", passes: "", invalid: "invalid", errors: "error" }[kind], one[CASE[kind]])));
-    const verdict = judged ? `${one[CASE.fails]} of ${judged} fell` : one[CASE.invalid] ? "invalid" : one[CASE.errors] ? "error" : "no data";
+    const verdict = judged ? `${one[CASE.fails]} of ${judged} failed` : one[CASE.invalid] ? "invalid" : one[CASE.errors] ? "error" : "no data";
     const replay = one[CASE.replay] && html("button", { type: "button", class: "copy", title: one[CASE.replay],
       onclick: event => copy(one[CASE.replay], event.currentTarget) }, "copy replay");
     const watch = one[CASE.video] && data.videos[one[CASE.video]] && html("button", { type: "button", class: "watch",
@@ -224,8 +224,8 @@ const caseWords = point => `${point.cases} case${point.cases === 1 ? "" : "s"}` 
 
 function screen(name) {
   const address = data.videos[name];
-  if (name.endsWith(".webp")) return html("img", { src: address, alt: "The fall" });
-  const video = html("video", { src: address, controls: true, loop: true, playsinline: true, "aria-label": "The fall" });
+  if (name.endsWith(".webp")) return html("img", { src: address, alt: "The fail" });
+  const video = html("video", { src: address, controls: true, loop: true, playsinline: true, "aria-label": "The fail" });
   video.muted = true;
   if (!still) video.play().catch(() => {});
   return video;

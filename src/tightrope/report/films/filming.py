@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from tightrope.errors import MissingExtra, NotReproducible
 from tightrope.reference import Survivability
-from tightrope.report.films.video import film_fall
+from tightrope.report.films.video import film_failure
 from tightrope.report.results import CaseResult, Results, RunResults, SuiteResult
 from tightrope.report.verdict import headline_suite
 from tightrope.tasks.task import Task
@@ -47,7 +47,7 @@ def film_failures(results: Results, tasks: Sequence[Task], wanted: int) -> Films
             continue
         case = results.runs[shot.run].suites[shot.suite].cases[shot.case]
         try:
-            film = film_fall(task, case.fall, case.handover) if case.fall is not None else None
+            film = film_failure(task, case.failing_trace, case.handover) if case.failing_trace is not None else None
         except MissingExtra as error:
             return Films(results=results, notes=(str(error),))
         except NotReproducible as error:
@@ -75,26 +75,26 @@ def _queue(index: int, run: RunResults, agent: str) -> list[Shot]:
         for suite_index, suite in enumerate(run.suites)
         if suite.agent == agent
         for case_index, case in enumerate(suite.cases)
-        if case.fall is not None
+        if case.failing_trace is not None
     ]
     found.sort(key=lambda entry: _rank(run, entry[1], entry[3]))
     depths: set[int | None] = set()
-    falls: set[str] = set()
+    filmed: set[str] = set()
     first: list[Shot] = []
     later: list[Shot] = []
     for suite_index, suite, case_index, case in found:
-        if case.fall is None or case.fall.id in falls:  # the same case in another suite
+        if case.failing_trace is None or case.failing_trace.id in filmed:  # the same case in another suite
             continue
         name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{agent}-{suite.suite}-{case.id}").strip("-")
         shot = Shot(run=index, suite=suite_index, case=case_index, name=name)
         (later if case.depth in depths else first).append(shot)
         depths.add(case.depth)
-        falls.add(case.fall.id)
+        filmed.add(case.failing_trace.id)
     return first + later
 
 
 def _rank(run: RunResults, suite: SuiteResult, case: CaseResult) -> tuple[bool, bool, bool, float, int]:
-    """A fall that someone could have survived says more about the agent than one nobody could."""
+    """A fail that someone could have survived says more about the agent than one nobody could."""
     doomed = case.survivable is Survivability.NO
     unknown = case.survivable is Survivability.UNKNOWN
     rate = case.fail_frequency.value or 0.0

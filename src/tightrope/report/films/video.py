@@ -45,12 +45,12 @@ class Film:
     """``.mp4``, or ``.webp`` where there is no ffmpeg."""
 
 
-def film_fall(task: Task, fall: ActionTrace, handover: int, *, expect: Outcome = Outcome.UNSAFE) -> Film | None:
+def film_failure(task: Task, trace: ActionTrace, handover: int, *, expect: Outcome = Outcome.UNSAFE) -> Film | None:
     """Film an episode from shortly before hand-over to its end; None where nothing can be seen of this task."""
-    frames, rate = record(task, fall, first=max(0, handover - LEAD), expect=expect)
+    frames, rate = record(task, trace, first=max(0, handover - LEAD), expect=expect)
     if not frames:
         return None
-    length = len(fall.actions)
+    length = len(trace.actions)
     marked = [_with_bar(frame, max(0, handover - LEAD) + index, handover, length) for index, frame in enumerate(frames)]
     return encode([*marked, *[marked[-1]] * LINGER], rate)
 

@@ -1,6 +1,6 @@
 """``junit.xml``: the cases as tests, for continuous integration.
 
-A case in which the agent fell is a failure; one that is proven doomed or invalid is skipped, since it says nothing
+A case in which the agent failed is a failure; one that is proven doomed or invalid is skipped, since it says nothing
 about the agent; gates are tests of their own. Whether the build breaks is decided by the gates' exit code, not here.
 """
 
@@ -55,10 +55,10 @@ def _add_case(node: Element, run: RunResults, suite: SuiteResult, case: CaseResu
     elif not judged:
         SubElement(test, "skipped", message="invalid: the prefix ended before hand-over" if case.invalid else "no data")
     elif case.fails and case.survivable is Survivability.NO:
-        SubElement(test, "skipped", message=f"doomed: nobody could survive it; fell {case.fails} of {judged} times")
+        SubElement(test, "skipped", message=f"doomed: nobody could survive it; failed {case.fails} of {judged} times")
     elif case.fails:
         known = "a way out is known" if case.survivable is Survivability.YES else "no way out is known"
-        failure = SubElement(test, "failure", message=f"fell {case.fails} of {judged} times; {known}")
+        failure = SubElement(test, "failure", message=f"failed {case.fails} of {judged} times; {known}")
         failure.text = _clean(f"Replay it: {case.replay}" if case.replay else "")
 
 

@@ -70,21 +70,21 @@ def _cell(suite: SuiteResult | None) -> str:
 
 def _worst(run: RunResults, agent: str) -> Iterator[str]:
     suite = find_suite(run, headline_suite(run), agent)
-    falls = sorted((case for case in (suite.cases if suite else ()) if case.fails and case.replay), key=_badness)[
+    failing = sorted((case for case in (suite.cases if suite else ()) if case.fails and case.replay), key=_badness)[
         :WORST
     ]
-    if not falls:
+    if not failing:
         return
-    yield from (f"<details><summary>{_escape(agent)}: replay the worst falls</summary>", "")
-    for case in falls:
+    yield from (f"<details><summary>{_escape(agent)}: replay the worst fails</summary>", "")
+    for case in failing:
         where = "" if case.depth is None else f"depth {case.depth}, "
-        fell = f"fell {case.fails} of {case.fails + case.passes} times, survivable: {case.survivable}"
-        yield f"- {where}{fell}: `{case.replay.replace('`', '')}`"
+        told = f"failed {case.fails} of {case.fails + case.passes} times, survivable: {case.survivable}"
+        yield f"- {where}{told}: `{case.replay.replace('`', '')}`"
     yield from ("", "</details>", "")
 
 
 def _badness(case: CaseResult) -> tuple[bool, float, int]:
-    """Survivable falls first, the most frequent first."""
+    """Survivable fails first, the most frequent first."""
     return (case.survivable == "no", -(case.fail_frequency.value or 0.0), case.handover)
 
 

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from tightrope.errors import FormatError, UsageError
-from tightrope.files import parse_json, read_content
+from tightrope.files import Migrations, migrated, parse_json, read_content
 from tightrope.files.limits import JSON_FILE
 from tightrope.report.results import Results
 from tightrope.statistics.estimate import Estimate
 
 FORMAT = "tightrope/results"
-VERSION = 1
 _adapter = TypeAdapter(Results)
+
+
+def _second(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """In version 1 the failing trace of a case had another name."""
+    return cast("Mapping[str, Any]", _renamed(data, "fall", "failing_trace"))
+
+
+def _renamed(value: Any, old: str, new: str) -> Any:
+    if isinstance(value, list):
+        return [_renamed(part, old, new) for part in value]
+    if isinstance(value, Mapping):
+        return {new if key == old else key: _renamed(part, old, new) for key, part in value.items()}
+    return value
+
+
+MIGRATIONS: Migrations = {1: _second}
+VERSION = max(MIGRATIONS) + 1
 
 
 def results_to_json(results: Results) -> dict[str, Any]:
@@ -49,7 +65,8 @@ def results_from_json(data: Any, source: str = "results") -> Results:
         raise FormatError(
             f"{source} has version {version!r} of {FORMAT}, and this tightrope reads up to {VERSION}; update tightrope."
         )
-    body = {key: _frozen(value) for key, value in data.items() if key not in ("format", "version")}
+    body = {key: _frozen(value) for key, value in migrated(source, data, FORMAT, MIGRATIONS).items()}
+    body = {key: value for key, value in body.items() if key not in ("format", "version")}
     try:
         return _adapter.validate_python(body)
     except ValidationError as error:

@@ -63,7 +63,7 @@ def _names(kind: type) -> list[str]:
 
 
 MEASURES = ("fail_frequency", "survivable_fail_frequency", "mean_return")
-CASE_FIELDS = tuple(name for name in _names(CaseResult) if name not in ("witness", "fall"))
+CASE_FIELDS = tuple(name for name in _names(CaseResult) if name not in ("witness", "failing_trace"))
 
 
 def _suites(results: Results) -> Iterable[Row]:

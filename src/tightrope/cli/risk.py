@@ -1,0 +1,105 @@
+"""``tightrope risk``: how likely does it fail in use?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tightrope.cli.interface import current_interface, verb
+from tightrope.cli.options import (
+    AgentOption,
+    BackendOption,
+    BehaviourOption,
+    EpsilonOption,
+    SeedOption,
+    SettingOption,
+    TaskArgument,
+    TrustOption,
+    WorkersOption,
+    agent_configs,
+    task_options,
+)
+from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
+from tightrope.errors import UsageError
+
+EXAMPLE = "tightrope risk CartPole-v1 --agent agent.onnx --epsilon 0.05 --max-risk 1e-4"
+NEEDS_ARGUMENTS = True
+
+
+@verb
+def command(
+    task: TaskArgument,
+    agent: AgentOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+    settings: SettingOption = [],  # noqa: B006
+    behaviour: BehaviourOption = None,
+    epsilon: EpsilonOption = None,
+    trust: TrustOption = False,
+    danger: Annotated[
+        str | None,
+        typer.Option("--danger", metavar="MODULE:NAME", help="Your function danger(transition); default: learned."),
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option("--length", "-l", help="Watch at most so many steps of an episode.", min=1)
+    ] = None,
+    steps: Annotated[int, typer.Option("--steps", help="Environment steps to spend on each agent.", min=1)] = 200_000,
+    max_risk: Annotated[
+        float | None,
+        typer.Option("--max-risk", help="Gate: exit with 1 unless the upper limit is within.", min=0, max=1),
+    ] = None,
+    seed: SeedOption = 0,
+    backend: BackendOption = None,
+    workers: WorkersOption = None,
+) -> int:
+    """Estimate the probability that an episode in use ends unsafe, down to one in a million."""
+    from tightrope.agents.importing import import_named
+    from tightrope.budget import Budget
+    from tightrope.risk import estimate_failure
+    from tightrope.runs.campaign import load_agents
+    from tightrope.tasks import make_task
+
+    if not agent:
+        raise UsageError(f"which agent? For example: tightrope risk {task} --agent agent.onnx --epsilon 0.05")
+    interface = current_interface()
+    built = make_task(task, **task_options(settings))
+    agents = load_agents(agent_configs(agent, behaviour, epsilon, trust), built)
+    function = None if danger is None else import_named(danger)
+    with interface.progress() as show:
+        found = [
+            estimate_failure(
+                built,
+                each,
+                function,
+                length,
+                Budget(steps=steps),
+                seed,
+                backend=backend or "processes",
+                workers=workers,
+                on_progress=show,
+            )
+            for each in agents.values()
+        ]
+    rows = [
+        (
+            risk.agent,
+            format(risk.probability, ".2g"),
+            risk.method,
+            risk.guide,
+            risk.cost,
+            "no data" if risk.plain_episodes_needed is None else risk.plain_episodes_needed,
+        )
+        for risk in found
+    ]
+    columns = ("agent", "ends unsafe", "found by", "guide", "steps", "plain episodes for the same width")
+    interface.table(f"Risk in use, {built.label}", columns, rows)
+    for risk in found:
+        interface.say(risk.sentence())
+        for note in risk.notes:
+            interface.say(f"{risk.agent}: {note}.")
+    interface.data([risk.to_json() for risk in found])
+    highs = [risk.probability.high for risk in found]
+    if any(high is None for high in highs):
+        return NOTHING_JUDGED
+    if max_risk is None:
+        return PASSED
+    return PASSED if all(high is not None and high <= max_risk for high in highs) else GATE_FAILED

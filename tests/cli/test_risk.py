@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tightrope.cli import run_command
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0.99", 0), ("0.001", 1)])
+def test_the_gate_is_on_the_upper_limit(limit, code, capsys) -> None:
+    arguments = ["risk", "FrozenLake-v1", "--set", "is_slippery=true", "--agent", "tests.sample_agents:careful"]
+    assert run_command([*arguments, "--steps", "2000", "--backend", "inline", "--json", "--max-risk", limit]) == code
+    (risk,) = json.loads(capsys.readouterr().out)
+    assert risk["agent"] == "careful"
+    assert 0 < risk["probability"]["low"] < risk["probability"]["high"] < 0.99
+    assert risk["cost"] >= 2000
+
+
+def test_an_agent_is_needed(capsys) -> None:
+    assert run_command(["risk", "FrozenLake-v1"]) == 2
+    assert "which agent?" in capsys.readouterr().err

@@ -21,6 +21,11 @@ class Section(BaseModel):
     gates: ClassVar[frozenset[str]] = frozenset()
     """Settings that judge results and change none."""
 
+    @classmethod
+    def gate_settings(cls) -> dict[str, Any]:
+        """The settings that are gates, and what they are when none is asked for."""
+        return {name: field.default for name, field in cls.model_fields.items() if name in cls.gates}
+
 
 class AgentConfig(Section):
     """One agent under test."""
@@ -137,3 +142,15 @@ class CampaignConfig(Section):
     performance: PerformanceConfig = PerformanceConfig()
     execution: ExecutionConfig = ExecutionConfig()
     report: ReportConfig = ReportConfig()
+
+    def with_gates_of(self, other: CampaignConfig | None) -> CampaignConfig:
+        """The same with another's gates; None: with none."""
+        changed = {}
+        for name in type(self).model_fields:
+            section = getattr(self, name)
+            if isinstance(section, Section) and section.gate_settings():
+                gates = section.gate_settings()
+                if other is not None:
+                    gates = {gate: getattr(getattr(other, name), gate) for gate in gates}
+                changed[name] = section.model_copy(update=gates)
+        return self.model_copy(update=changed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,14 +14,17 @@ Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-NOT_IN_IDENTITY = ("execution", "report", "plain.max_fail", "safety.max_fail", "safety.gate_on")
-"""Settings that change no result."""
-
-
 class Section(BaseModel):
     """A part of the configuration: frozen, and a misspelt key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    gates: ClassVar[frozenset[str]] = frozenset()
+    """Settings that judge results and change none."""
+
+    @classmethod
+    def gate_settings(cls) -> dict[str, Any]:
+        """The settings that are gates, and what they are when none is asked for."""
+        return {name: field.default for name, field in cls.model_fields.items() if name in cls.gates}
 
 
 class AgentConfig(Section):
@@ -36,6 +39,8 @@ class AgentConfig(Section):
 
 class PlainConfig(Section):
     """Before the steps: how each agent does in plain episodes, from many reset seeds."""
+
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail"})
 
     episodes: int = Field(100, ge=0, description="full episodes of each agent; 0: none")
     steps: int | None = Field(50_000, gt=0, description="begin no more episodes of an agent after so many steps")
@@ -57,6 +62,8 @@ class SearchConfig(Section):
 
 class SafetyConfig(Section):
     """Step 2: how often each agent fails at the boundary states."""
+
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail", "gate_on", "until_decided"})
 
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"),
@@ -135,3 +142,15 @@ class CampaignConfig(Section):
     performance: PerformanceConfig = PerformanceConfig()
     execution: ExecutionConfig = ExecutionConfig()
     report: ReportConfig = ReportConfig()
+
+    def with_gates_of(self, other: CampaignConfig | None) -> CampaignConfig:
+        """The same with another's gates; None: with none."""
+        changed = {}
+        for name in type(self).model_fields:
+            section = getattr(self, name)
+            if isinstance(section, Section) and section.gate_settings():
+                gates = section.gate_settings()
+                if other is not None:
+                    gates = {gate: getattr(getattr(other, name), gate) for gate in gates}
+                changed[name] = section.model_copy(update=gates)
+        return self.model_copy(update=changed)

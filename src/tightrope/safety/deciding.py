@@ -126,7 +126,7 @@ def _decision(gate: SequentialGate, drawing: Drawing, *, whole: int) -> GateDeci
     within = {None: None, Decision.WITHIN: True, Decision.ABOVE: False}[gate.decision]
     return GateDecision(
         limit=gate.limit,
-        # What raised might have been a fall: it cannot make a gate pass, nor excuse one that fails without it.
+        # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
         passed=None if within and gate.unknown else within,
         draws=gate.n,
         executions=drawing.executions,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tightrope.errors import EnvironmentFailure, NotReproducible
 from tightrope.execution import Engine
 from tightrope.outcome import Outcome
-from tightrope.safety.suites import TestSuite
+from tightrope.safety.suites import TestSuite, Way
 from tightrope.seeding import stable_hash
 from tightrope.simulation import open_simulator, play
 from tightrope.tasks.task import Task
@@ -48,15 +48,20 @@ def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool 
     """
     if not suite.cases or not suite.checksums:
         return None
-    again: Replay = engine.once(suite.reference, lambda: engine.map(replay_trace, [suite.reference])[0])
-    parted = _first_difference(again.keys, suite.checksums)
+    again = [_followed(engine, suite, way, allow_changed=allow_changed) for way in suite.ways]
+    return again[0]
+
+
+def _followed(engine: Engine, suite: TestSuite, way: Way, *, allow_changed: bool) -> Replay | None:
+    again: Replay = engine.once(way.actions, lambda: engine.map(replay_trace, [way.actions])[0])
+    parted = _first_difference(again.keys, way.checksums)
     if parted is None:
         return again
     if allow_changed:
         return None
     raise NotReproducible(
         f"the environment has changed since the suite {suite.name!r} was made: after {parted} of the "
-        f"{len(suite.reference)} reference actions the task {suite.task!r} is elsewhere than it was"
+        f"{len(way.actions)} reference actions the task {suite.task!r} is elsewhere than it was"
         f"{f' ({again.error})' if again.error else ''}. Search again and make a new suite, or say allow_changed=True "
         f"to test anyway"
     )

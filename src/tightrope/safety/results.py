@@ -139,7 +139,7 @@ class GateDecision:
     limit: float
     """The fail frequency that is still allowed."""
     passed: bool | None
-    """None: not decided, because executions ran out, or some raised and might have been falls."""
+    """None: not decided, because executions ran out, or some raised and might have been fails."""
     draws: int
     """Executions that the decision rests on."""
     executions: int
@@ -147,7 +147,7 @@ class GateDecision:
     batch."""
     fails: int
     errors: int
-    """Executions among the draws that raised: for passing they count as falls, for failing as none."""
+    """Executions among the draws that raised: for passing they count as fails, for failing as none."""
     whole: int
     """Executions of the whole suite."""
     estimate: Estimate

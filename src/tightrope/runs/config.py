@@ -72,7 +72,7 @@ class SafetyConfig(Section):
     boundary_states: Literal["all", "proven"] = Field("all", description="test at all boundary states, or proven ones")
     repetitions: Count = Field(10, description="executions of each case (n)")
     length: Count = Field(40, description="steps the agent must survive (l)")
-    fixed_prefix: bool = Field(False, description="stochastic tasks: lead to the same situation every time")
+    fixed_prefix: bool = Field(True, description="stochastic tasks: lead to the very situation of the case every time")
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
     max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")
     gate_on: Literal["value", "high"] = Field("value", description="gate on the estimate, or on its upper limit")

@@ -29,7 +29,7 @@ from tightrope.runs.gates import Evidence, Gate, judged_gates
 from tightrope.runs.manifest import AgentRecord, Cost, Entry, Manifest, Source, read_manifest, write_manifest
 from tightrope.runs.store import EpisodeStore, RememberingEngine, episode_id
 from tightrope.runs.trust import require_trust
-from tightrope.safety import SafetyResult, Survival, TestSuite
+from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
 from tightrope.safety.storage import summary_from_json, summary_to_json
 from tightrope.tasks import Task, make_task
 
@@ -288,7 +288,7 @@ class Run(Shown):
 
         return Codec(write=write, read=read, errors=lambda result: result.errors)
 
-    def safety_codec(self, suite: TestSuite, survival: Mapping[str, Survival]) -> Codec[SafetyResult]:
+    def safety_codec(self, suite: TestSuite, survival: SuiteSurvival) -> Codec[SafetyResult]:
         """How results of a suite are stored: its episodes, the suite and what is known of its cases by their ids."""
         task = self.manifest.task.fingerprint
 

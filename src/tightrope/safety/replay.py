@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tightrope.errors import EnvironmentFailure, NotReproducible
 from tightrope.execution import Engine
@@ -13,6 +13,9 @@ from tightrope.seeding import stable_hash
 from tightrope.simulation import open_simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
+
+RESEED = 1 << 20
+"""Where the seeds begin that a task without randomness must not care for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,3 +72,10 @@ def _first_difference(keys: tuple[int, ...], checksums: tuple[int, ...]) -> int 
         if depth >= len(keys) or keys[depth] != checksum:
             return depth
     return None
+
+
+def parts_under_reseeding(engine: Engine, suite: TestSuite, reference: Replay) -> int | None:
+    """After how many steps the reference goes another way under fresh randomness; None where it never does."""
+    reseeded = replace(suite.reference, reseeds=tuple((depth, RESEED + depth) for depth in range(len(suite.reference))))
+    again: Replay = engine.once(reseeded, lambda: engine.map(replay_trace, [reseeded])[0])
+    return _first_difference(again.keys, reference.keys)

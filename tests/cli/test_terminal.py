@@ -40,7 +40,7 @@ def test_names_reach_the_terminal_as_they_are(capsys: pytest.CaptureFixture[str]
     interface = Interface(color=False)
     interface.say(ATTACK)
     interface.table(ATTACK, (ATTACK, "n"), [(ATTACK, 1)])
-    print_gates(interface, [Gate(agent=ATTACK, suite="simple", passed=False, detail="too many")])
+    print_gates(interface, [Gate(name="fail frequency", agent=ATTACK, suite="simple", passed=False, detail="too many")])
     told = capsys.readouterr().out
     assert harmless(told)
     assert told.splitlines()[0] == SHOWN

@@ -23,7 +23,7 @@ from tightrope.references.result import SearchStats
 from tightrope.runs.artefacts import Codec, plain
 from tightrope.runs.config import AgentConfig, CampaignConfig, Section
 from tightrope.runs.names import file_name
-from tightrope.safety import Survival, TestSuite
+from tightrope.safety import SuiteSurvival, TestSuite
 from tightrope.safety.files import suite_from_json, suite_to_json
 from tightrope.safety.storage import survival_from_json, survival_to_json
 from tightrope.trace import Action, content_id
@@ -172,10 +172,10 @@ def _found_id(result: SearchResult) -> str:
 SEARCH_CODEC = Codec(write=_search_to_json, read=_search_from_json, ids=lambda result: {FOUND: _found_id(result)})
 REFERENCE_CODEC = Codec(write=reference_to_json, read=reference_from_json, ids=_reference_ids)
 SUITE_CODEC = Codec(write=suite_to_json, read=suite_from_json, ids=lambda suite: {SUITE: suite.id})
-SURVIVAL_CODEC: Codec[Mapping[str, Survival]] = Codec(
+SURVIVAL_CODEC: Codec[SuiteSurvival] = Codec(
     write=survival_to_json,
     read=survival_from_json,
-    ids=lambda known: {SURVIVAL: content_id(survival_to_json(known)["cases"])},
+    ids=lambda known: {SURVIVAL: content_id(survival_to_json(known))},
 )
 FUZZING_CODEC: Codec[FuzzResult] = Codec(
     write=FuzzResult.to_json,

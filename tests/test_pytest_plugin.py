@@ -131,6 +131,25 @@ def test_an_agent_that_raises_fails_suite_files(suite_file: Path, project: pytes
     moody.stdout.fnmatch_lines(["*executions raised errors, the first with AgentFailure: agent 'moody'*not today*"])
 
 
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        (
+            "tests.cli.leaving:exits",
+            "*executions raised errors, the first with AgentFailure: agent 'exits' called sys.exit*",
+        ),
+        ("tests.cli.leaving_at_once:agent", "*importing its module tests.cli.leaving_at_once called sys.exit(0)*"),
+    ],
+)
+def test_an_agent_that_exits_fails_suite_files(
+    suite_file: Path, project: pytest.Pytester, name: str, named: str
+) -> None:
+    shutil.copy(suite_file, project.path)
+    gone = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", name)
+    gone.assert_outcomes(failed=len(tr.load_suite(suite_file).depths))
+    gone.stdout.fnmatch_lines([named])
+
+
 def test_an_agent_that_raises_now_and_then_fails_the_fixture(project: pytest.Pytester) -> None:
     """On the executions that are left, any assertion might hold."""
     project.makepyfile(

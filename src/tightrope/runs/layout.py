@@ -22,7 +22,7 @@ from tightrope.references import SearchResult, reference_from_json, reference_to
 from tightrope.references.result import SearchStats
 from tightrope.runs.artefacts import Codec, plain
 from tightrope.runs.config import AgentConfig, CampaignConfig, Section
-from tightrope.runs.names import file_name
+from tightrope.runs.names import file_name, suite_file_name
 from tightrope.safety import SuiteSurvival, TestSuite
 from tightrope.safety.files import suite_from_json, suite_to_json
 from tightrope.safety.storage import survival_from_json, survival_to_json
@@ -61,7 +61,7 @@ def plain_path(agent: str) -> str:
 def suite_path(spec: str, suite: TestSuite, actions: tuple[Action, ...] | None) -> str:
     """Where a suite is; one that is made of an agent's own set of actions has a file of its own."""
     own = "" if actions is None or "actions" not in suite.parameters else f"-{content_id(actions)[:8]}"
-    return f"2-safety/{file_name(spec)}{own}.suite.json"
+    return f"2-safety/{suite_file_name(spec)}{own}.suite.json"
 
 
 def survival_path(suite: str) -> str:
@@ -71,7 +71,7 @@ def survival_path(suite: str) -> str:
 
 def safety_path(agent: str, spec: str) -> str:
     """Where the result of one suite for one agent is."""
-    return f"2-safety/{file_name(agent)}/{file_name(spec)}.json"
+    return f"2-safety/{file_name(agent)}/{suite_file_name(spec)}.json"
 
 
 def fuzzing_path(actions: tuple[Action, ...] | None) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tightrope.execution import Engine, Episode, Rollout
+from tightrope.exploration.best_survival import STEPS_PER_CASE as STEPS_BY_CHANCE
 from tightrope.exploration.best_survival import find_best_survival
 from tightrope.exploration.escapes import Escapes, EscapeTask, Survival, find_escapes
 from tightrope.outcome import Outcome
@@ -107,7 +108,6 @@ class _Search:
         """How often somebody survives."""
         distinct = {case.id: case.prefix for case in self.suite.cases}
         self._report(0, len(distinct))
-        options = {} if self.steps_per_case is None else {"steps_per_case": self.steps_per_case}
         found = find_best_survival(
             self.engine,
             distinct.values(),
@@ -115,7 +115,7 @@ class _Search:
             reference=self.suite.reference.actions,
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             agents=tuple(self.engine.agents),
-            **options,
+            steps_per_case=STEPS_BY_CHANCE if self.steps_per_case is None else self.steps_per_case,
         )
         self._report(len(distinct), len(distinct))
         by_case = {}

@@ -539,3 +539,17 @@ def test_an_agent_may_be_named_and_a_path_may_hold_an_equals_sign(
     monkeypatch.chdir(tmp_path)
     (config,) = agent_configs([given])
     assert (config.name, config.source) == named
+
+
+def test_agents_with_odd_names_keep_their_results_apart(finished: Path, tmp_path: Path, run: Run) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    odd = [".", "..", "zig.json", "a b"]
+    agents = [part for name in odd for part in ("--agent", f"{name}=tests.sample_agents:zigzag")]
+    suite = ["--suite", "simple", "--no-control", *SMALL]
+    assert run("safety", folder, *agents, *suite)[0] == 0
+    assert run("safety", folder, "--agent", "a-b=tests.sample_agents:careful", *suite)[0] == 0
+    assert run("report", folder, "--videos", "0")[0] == 0
+    suites = json.loads((folder / "report" / "results.json").read_text())["runs"][0]["suites"]
+    found = {one["agent"]: one["fail_frequency"]["value"] for one in suites if one["suite"] == "simple"}
+    assert {found[name] for name in odd} == {found["zigzag"]}
+    assert found["a-b"] == found["careful"] != found["zigzag"]

@@ -247,7 +247,7 @@ def test_closed_streams_are_no_trap(searched: Path) -> None:
     [([], 3), ([True], 0), ([True, True], 0), ([True, None], 3), ([True, False], 1), ([None, False], 1), ([None], 3)],
 )
 def test_gates_pass_only_where_there_are_some_and_all_do(verdicts: list[bool | None], code: int) -> None:
-    gates = [Gate(agent="a", suite="s", passed=verdict, detail="") for verdict in verdicts]
+    gates = [Gate(name="fail frequency", agent="a", suite="s", passed=verdict, detail="") for verdict in verdicts]
     assert code_of(gates) == code
     assert code in CODES
 

@@ -42,7 +42,8 @@ def test_a_run_with_a_late_slip_executes_everything_and_remembers(tmp_path: Path
     assert open_run(tmp_path).manifest.task.stochastic
     episodes = executed(tmp_path)
     plain = [episode for episode in episodes if not episode.rollout.start.actions]
-    assert (len(plain), len(episodes) - len(plain)) == (20, 4 * len(result.cases))
+    assert len(plain) == 20
+    assert len(episodes) - len(plain) >= 4 * len(result.cases)
     assert len({episode.outcome for episode in plain}) == 2, "what was played before the slip was met, too"
     assert not any(episode.deterministic for episode in episodes)
     again = run_campaign(CONFIG, tmp_path).safety["simple"]["forward"]

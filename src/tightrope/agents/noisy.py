@@ -10,11 +10,14 @@ import numpy as np
 
 from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.behaviour import random_action
+from tightrope.display import Shown
 from tightrope.trace import content_id
 
 
-class NoisyAgent:
+class NoisyAgent(Shown):
     """The agent, with a share of its actions replaced: it goes where the agent itself seldom goes."""
+
+    _shown = ("agent", "share")
 
     deterministic = False
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gate, exit_code, print_gates, print_plain, print_safety
+from tightrope.cli.judging import check_gates, exit_code, print_gates, print_plain, print_safety
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -33,7 +33,6 @@ from tightrope.cli.options import (
     uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
-from tightrope.cli.supervision import NOTHING_JUDGED
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 
@@ -109,7 +108,7 @@ def command(
         "execution": execution_config(backend, workers, ray, base.execution, step_timeout),
     }
     config = base.model_copy(update=changes)
-    check_gate(config.safety, config.plain)
+    check_gates(config)
     if not config.agents:
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
     interface = current_interface()
@@ -154,7 +153,4 @@ def _report(interface: Interface, run: Run) -> int:
         interface.say("No reference was found, so no suite could be made; see the search section of the report.")
     print_gates(interface, gates)
     interface.say(f"Report: {run.report_path}")
-    gated = run.config.safety.max_fail is not None
-    if gated and not found:
-        return NOTHING_JUDGED
-    return exit_code(safety, gates, gated=gated or run.config.plain.max_fail is not None)
+    return exit_code(run.config, safety, gates)

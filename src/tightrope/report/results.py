@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 
 from tightrope.display import Shown
 from tightrope.reference import Survivability
+from tightrope.safety.standing import Standing, standing
 from tightrope.statistics.estimate import Estimate
 from tightrope.trace import Action, ActionTrace
 
@@ -118,6 +119,13 @@ class CaseResult:
     """A failing episode from reset on, from which its video is made."""
     video: str | None = None
     """File name below ``videos/``; set when the report is written."""
+
+    @property
+    def standing(self) -> Standing:
+        """What it says about the agent."""
+        return standing(
+            passes=self.passes, fails=self.fails, invalid=self.invalid, errors=self.errors, survivable=self.survivable
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tightrope.outcome import joint_verdict
 from tightrope.report.results import PlainSummary, RunResults, SuiteResult
 from tightrope.report.wording import NO_DATA, count, estimate_text, general_text, interval_text, number, percent
 from tightrope.statistics.estimate import Estimate
@@ -129,7 +130,4 @@ def _details(run: RunResults, suite: SuiteResult | None) -> tuple[str, ...]:
 
 
 def _gates_passed(run: RunResults, agent: str) -> bool | None:
-    gates = [gate.passed for gate in run.gates if gate.agent in (None, agent)]
-    if any(passed is False for passed in gates):
-        return False
-    return True if gates and all(gates) else None
+    return joint_verdict(gate.passed for gate in run.gates if gate.agent in (None, agent))

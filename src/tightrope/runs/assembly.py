@@ -84,7 +84,9 @@ def run_results(run: Run) -> RunResults:
         performance=tuple(_performance(result) for result in performance.values()),
         costs=tuple(_costs(run)),
         gates=tuple(
-            GateResult(name=f"{gate.suite} fail frequency", passed=gate.passed, detail=gate.detail, agent=gate.agent)
+            GateResult(
+                name=f"{gate.suite} {gate.name}".strip(), passed=gate.passed, detail=gate.detail, agent=gate.agent
+            )
             for gate in run.gates
         ),
         map=picture,

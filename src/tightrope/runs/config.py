@@ -21,6 +21,11 @@ class Section(BaseModel):
     gates: ClassVar[frozenset[str]] = frozenset()
     """Settings that judge results and change none."""
 
+    @classmethod
+    def gate_settings(cls) -> dict[str, Any]:
+        """The settings that are gates, and what they are when none is asked for."""
+        return {name: field.default for name, field in cls.model_fields.items() if name in cls.gates}
+
 
 class AgentConfig(Section):
     """One agent under test."""
@@ -67,7 +72,7 @@ class SafetyConfig(Section):
     boundary_states: Literal["all", "proven"] = Field("all", description="test at all boundary states, or proven ones")
     repetitions: Count = Field(10, description="executions of each case (n)")
     length: Count = Field(40, description="steps the agent must survive (l)")
-    fixed_prefix: bool = Field(False, description="stochastic tasks: lead to the same situation every time")
+    fixed_prefix: bool = Field(True, description="stochastic tasks: lead to the very situation of the case every time")
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
     max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")
     gate_on: Literal["value", "high"] = Field("value", description="gate on the estimate, or on its upper limit")
@@ -137,3 +142,15 @@ class CampaignConfig(Section):
     performance: PerformanceConfig = PerformanceConfig()
     execution: ExecutionConfig = ExecutionConfig()
     report: ReportConfig = ReportConfig()
+
+    def with_gates_of(self, other: CampaignConfig | None) -> CampaignConfig:
+        """The same with another's gates; None: with none."""
+        changed = {}
+        for name in type(self).model_fields:
+            section = getattr(self, name)
+            if isinstance(section, Section) and section.gate_settings():
+                gates = section.gate_settings()
+                if other is not None:
+                    gates = {gate: getattr(getattr(other, name), gate) for gate in gates}
+                changed[name] = section.model_copy(update=gates)
+        return self.model_copy(update=changed)

@@ -22,8 +22,8 @@ from tightrope.references import SearchResult, reference_from_json, reference_to
 from tightrope.references.result import SearchStats
 from tightrope.runs.artefacts import Codec, plain
 from tightrope.runs.config import AgentConfig, CampaignConfig, Section
-from tightrope.runs.names import file_name
-from tightrope.safety import Survival, TestSuite
+from tightrope.runs.names import file_name, suite_file_name
+from tightrope.safety import SuiteSurvival, TestSuite
 from tightrope.safety.files import suite_from_json, suite_to_json
 from tightrope.safety.storage import survival_from_json, survival_to_json
 from tightrope.trace import Action, content_id
@@ -61,17 +61,17 @@ def plain_path(agent: str) -> str:
 def suite_path(spec: str, suite: TestSuite, actions: tuple[Action, ...] | None) -> str:
     """Where a suite is; one that is made of an agent's own set of actions has a file of its own."""
     own = "" if actions is None or "actions" not in suite.parameters else f"-{content_id(actions)[:8]}"
-    return f"2-safety/{file_name(spec)}{own}.suite.json"
+    return f"2-safety/{suite_file_name(spec)}{own}.suite.json"
 
 
-def survival_path(suite: str) -> str:
+def survival_path(suite: str, length: int) -> str:
     """Where is what is known of a suite's cases, whoever plays."""
-    return suite.removesuffix(".suite.json") + ".survival.json"
+    return f"{suite.removesuffix('.suite.json')}.{length}.survival.json"
 
 
 def safety_path(agent: str, spec: str) -> str:
     """Where the result of one suite for one agent is."""
-    return f"2-safety/{file_name(agent)}/{file_name(spec)}.json"
+    return f"2-safety/{file_name(agent)}/{suite_file_name(spec)}.json"
 
 
 def fuzzing_path(actions: tuple[Action, ...] | None) -> str:
@@ -172,10 +172,10 @@ def _found_id(result: SearchResult) -> str:
 SEARCH_CODEC = Codec(write=_search_to_json, read=_search_from_json, ids=lambda result: {FOUND: _found_id(result)})
 REFERENCE_CODEC = Codec(write=reference_to_json, read=reference_from_json, ids=_reference_ids)
 SUITE_CODEC = Codec(write=suite_to_json, read=suite_from_json, ids=lambda suite: {SUITE: suite.id})
-SURVIVAL_CODEC: Codec[Mapping[str, Survival]] = Codec(
+SURVIVAL_CODEC: Codec[SuiteSurvival] = Codec(
     write=survival_to_json,
     read=survival_from_json,
-    ids=lambda known: {SURVIVAL: content_id(survival_to_json(known)["cases"])},
+    ids=lambda known: {SURVIVAL: content_id(survival_to_json(known))},
 )
 FUZZING_CODEC: Codec[FuzzResult] = Codec(
     write=FuzzResult.to_json,

@@ -31,7 +31,7 @@ from tightrope.runs.manifest import Cost, Source
 from tightrope.runs.run import Run
 from tightrope.runs.store import RememberingEngine
 from tightrope.runs.vouching import require_unbroken, vouch
-from tightrope.safety import SafetyResult, Survival, TestSuite, decide_gate, make_suite, random_suite, run_suite
+from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite, decide_gate, make_suite, random_suite, run_suite
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
 from tightrope.simulation import RandomnessMet, turn_stochastic
@@ -317,7 +317,7 @@ class Pipeline:
             sources=(
                 *origin,
                 run.source(layout.SUITE, path),
-                run.source(layout.SURVIVAL, layout.survival_path(path)),
+                run.source(layout.SURVIVAL, layout.survival_path(path, config.safety.length)),
                 run.source(layout.agent_source(agent.name)),
             ),
             codec=run.safety_codec(suite, survival),
@@ -326,15 +326,15 @@ class Pipeline:
 
     def _survival(
         self, engine: RememberingEngine, suite: TestSuite, path: str, origin: tuple[Source, ...]
-    ) -> Mapping[str, Survival]:
+    ) -> SuiteSurvival:
         length = self.config.safety.length
 
-        def find() -> Mapping[str, Survival]:
+        def find() -> SuiteSurvival:
             reference = replayed_reference(engine, suite)
             return find_survival(engine, suite, length, reference=reference, on_progress=self.on_progress)
 
         artefact = Artefact(
-            path=layout.survival_path(path),
+            path=layout.survival_path(path, length),
             settings=layout.survival_settings(self.config),
             sources=(*origin, self.run.source(layout.SUITE, path)),
             codec=layout.SURVIVAL_CODEC,

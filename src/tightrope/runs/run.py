@@ -25,11 +25,11 @@ from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact, Change, Codec, changes, checksum
 from tightrope.runs.config import CampaignConfig
 from tightrope.runs.folder import RunFolder
-from tightrope.runs.gates import Gate, run_gates
+from tightrope.runs.gates import Evidence, Gate, judged_gates
 from tightrope.runs.manifest import AgentRecord, Cost, Entry, Manifest, Source, read_manifest, write_manifest
 from tightrope.runs.store import EpisodeStore, RememberingEngine, episode_id
 from tightrope.runs.trust import require_trust
-from tightrope.safety import SafetyResult, Survival, TestSuite
+from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
 from tightrope.safety.storage import summary_from_json, summary_to_json
 from tightrope.simulation import is_known_stochastic, remember_stochastic
 from tightrope.tasks import Task, make_task
@@ -185,7 +185,7 @@ class Run(Shown):
     @property
     def gates(self) -> tuple[Gate, ...]:
         """Every condition that the user set, and whether it holds."""
-        return run_gates(self.config, self.plain, self.safety, layout.CONTROL)
+        return judged_gates(self.config, Evidence(safety=self.safety, plain=self.plain))
 
     # What is stored, and whether it is still valid.
 
@@ -291,7 +291,7 @@ class Run(Shown):
 
         return Codec(write=write, read=read, errors=lambda result: result.errors)
 
-    def safety_codec(self, suite: TestSuite, survival: Mapping[str, Survival]) -> Codec[SafetyResult]:
+    def safety_codec(self, suite: TestSuite, survival: SuiteSurvival) -> Codec[SafetyResult]:
         """How results of a suite are stored: its episodes, the suite and what is known of its cases by their ids."""
         task = self.manifest.task.fingerprint
 

@@ -1,8 +1,10 @@
 """Step 2: the agent in the narrow places, and whose fault it was."""
 
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
+from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
 from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
@@ -21,11 +23,14 @@ __all__ = [
     "BoundaryResult",
     "CaseDifference",
     "CaseResult",
+    "Finding",
+    "FindingKind",
     "GateDecision",
     "SafetyComparison",
     "SafetyResult",
     "SuiteKind",
     "SuiteRequest",
+    "SuiteSurvival",
     "Survival",
     "TestCase",
     "TestSuite",

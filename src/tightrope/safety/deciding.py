@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tightrope.agents import Agent
@@ -10,10 +10,11 @@ from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.drawing import Drawing
 from tightrope.safety.judge import judge_episode, judge_suite, rate_without_doomed
 from tightrope.safety.replay import replayed_reference
-from tightrope.safety.results import GateDecision, SafetyResult, Survival
+from tightrope.safety.results import GateDecision, SafetyResult
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
 from tightrope.safety.suites import TestSuite
 from tightrope.safety.survival import find_survival
@@ -37,8 +38,8 @@ def decide_gate(
     seed: int = 0,
     *,
     most: int = MOST,
-    fixed_prefix: bool = False,
-    survivable: bool | Mapping[str, Survival] = True,
+    fixed_prefix: bool = True,
+    survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
@@ -63,8 +64,9 @@ def decide_gate(
         length: Steps to watch after hand-over.
         seed: All randomness follows from it, the draws included.
         most: Executions after which the gate is left undecided.
-        fixed_prefix: In stochastic tasks, whether the prefix leads to the same situation every time.
-        survivable: Whether to look for escape witnesses, or those already known by case id.
+        fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
+            randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
+        survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
         actions: What the agent can do; None: all the environment takes.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
         engine: Where to run; default: one made for the occasion.
@@ -81,7 +83,7 @@ def decide_gate(
             survivable = find_survival(
                 runner, suite, length, reference=reference, actions=actions, on_progress=on_progress
             )
-        known = survivable or {}
+        known = survivable or SuiteSurvival()
         if runner.deterministic and agent.deterministic:
             return _exactly(
                 run_suite(
@@ -91,7 +93,7 @@ def decide_gate(
                 limit,
             )  # fmt: skip
         gate = SequentialGate(limit)
-        drawing = Drawing(suite, gate, without=_doomed(known), patience=repetitions, most=most, seed=seed)
+        drawing = Drawing(suite, gate, without=_doomed(known, length), patience=repetitions, most=most, seed=seed)
         episodes: list[Episode] = []
         while work := drawing.ask():
             rollouts = [
@@ -117,8 +119,8 @@ def decide_gate(
     )
 
 
-def _doomed(known: Mapping[str, Survival]) -> set[str]:
-    return {case for case, survival in known.items() if survival.survivable is Survivability.NO}
+def _doomed(known: SuiteSurvival, length: int) -> set[str]:
+    return {case for case, each in known.by_case.items() if each.within(length).survivable is Survivability.NO}
 
 
 def _decision(gate: SequentialGate, drawing: Drawing, *, whole: int) -> GateDecision:

@@ -7,15 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, check_header, parse_json, read_content, write_json
+from tightrope.files import DAMAGE, Migrations, migrated, parse_json, read_content, write_json
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
-from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.trace import Action, ActionTrace
+from tightrope.safety.suites import TestCase, TestSuite, Way
+from tightrope.trace import Action, ActionTrace, content_id
 
 FORMAT = "tightrope/suite"
-VERSION = 1
 PROOF = ("depth", "action", "steps")
 """What a proof of doom says; older files do not say within how many steps, which proves nothing about an episode."""
+
+
+def _second(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Version 1 left what is marked as doomed out of the id."""
+    suite = _suite(data)
+    _require_id(data, content_id(*suite.first_id_parts))
+    return {**data, "id": suite.id}
+
+
+MIGRATIONS: Migrations = {1: _second}
+VERSION = max(MIGRATIONS) + 1
 
 
 def save_suite(suite: TestSuite, path: str | Path) -> Path:
@@ -60,19 +70,24 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
         "depths": list(suite.depths),
         "doomed": [list(proof) for proof in suite.doomed],
         "cases": [_case_to_json(case) for case in suite.cases],
+        **({"others": [_way_to_json(way) for way in suite.others]} if suite.others else {}),
     }
 
 
 def suite_from_json(data: Any) -> TestSuite:
     """The suite that ``suite_to_json`` described; raises FormatError for anything else."""
-    check_header("the suite", data, FORMAT, VERSION)
     try:
+        data = migrated("the suite", data, FORMAT, MIGRATIONS)
         suite = _suite(data)
     except DAMAGE as error:
         raise FormatError(f"the suite is damaged ({type(error).__name__}: {error}); write it anew") from error
-    if suite.id != data.get("id"):
-        raise FormatError(f"the suite is damaged: its content has the id {suite.id}, but it says {data.get('id')}")
+    _require_id(data, suite.id)
     return suite
+
+
+def _require_id(data: Mapping[str, Any], identifier: str) -> None:
+    if identifier != data.get("id"):
+        raise FormatError(f"the suite is damaged: its content has the id {identifier}, but it says {data.get('id')}")
 
 
 def frozen_action(action: Any) -> Action:
@@ -87,7 +102,9 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         tuple(frozen_action(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
-    _require_proportion(data, reference)
+    others = tuple(_way(data["task"], way) for way in data.get("others", ()))
+    references = [reference, *(way.actions for way in others)]
+    _require_proportion(data, references)
     parameters = dict(data["parameters"])
     if "actions" in parameters:
         parameters["actions"] = tuple(frozen_action(action) for action in parameters["actions"])
@@ -98,17 +115,38 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         checksums=tuple(int(checksum, 16) for checksum in data["checksums"]),
         depths=tuple(map(int, data["depths"])),
         doomed=tuple(_proof(*proof) for proof in data["doomed"] if len(proof) == len(PROOF)),
-        cases=tuple(_case(reference, data["depths"], *case) for case in data["cases"]),
+        cases=tuple(_case(references, data["depths"], *case) for case in data["cases"]),
+        others=others,
     )
+
+
+def _way_to_json(way: Way) -> dict[str, Any]:
+    return {
+        "seed": way.actions.seed,
+        "reference": list(way.actions.actions),
+        "reseeds": [list(pair) for pair in way.actions.reseeds],
+        "checksums": [f"{checksum:x}" for checksum in way.checksums],
+    }
+
+
+def _way(task: str, data: Mapping[str, Any]) -> Way:
+    actions = ActionTrace(
+        task,
+        int(data["seed"]),
+        tuple(frozen_action(action) for action in data["reference"]),
+        tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
+    )
+    return Way(actions=actions, checksums=tuple(int(checksum, 16) for checksum in data["checksums"]))
 
 
 def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:
     return int(depth), frozen_action(action), int(fuse)
 
 
-def _require_proportion(data: Mapping[str, Any], reference: ActionTrace) -> None:
+def _require_proportion(data: Mapping[str, Any], references: list[ActionTrace]) -> None:
     """A case of a dozen characters stands for a prefix of any length; together they must not fill the memory."""
-    actions = sum(int(kept) + len(added) + len(reference.reseeds) for _, kept, added, *_ in data["cases"])
+    reseeds = max(len(reference.reseeds) for reference in references)
+    actions = sum(int(kept) + len(added) + reseeds for _, kept, added, *_ in data["cases"])
     if actions > SUITE_ACTIONS:
         raise ValueError(f"its cases have {actions:,} actions together; at most {SUITE_ACTIONS:,} are read")
 
@@ -119,8 +157,8 @@ def _case_to_json(case: TestCase) -> list[Any]:
 
 
 def _case(
-    reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
+    references: list[ActionTrace], depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
 ) -> TestCase:
-    prefix = reference.prefix(kept).then(frozen_action(action) for action in added)
+    prefix = references[number].prefix(kept).then(frozen_action(action) for action in added)
     depth = depths[boundary] if depths else None
     return TestCase(prefix=prefix, boundary=boundary, depth=depth, kept=kept, reference=int(number))

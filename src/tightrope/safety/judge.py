@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome, Verdict
 from tightrope.reference import Survivability
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.frequencies import (
     fail_frequency,
     fail_frequency_in_general,
@@ -41,8 +42,8 @@ def judge_suite(
     repetitions: int,
     length: int,
     seed: int = 0,
-    fixed_prefix: bool = False,
-    survival: Mapping[str, Survival] | None = None,
+    fixed_prefix: bool = True,
+    survival: SuiteSurvival | None = None,
     decision: GateDecision | None = None,
 ) -> SafetyResult:
     """The result of a suite from its episodes, which are found by their case; nothing is run.
@@ -56,15 +57,16 @@ def judge_suite(
         length: Steps after hand-over that count; a smaller one judges anew.
         seed: What the randomness of the run followed from.
         fixed_prefix: Whether the prefix led to the same situation every time.
-        survival: What is known about escapes, by case id.
+        survival: What is claimed about its cases, whoever plays; the executions test it.
         decision: How the gate went that chose the episodes; intervals that do not allow for that are left out.
     """
     found: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
         found[episode.rollout.start.id].append(episode)
-    known = survival or {}
+    survival = survival or SuiteSurvival()
+    known = survival.tested(found, length)
     judged = {
-        case.id: judge_case(case, found[case.id], length, known.get(case.id, NOT_ASKED))
+        case.id: judge_case(case, found[case.id], length, known.by_case.get(case.id, NOT_ASKED))
         for case in suite.cases
     }  # fmt: skip
     cases = tuple(_relabelled(judged[case.id], case) for case in suite.cases)
@@ -83,6 +85,8 @@ def judge_suite(
         survivable_fail_frequency=fail_frequency(_survivable(cases)),
         mean_return=mean_return(cases),
         fails_per_1000_steps=fails_per_1000_steps(cases, length),
+        survival=survival,
+        findings=known.findings,
         decision=decision,
     )
     return result if decision is None or decision.exact else _stopped_early(result, decision)

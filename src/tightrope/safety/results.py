@@ -18,6 +18,9 @@ from tightrope.execution import Episode
 from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
+from tightrope.safety.avoidable import avoidable_on_cases, avoidable_part
+from tightrope.safety.claims import SuiteSurvival
+from tightrope.safety.findings import Finding
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
@@ -73,6 +76,16 @@ class CaseResult:
     def witness(self) -> tuple[Action, ...] | None:
         """Actions from hand-over on that survive."""
         return self.survival.witness
+
+    @property
+    def best_survival(self) -> Estimate:
+        """How often somebody survives from this very situation: the lower limit is proven by simulation, or exact."""
+        return Estimate.of_nothing("not asked") if self.survival.best is None else self.survival.best
+
+    @cached_property
+    def avoidable(self) -> Estimate:
+        """The part of its fail frequency that somebody would have avoided; see ``tightrope.safety.avoidable``."""
+        return avoidable_part(self)
 
     @cached_property
     def counts(self) -> Counter[Verdict]:
@@ -185,6 +198,10 @@ class SafetyResult(Shown):
     """Reward from hand-over on these cases, averaged in the same way."""
     fails_per_1000_steps: Estimate
     """Fails found for the price on these cases: executed episodes and all their steps, prefixes included."""
+    survival: SuiteSurvival = field(default_factory=SuiteSurvival, repr=False)
+    """What was claimed about the cases before this agent was watched; each case has what is left of it."""
+    findings: tuple[Finding, ...] = ()
+    """What came out that lowers trust; claims that rest on it are withdrawn."""
     decision: GateDecision | None = None
     """Of a gate that stopped when it was decided; ``fail_frequency`` is then its estimate."""
 
@@ -197,6 +214,14 @@ class SafetyResult(Shown):
     def counts(self) -> Counter[Verdict]:
         """How often each verdict was given, the same case counted once."""
         return sum((case.counts for case in self.distinct_cases), start=Counter())
+
+    @cached_property
+    def avoidable_fail_frequency(self) -> Estimate:
+        """On these cases: how often it fails where somebody would not have; what the agent is blamed for."""
+        from tightrope.safety.frequencies import case_weights
+
+        found = avoidable_on_cases(case_weights(self.cases))
+        return found.without_interval("executions were stopped by a gate") if self.stopped_early else found
 
     @cached_property
     def distinct_cases(self) -> tuple[CaseResult, ...]:

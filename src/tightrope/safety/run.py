@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tightrope.agents import Agent
@@ -18,9 +18,10 @@ from tightrope.execution import (
 )
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.judge import judge_episode, judge_suite
 from tightrope.safety.replay import replayed_reference
-from tightrope.safety.results import SafetyResult, Survival
+from tightrope.safety.results import SafetyResult
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.safety.survival import find_survival
 from tightrope.seeding import derive_seed
@@ -37,8 +38,8 @@ def run_suite(
     length: int = 40,
     seed: int = 0,
     *,
-    fixed_prefix: bool = False,
-    survivable: bool | Mapping[str, Survival] = True,
+    fixed_prefix: bool = True,
+    survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
@@ -58,8 +59,9 @@ def run_suite(
         repetitions: How often each case is executed; once is enough where nothing is random.
         length: Steps to watch after hand-over.
         seed: All randomness follows from it.
-        fixed_prefix: In stochastic tasks, whether the prefix leads to the same situation every time.
-        survivable: Whether to look for escape witnesses, or those already known by case id.
+        fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
+            randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
+        survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
         actions: What the agent can do; None: all the environment takes.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
         engine: Where to run; default: one made for the occasion.
@@ -92,12 +94,12 @@ def run_suite(
         length=length,
         seed=seed,
         fixed_prefix=fixed_prefix,
-        survival=survivable or {},
+        survival=survivable or SuiteSurvival(),
     )
 
 
 def suite_rollouts(
-    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool = False
+    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool = True
 ) -> list[Rollout]:
     """The work of a suite: every case once, in its order, times the repetitions."""
     cases: dict[str, TestCase] = {case.id: case for case in suite.cases}
@@ -109,7 +111,7 @@ def suite_rollouts(
 
 
 def case_rollout(
-    case: TestCase, agent: str, repetition: int, *, length: int, seed: int, fixed_prefix: bool = False
+    case: TestCase, agent: str, repetition: int, *, length: int, seed: int, fixed_prefix: bool = True
 ) -> Rollout:
     """One execution of a case; its seed follows from the case and the repetition."""
     return Rollout(

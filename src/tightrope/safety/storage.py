@@ -12,6 +12,7 @@ from typing import Any
 from tightrope.errors import FormatError
 from tightrope.execution import Episode, Rollout
 from tightrope.execution.episode_codec import episode_from_json, episode_to_json
+from tightrope.explanation.storage import explanation_from_json, explanation_to_json
 from tightrope.files import DAMAGE, Migrations, check_header, migrated
 from tightrope.reference import Survivability
 from tightrope.safety.claims import SuiteSurvival
@@ -78,6 +79,7 @@ def summary_to_json(result: SafetyResult, write_episode: WriteEpisode) -> dict[s
         "survivable_fail_frequency": result.survivable_fail_frequency.to_json(),
         "mean_return": result.mean_return.to_json(),
         "fails_per_1000_steps": result.fails_per_1000_steps.to_json(),
+        "explanations": {case: explanation_to_json(why) for case, why in result.explanations.items()},
         "boundary_states": [
             {
                 "depth": state.depth,
@@ -118,6 +120,7 @@ def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read
             fixed_prefix=data["fixed_prefix"],
             survival=survival,
             decision=_decision_from_json(data.get("decision")),
+            explanations={case: explanation_from_json(why) for case, why in data.get("explanations", {}).items()},
         )
     except DAMAGE as error:
         raise _damaged(error) from error

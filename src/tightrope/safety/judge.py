@@ -60,8 +60,8 @@ def judge_suite(
         seed: What the randomness of the run followed from.
         fixed_prefix: Whether the prefix led to the same situation every time.
         survival: What is claimed about its cases, whoever plays; the executions test it.
-        explanations: Why cases failed, by case id.
         decision: How the gate went that chose the episodes; intervals that do not allow for that are left out.
+        explanations: Why cases failed, by case id.
     """
     found: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, check_header, parse_json, read_content, write_json
+from tightrope.files import DAMAGE, check_header, parse_json, read_content, require_fields, write_json
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.trace import Action, ActionTrace
+from tightrope.tracefiles import action_from_json
 
 FORMAT = "tightrope/suite"
 VERSION = 1
@@ -68,6 +69,7 @@ def suite_from_json(data: Any) -> TestSuite:
     check_header("the suite", data, FORMAT, VERSION)
     try:
         suite = _suite(data)
+        require_fields(suite, believed=(TestCase,))
     except DAMAGE as error:
         raise FormatError(f"the suite is damaged ({type(error).__name__}: {error}); write it anew") from error
     if suite.id != data.get("id"):
@@ -75,22 +77,17 @@ def suite_from_json(data: Any) -> TestSuite:
     return suite
 
 
-def frozen_action(action: Any) -> Action:
-    """An action as JSON gave it (lists) in its hashable form (tuples)."""
-    return tuple(frozen_action(part) for part in action) if isinstance(action, list) else action
-
-
 def _suite(data: Mapping[str, Any]) -> TestSuite:
     reference = ActionTrace(
         data["task"],
         int(data["seed"]),
-        tuple(frozen_action(action) for action in data["reference"]),
+        tuple(action_from_json(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
     _require_proportion(data, reference)
     parameters = dict(data["parameters"])
     if "actions" in parameters:
-        parameters["actions"] = tuple(frozen_action(action) for action in parameters["actions"])
+        parameters["actions"] = tuple(action_from_json(action) for action in parameters["actions"])
     return TestSuite(
         kind=data["kind"],
         parameters=parameters,
@@ -103,7 +100,7 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
 
 
 def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:
-    return int(depth), frozen_action(action), int(fuse)
+    return int(depth), action_from_json(action), int(fuse)
 
 
 def _require_proportion(data: Mapping[str, Any], reference: ActionTrace) -> None:
@@ -121,6 +118,7 @@ def _case_to_json(case: TestCase) -> list[Any]:
 def _case(
     reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
 ) -> TestCase:
-    prefix = reference.prefix(kept).then(frozen_action(action) for action in added)
-    depth = depths[boundary] if depths else None
+    boundary, kept = int(boundary), int(kept)
+    prefix = reference.prefix(kept).then(action_from_json(action) for action in added)
+    depth = int(depths[boundary]) if depths else None
     return TestCase(prefix=prefix, boundary=boundary, depth=depth, kept=kept, reference=int(number))

@@ -13,10 +13,11 @@ from tightrope.execution import Episode, Rollout
 from tightrope.execution.episode_codec import episode_from_json, episode_to_json
 from tightrope.files import DAMAGE, Migrations, check_header, migrated
 from tightrope.reference import Survivability
-from tightrope.safety.files import frozen_action, suite_from_json, suite_to_json
+from tightrope.safety.files import suite_from_json, suite_to_json
 from tightrope.safety.judge import judge_suite
 from tightrope.safety.results import NOT_ASKED, CaseResult, SafetyResult, Survival
 from tightrope.safety.suites import TestSuite
+from tightrope.tracefiles import action_from_json
 
 FORMAT, SURVIVAL_FORMAT = "tightrope/safety", "tightrope/survival"
 SURVIVAL_VERSION = 1
@@ -175,7 +176,7 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
     witness = data["witness"]
     known = Survival(
         survivable=Survivability(data["survivable"]),
-        witness=None if witness is None else tuple(frozen_action(action) for action in witness),
+        witness=None if witness is None else tuple(action_from_json(action) for action in witness),
         evidence=data["evidence"],
         steps=data.get("steps"),
     )

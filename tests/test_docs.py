@@ -33,3 +33,8 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     broken = [target for target in LINK.findall(text) if not (page.parent / target).exists()]
     assert not broken
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [page.name for page in sorted((ROOT / "docs").glob("*.md")) if f" {page.name}" not in listed] == []

@@ -22,7 +22,7 @@ SOURCE = Path(tightrope.__file__).parent
 ROOT = Path(__file__).parent.parent
 
 # Public are the names of `tightrope` itself, and all that these modules list; everything else is the inside.
-PUBLIC_MODULES = {"tightrope", "tightrope.errors", "tightrope.report", "tightrope.testing"}
+PUBLIC_MODULES = {"tightrope", "tightrope.errors", "tightrope.report", "tightrope.testing", "tightrope.training"}
 
 GOOD = """
 import tightrope as tr

@@ -104,7 +104,11 @@ def test_suite_files_are_collected_when_there_is_an_agent(suite_file: Path, proj
     zigzag = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:zigzag")
     assert zigzag.parseoutcomes().get("failed", 0) > 0
     zigzag.stdout.fnmatch_lines(
-        ["*fails in * of the executions at boundary state*", "*fails 1*", "*tightrope replay *"]
+        [
+            "*fails too often at boundary state 0: fail frequency * is above*",
+            "*fails 1*",
+            "*tightrope replay *",
+        ]
     )
     command = next(line for line in zigzag.outlines if "tightrope replay" in line)
     replayed = project.run(sys.executable, "-m", *shlex.split(command), "--json")
@@ -125,6 +129,25 @@ def test_an_agent_that_raises_fails_suite_files(suite_file: Path, project: pytes
     moody = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", "tests.sample_agents:moody")
     moody.assert_outcomes(failed=len(tr.load_suite(suite_file).depths))
     moody.stdout.fnmatch_lines(["*executions raised errors, the first with AgentFailure: agent 'moody'*not today*"])
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        (
+            "tests.cli.leaving:exits",
+            "*executions raised errors, the first with AgentFailure: agent 'exits' called sys.exit*",
+        ),
+        ("tests.cli.leaving_at_once:agent", "*importing its module tests.cli.leaving_at_once called sys.exit(0)*"),
+    ],
+)
+def test_an_agent_that_exits_fails_suite_files(
+    suite_file: Path, project: pytest.Pytester, name: str, named: str
+) -> None:
+    shutil.copy(suite_file, project.path)
+    gone = project.runpytest_subprocess("-p", "no:xdist", "--tightrope-agent", name)
+    gone.assert_outcomes(failed=len(tr.load_suite(suite_file).depths))
+    gone.stdout.fnmatch_lines([named])
 
 
 def test_an_agent_that_raises_now_and_then_fails_the_fixture(project: pytest.Pytester) -> None:

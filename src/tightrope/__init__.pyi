@@ -33,6 +33,7 @@ from tightrope.reference import Reference as Reference
 from tightrope.references import SearchResult as SearchResult
 from tightrope.references import SearchSession as SearchSession
 from tightrope.references import demonstrate as demonstrate
+from tightrope.references import find_references as find_references
 from tightrope.references import load_reference as load_reference
 from tightrope.references import minari_traces as minari_traces
 from tightrope.references import probe_boundary as probe_boundary
@@ -49,6 +50,7 @@ from tightrope.runs.config import ExecutionConfig as ExecutionConfig
 from tightrope.runs.configfile import load_config as load_config
 from tightrope.runs.run import Run as Run
 from tightrope.runs.run import open_run as open_run
+from tightrope.safety import GateDecision as GateDecision
 from tightrope.safety import SafetyComparison as SafetyComparison
 from tightrope.safety import SafetyResult as SafetyResult
 from tightrope.safety import SuiteKind as SuiteKind
@@ -58,6 +60,7 @@ from tightrope.safety import TestSuite as TestSuite
 from tightrope.safety import action_coverage_suite as action_coverage_suite
 from tightrope.safety import compare_safety as compare_safety
 from tightrope.safety import correlation as correlation
+from tightrope.safety import decide_gate as decide_gate
 from tightrope.safety import interval_suite as interval_suite
 from tightrope.safety import judge_suite as judge_suite
 from tightrope.safety import load_suite as load_suite
@@ -74,6 +77,7 @@ from tightrope.simulation import check_task as check_task
 from tightrope.simulation import open_simulator as open_simulator
 from tightrope.simulation import register_snapshotter as register_snapshotter
 from tightrope.statistics import Estimate as Estimate
+from tightrope.statistics import SequentialGate as SequentialGate
 from tightrope.tasks import LossyKey as LossyKey
 from tightrope.tasks import Task as Task
 from tightrope.tasks import Transition as Transition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 
@@ -38,3 +39,11 @@ class StopReason(StrEnum):
     BUDGET_SPENT = "budget spent"
     CANCELLED = "cancelled"
     COMPLETED = "completed"
+
+
+def joint_verdict(verdicts: Iterable[bool | None]) -> bool | None:
+    """Of several conditions: False where one failed, True only where there are some and all hold, None: undecided."""
+    known = list(verdicts)
+    if False in known:
+        return False
+    return True if known and None not in known else None

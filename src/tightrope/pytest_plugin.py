@@ -412,25 +412,22 @@ class SuiteItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fails when the agent fails more often than allowed where it is not proven doomed, or cannot be tested."""
-        from tightrope.safety.judge import rate_without_doomed
+        from tightrope.runs.gates import judge_gate, measured_fails
 
         assert isinstance(self.parent, SuiteFile)
-        allowed = _share(self.config, "tightrope_max_fail")
         result = self.parent.result()
         state = next(state for state in result.boundary_states if state.number == self.number)
-        _require_no_errors(state.cases)
-        measured = rate_without_doomed(state.cases)
-        if measured.value is None:
+        measured = measured_fails(result.agent, f"boundary state {self.number}", state.cases)
+        gate = judge_gate("fail frequency", measured, _share(self.config, "tightrope_max_fail"))
+        if gate.passed is None:
+            _require_no_errors(state.cases)
             _require_some_judged(result)
             pytest.skip(
                 f"no data: all cases of boundary state {self.number} are invalid or proven doomed; a suite made from a "
                 f"reference with other boundary states would test more"
             )
-        if measured.value > allowed:
-            told = (
-                f"{result.agent} fails in {measured:.2f} of the executions at boundary state "
-                f"{self.number}; {allowed:g} is allowed"
-            )
+        if not gate.passed:
+            told = f"{gate.agent} fails too often at {gate.suite}: {gate.detail}"
             raise FailedTooOften("\n".join([told, *_fails(result, state.cases, self.parent.folder)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -102,15 +102,11 @@ class TestAPredictor(AgentContract):
 
 
 def test_a_batch_function_sees_blocks_of_one_size_only() -> None:
-    seen = set()
-
-    def watching(observations):
-        seen.add(observations.shape)
-        return np.zeros(len(observations), int)
+    def telling(observations):
+        return np.full(len(observations), 3 if observations.shape == (8, 5) else 0)
 
     task = noise_task(VECTOR, MOVES)
-    ask(tr.load_agent(watching, task, batch=True), walk(task))
-    assert seen == {(8, 5)}
+    assert set(ask(tr.load_agent(telling, task, batch=True), walk(task)).actions) == {3}
 
 
 def test_dict_observations_are_stacked_by_part() -> None:

@@ -51,12 +51,13 @@ def test_actions_the_task_does_not_offer_are_named(tmp_path: Path) -> None:
         tr.load_agent(path, named_task())
 
 
-def test_the_name_of_a_mario_action_set_is_resolved() -> None:
+def test_the_name_of_an_action_set_is_resolved() -> None:
     spaces = TaskSpaces(
-        task="mario(level='1-1')",
+        task="game(level='1-1')",
         observation=VECTOR,
         action=gym.spaces.Discrete(7),
         action_names=("none", "right", "right+A", "right+B", "right+A+B", "A", "left"),
+        action_sets={"2-moves": ("right+B", "right+A+B")},
     )
     assert declared_actions({"actions": "2-moves"}, spaces) == ("right+B", "right+A+B")
     assert declared_actions({}, spaces) is None

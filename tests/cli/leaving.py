@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import signal
 import sys
@@ -37,6 +38,8 @@ def leave(how: str) -> None:
     elif how == "thread":
         threading.Thread(target=os._exit, args=(0,)).start()
         time.sleep(60)
+    elif how == "sleep":
+        time.sleep(3600)
     elif how == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     else:
@@ -128,6 +131,32 @@ def slow() -> Answer:
 
     def answer(observation: Any) -> int:
         time.sleep(0.2)
+        return 0
+
+    return answer
+
+
+def _hanging(library: type[ctypes.CDLL]) -> Callable[[], Answer]:
+    def factory() -> Answer:
+        def answer(observation: Any) -> int:
+            lock, here = ctypes.create_string_buffer(128), library(None)
+            here.pthread_mutex_lock(lock)
+            return int(here.pthread_mutex_lock(lock))
+
+        return answer
+
+    return factory
+
+
+compiled, holding = _hanging(ctypes.CDLL), _hanging(ctypes.PyDLL)
+"""Wait for ever in compiled code; the second does not let go of the interpreter."""
+
+
+def asleep() -> Answer:
+    """Waits for ever in Python code."""
+
+    def answer(observation: Any) -> int:
+        time.sleep(3600)
         return 0
 
     return answer

@@ -316,6 +316,11 @@ def test_init_writes_a_file_that_runs(tmp_path: Path, run: Run) -> None:
         (["check", "CartPole-v1", "--set", "max_episode_steps=many"], "to be an integer"),
         (["run", "FrozenLake-v1"], "which agent?"),
         (["run", "FrozenLake-v1", "--agent", ZIGZAG, "--gate-on", "high"], "give one, as in --max-fail"),
+        (["run", "FrozenLake-v1", "--agent", ZIGZAG, "--until-decided"], "give one, as in --max-fail"),
+        (
+            ["run", "FrozenLake-v1", "--agent", ZIGZAG, "--until-decided", "--max-fail", "0.1", "--gate-on", "high"],
+            "leave one of the two out",
+        ),
         (["report", "run-a", "run-b"], "say where it goes with --out"),
         (["run", "FrozenLake-v1", "--agent", "missing.onnx"], "missing.onnx"),
         (["run"], "Usage"),
@@ -457,6 +462,43 @@ def test_cases_that_newly_fail_where_nothing_is_random_are_facts_and_fail_the_ga
     assert told["difference"]["question"] == "on these cases"
 
 
+WILD = ["--agent", "wild=tests.sample_agents:zigzag", "--epsilon", "0.4"]
+
+
+def test_a_gate_stops_as_soon_as_it_is_decided_and_says_what_that_saved(
+    finished: Path, tmp_path: Path, run: Run
+) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    gate = ["--suite", "simple", "--repetitions", "60", "--max-fail", "0.05", "--until-decided", *SMALL]
+    code, out, _ = run("safety", folder, *WILD, *gate)
+    assert code == 1
+    assert "is above the allowed 0.05; decided by" in " ".join(out.split())
+    assert "saved" in out
+    told = json.loads(run("safety", folder, *WILD, *gate, "--json")[1])["safety"]
+    assert list(told) == ["simple"], "random cases beside it would cost more than the gate"
+    decision = told["simple"]["wild"]["decision"]
+    assert decision["passed"] is False
+    assert decision["executions"] < 40 < decision["whole"]
+    assert run("report", folder, "--videos", "0", "--trust")[0] == 0
+    assert "stopped as soon as the gate was decided" in (folder / "report" / "index.html").read_text()
+    code, _, err = run("compare", folder, "--agent-a", "careful", "--agent-b", "wild")
+    assert code == 2
+    assert "run both agents on the whole suite" in " ".join(err.split())
+
+
+def test_a_whole_run_until_it_is_decided(tmp_path: Path, run: Run) -> None:
+    given = [*WILD, "--suite", "simple", "--max-fail", "0.05", "--until-decided", *SMALL]
+    file = tmp_path / "campaign.yaml"
+    file.write_text(
+        "task: FrozenLake-v1\noptions: {is_slippery: false}\nfuzzing: {enabled: false}\nreport: {videos: 0}\n"
+    )
+    code, out, _ = run("run", file, "--out", tmp_path / "run", *given)
+    assert code == 1
+    assert "decided by" in out
+    again, out, _ = run("run", file, "--out", tmp_path / "run", *given)
+    assert (again, "decided by" in out) == (1, True)
+
+
 def test_one_reference_cannot_tell_whether_an_agent_is_worse_in_general(finished: Path, run: Run) -> None:
     sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
     code, out, _ = run("compare", finished, *sides, "--fail-if-worse", "in-general")
@@ -497,3 +539,17 @@ def test_an_agent_may_be_named_and_a_path_may_hold_an_equals_sign(
     monkeypatch.chdir(tmp_path)
     (config,) = agent_configs([given])
     assert (config.name, config.source) == named
+
+
+def test_agents_with_odd_names_keep_their_results_apart(finished: Path, tmp_path: Path, run: Run) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    odd = [".", "..", "zig.json", "a b"]
+    agents = [part for name in odd for part in ("--agent", f"{name}=tests.sample_agents:zigzag")]
+    suite = ["--suite", "simple", "--no-control", *SMALL]
+    assert run("safety", folder, *agents, *suite)[0] == 0
+    assert run("safety", folder, "--agent", "a-b=tests.sample_agents:careful", *suite)[0] == 0
+    assert run("report", folder, "--videos", "0")[0] == 0
+    suites = json.loads((folder / "report" / "results.json").read_text())["runs"][0]["suites"]
+    found = {one["agent"]: one["fail_frequency"]["value"] for one in suites if one["suite"] == "simple"}
+    assert {found[name] for name in odd} == {found["zigzag"]}
+    assert found["a-b"] == found["careful"] != found["zigzag"]

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -212,7 +213,7 @@ def test_a_signal_ends_the_command_and_all_it_has_started(
     busy: subprocess.Popen[str], signals: list[signal.Signals], to_all: bool, code: int
 ) -> None:
     members = family(busy.pid)
-    assert len(members) == 3, "the command, the process that does its work, and a worker"
+    assert len(members) >= 3, "the command, the process that does its work, and a worker"
     for number in signals:
         (os.killpg if to_all else os.kill)(busy.pid, number)
     assert busy.wait(10) == code
@@ -246,7 +247,7 @@ def test_closed_streams_are_no_trap(searched: Path) -> None:
     [([], 3), ([True], 0), ([True, True], 0), ([True, None], 3), ([True, False], 1), ([None, False], 1), ([None], 3)],
 )
 def test_gates_pass_only_where_there_are_some_and_all_do(verdicts: list[bool | None], code: int) -> None:
-    gates = [Gate(agent="a", suite="s", passed=verdict, detail="") for verdict in verdicts]
+    gates = [Gate(name="fail frequency", agent="a", suite="s", passed=verdict, detail="") for verdict in verdicts]
     assert code_of(gates) == code
     assert code in CODES
 
@@ -261,3 +262,44 @@ def test_prints_of_an_agent_do_not_break_the_output_for_machines(
     assert [gate["passed"] for gate in json.loads(out)["gates"]] == [True]
     for line in ("I see ", "and again", "from below"):
         assert line in err
+
+
+@pytest.mark.parametrize("backend", [INLINE, PROCESSES], ids=["inline", "processes"])
+def test_an_agent_that_never_answers_has_not_passed(searched: Path, run: Run, backend: list[str]) -> None:
+    code, told = run("safety", searched, *agent("asleep"), *GATE, *backend, "--step-timeout", "2")
+    assert code == 3
+    assert "agent 'asleep'" in told
+    assert "did not return within 2 s" in told
+    assert "gate not judged" in told
+
+
+@pytest.mark.parametrize(("where", "named"), [("step", "step(action="), ("reset", "reset(seed=0)")])
+def test_a_task_that_hangs_is_named(run: Run, tmp_path: Path, where: str, named: str) -> None:
+    lake = ["tests.cli.leaving:lake", "--set", "how=sleep", "--set", f"where={where}"]
+    code, told = run("search", *lake, "--out", tmp_path / "run", "--step-timeout", "2")
+    assert code == 3
+    assert named in told
+    assert "did not return within 2 s" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("compiled", "agent 'compiled': its answer has not returned for"),
+        ("holding", "in compiled code that does not let go of the interpreter"),
+    ],
+)
+def test_compiled_code_that_hangs_in_the_commands_own_process_ends_it(searched: Path, name: str, named: str) -> None:
+    code = """
+        import tightrope.cli.supervision as supervision, tightrope.guards.watchdog as watchdog
+        supervision.SECONDS_OF_SILENCE = watchdog.SECONDS_TO_GIVE_IN = 2.0
+        from tightrope.cli import main
+        main()
+    """
+    arguments = ["safety", str(searched), *agent(name), *GATE, *INLINE, "--step-timeout", "2"]
+    command = [sys.executable, "-c", textwrap.dedent(code), *arguments]
+    done = subprocess.run(command, cwd=ROOT, timeout=60, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert named in done.stderr
+    if name == "holding":
+        assert "leaving.py" in done.stderr, "the stack says where"

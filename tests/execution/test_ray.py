@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from tests.execution.test_hangs import LIMIT, Hanging, check, work_around, world
+from tests.execution.test_remembering import expected
 from tests.execution.test_worker import naive
 from tests.execution.workload import TASKS, agents, assert_same, frozen_lake, rollouts
 from tightrope.errors import UsageError
-from tightrope.execution import Engine
+from tightrope.execution import Engine, Rollout
+from tightrope.trace import ActionTrace
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.xdist_group("ray")  # one cluster, not one for each process of the test run
@@ -46,6 +49,12 @@ def test_ray_gives_the_same_episodes(cluster: Any, make_task: Any) -> None:
         assert engine.counters.agent_queries > 0
 
 
+def test_agents_that_remember_or_draw_play_the_same(cluster: Any) -> None:
+    task, made, episodes = expected("slippery")
+    with Engine(task, made, backend="ray", workers=2) as engine:
+        assert_same(engine.run([episode.rollout for episode in episodes]), episodes)
+
+
 def test_a_node_killed_in_the_middle_changes_nothing(cluster: Any) -> None:
     task = frozen_lake()
     work = rollouts(task, count=1500)
@@ -58,3 +67,10 @@ def test_a_node_killed_in_the_middle_changes_nothing(cluster: Any) -> None:
 
         assert_same(engine.run(work, on_episode=kill_once), naive(task, work))
     assert not nodes
+
+
+def test_a_step_that_hangs_is_an_error_there_too(cluster: Any) -> None:
+    task = world(Hanging)
+    hanging = Rollout(start=ActionTrace(task.label, 0), actions=(0,) * 7)
+    with Engine(task, backend="ray", workers=1, step_timeout=LIMIT) as engine:
+        check(engine.run(work_around(hanging)), hanging, "step 6 with action 0 did not return")

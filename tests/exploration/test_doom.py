@@ -157,9 +157,11 @@ def lying_task(world: World, *, twins: tuple[int, int] | None = None, breaks: fl
 
 @cache
 def liars_conformance() -> Conformance:
-    world = TabularWorld(deterministic_table(RING.table), RING.goals, RING.unsafe)
+    def make_env() -> Liar:
+        return Liar(TabularWorld(deterministic_table(RING.table), RING.goals, RING.unsafe), None, math.inf)
+
     nothing = partial(told_state, frozenset())
-    return check_task(Task(name="liar", make_env=lambda: Liar(world, None, math.inf), goal=nothing, unsafe=nothing))
+    return check_task(Task(name="liar", make_env=make_env, goal=nothing, unsafe=nothing))
 
 
 # Round a ring of eight cells; at 7 one may leave for the goal. Late on, there is no time left for it.

@@ -27,7 +27,8 @@ REWARDS: dict[str, Any] = {
 }  # fmt: skip
 OBSERVATIONS: dict[str, Any] = {
     "outside": {"cell": np.array([99.0]), "speed": np.array([0.0])}, "missing field": {"cell": np.array([1.0])},
-    "other field": {"cell": np.array([1.0]), "speed": np.array([0.0]), "x": 1}, "none": None, "text": "here", "number": 3,
+    "other field": {"cell": np.array([1.0]), "speed": np.array([0.0]), "x": 1}, "none": None, "text": "here",
+    "number": 3,
     "shape": {"cell": np.zeros(3), "speed": np.zeros(1)}, "nan": {"cell": np.array([np.nan]), "speed": np.zeros(1)},
     "list": [1, 2], "set": {1, 2}, "objects": {"cell": np.array([None]), "speed": np.zeros(1)},
     "texts": {"cell": "1", "speed": "0"}, "empty": {}, "huge": {"cell": np.array([1e308]), "speed": np.zeros(1)},
@@ -41,12 +42,15 @@ INFOS: dict[str, Any] = {
 STEPS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
     "short": lambda step: step[:4], "long": lambda step: (*step, 1), "none": lambda step: None,
     "list": list, "text": lambda step: "abcde", "dict": lambda step: dict.fromkeys("abcde"),
-    "terminated none": lambda step: (*step[:2], None, *step[3:]), "terminated text": lambda step: (*step[:2], "no", *step[3:]),
+    "terminated none": lambda step: (*step[:2], None, *step[3:]), "terminated text": lambda step: (*step[:2],
+    "no", *step[3:]),
     "terminated array": lambda step: (*step[:2], np.array([True, False]), *step[3:]),
-    "truncated array": lambda step: (*step[:3], np.array([]), step[4]), "truncated object": lambda step: (*step[:3], object(), step[4]),
+    "truncated array": lambda step: (*step[:3], np.array([]), step[4]),
+    "truncated object": lambda step: (*step[:3], object(), step[4]),
 }  # fmt: skip
 ANSWERS: dict[str, Any] = {
-    "none": None, "text": "1", "outside": 99, "negative": -1, "nan": float("nan"), "half": 0.5, "array": np.array([0, 1]),
+    "none": None, "text": "1", "outside": 99, "negative": -1, "nan": float("nan"), "half": 0.5,
+    "array": np.array([0, 1]),
     "list": [1], "empty": [], "object": object(), "dict": {"action": 1}, "huge": 10**400, "infinite": float("inf"),
 }  # fmt: skip
 

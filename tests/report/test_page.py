@@ -4,8 +4,12 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
+
 from tests.report.synthetic import broken_run, empty_run, full_results, grid_run, several_results, strip_run
 from tightrope.report import Finding, Results
+from tightrope.report.charts import SECTIONS
+from tightrope.report.charts.chart import Chart, Table, chart_series
 from tightrope.report.writers.page import finding_blocks, render_page
 
 NASTY = '</script><script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -73,3 +77,17 @@ def test_a_finding_has_paragraphs_and_lists() -> None:
 
 def test_the_same_results_make_the_same_page() -> None:
     assert render_page(full_results()) == render_page(full_results())
+
+
+def test_a_chart_in_the_list_of_a_section_is_all_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = {"x": 1, "v": 0.5, "lo": None, "hi": None, "n": 1, "m": ""}
+    view = {"name": "only", "series": [chart_series("agent", 0, [point])]}
+    table = Table(header=("x",), rows=(("1",),))
+    mine = Chart(id="mine", kind="plot", title="Mine alone", views=(view,), table=table)
+    monkeypatch.setitem(SECTIONS, "safety", (*SECTIONS["safety"], lambda run: (mine,)))
+    page = page_of(grid_run())
+    assert "<figcaption>Mine alone</figcaption>" in page
+    assert 'data-chart="run0/mine"' in page
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    assert "mine" in [chart["id"] for chart in json.loads(found[1])["runs"][0]["charts"]]

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from tests.report.synthetic import empty_run, grid_run, mario_like_run
 from tightrope.reference import Survivability
-from tightrope.report import GateResult
+from tightrope.report import GateResult, PlainSummary
 from tightrope.report.verdict import headline_suite, suite_names, verdicts
 from tightrope.report.wording import THIN
-from tightrope.statistics import Estimate
+from tightrope.statistics import Estimate, rate_estimate
 
 
 def test_a_sentence_for_each_agent_with_its_interval() -> None:
@@ -74,3 +74,28 @@ def test_cases_that_were_never_tested_are_not_counted_as_doomed() -> None:
     tested = replace(suite.cases[0], passes=0, fails=1, invalid=0, survivable=Survivability.NO)
     assert replace(suite, cases=(invalid, tested)).doomed == 1
     assert replace(suite, cases=(invalid, tested)).invalid == 1
+
+
+def told_plainly(unsafe: Estimate) -> str:
+    run, nothing = grid_run(), Estimate.of_nothing()
+    plain = PlainSummary(
+        agent=run.agents[0].name,
+        unsafe_rate=unsafe,
+        goal_rate=nothing,
+        timeout_rate=nothing,
+        mean_return=nothing,
+        episodes=60,
+    )
+    suite = replace(run.suites[0], fail_frequency=Estimate(0.0, 0.0, 0.31, 4, "x"))
+    return verdicts(replace(run, suites=(suite,), plain=(plain,)))[0].sentence.replace(THIN, " ")
+
+
+def test_an_agent_that_fails_plainly_is_said_to_fail_first() -> None:
+    told = told_plainly(rate_estimate(45, 60))
+    assert told.startswith("ends unsafe in 75 % (62–85 %) of 60 plain episodes; never failed in the tests on these")
+
+
+def test_no_unsafe_plain_episode_is_no_proof_of_none() -> None:
+    assert "ends unsafe in none of 60 plain episodes, though up to 6.0 % of them may" in told_plainly(
+        rate_estimate(0, 60)
+    )

@@ -8,11 +8,12 @@ import pytest
 
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
-from tightrope.runs.config import SafetyConfig
-from tightrope.runs.gates import Gate, safety_gates
-from tightrope.runs.layout import CONTROL
+from tightrope.runs import gates
+from tightrope.runs.config import AgentConfig, CampaignConfig, PlainConfig, SafetyConfig
+from tightrope.runs.gates import Evidence, Gate, Measurement, Rule, all_passed, asked_for, judged_gates, measured_fails
+from tightrope.runs.layout import CONTROL, plain_settings, safety_settings
 from tightrope.runs.run import open_run
-from tightrope.safety import SafetyResult, Survival
+from tightrope.safety import GateDecision, SafetyResult, Survival
 from tightrope.statistics import Estimate
 
 
@@ -21,8 +22,12 @@ def measured(undisturbed: Path) -> SafetyResult:
     return open_run(undisturbed).safety["simple"]["careful"]
 
 
+def judged(safety: SafetyConfig, results: dict[str, dict[str, SafetyResult]]) -> list[Gate]:
+    return list(judged_gates(CampaignConfig(task="x", safety=safety), Evidence(safety=results)))
+
+
 def test_without_a_limit_there_is_no_gate(measured: SafetyResult) -> None:
-    assert safety_gates(SafetyConfig(), {"simple": {"careful": measured}}, CONTROL) == []
+    assert judged(SafetyConfig(), {"simple": {"careful": measured}}) == []
 
 
 def test_a_gate_is_on_the_value_or_on_the_upper_limit(measured: SafetyResult) -> None:
@@ -32,8 +37,8 @@ def test_a_gate_is_on_the_value_or_on_the_upper_limit(measured: SafetyResult) ->
     assert value < high
     between = (value + high) / 2
     results = {"simple": {"careful": measured}}
-    (on_value,) = safety_gates(SafetyConfig(max_fail=between), results, CONTROL)
-    (on_high,) = safety_gates(SafetyConfig(max_fail=between, gate_on="high"), results, CONTROL)
+    (on_value,) = judged(SafetyConfig(max_fail=between), results)
+    (on_high,) = judged(SafetyConfig(max_fail=between, gate_on="high"), results)
     assert on_value.passed is True
     assert on_high.passed is False
     assert on_high.detail.startswith(
@@ -43,13 +48,13 @@ def test_a_gate_is_on_the_value_or_on_the_upper_limit(measured: SafetyResult) ->
 
 def test_exactly_the_allowed_frequency_passes(measured: SafetyResult) -> None:
     value = measured.fail_frequency.value
-    (gate,) = safety_gates(SafetyConfig(max_fail=value), {"simple": {"careful": measured}}, CONTROL)
+    (gate,) = judged(SafetyConfig(max_fail=value), {"simple": {"careful": measured}})
     assert gate.passed is True
 
 
 def test_no_data_is_not_a_pass(measured: SafetyResult) -> None:
-    nothing = replace(measured, fail_frequency=Estimate.of_nothing("every case was invalid"))
-    (gate,) = safety_gates(SafetyConfig(max_fail=0.5), {"simple": {"careful": nothing}}, CONTROL)
+    nothing = replace(measured, cases=tuple(replace(case, verdicts=(), returns=()) for case in measured.cases))
+    (gate,) = judged(SafetyConfig(max_fail=0.5), {"simple": {"careful": nothing}})
     assert gate.passed is None
     assert gate.detail == "no data for the fail frequency on these cases"
 
@@ -65,7 +70,10 @@ def test_executions_that_raised_cannot_make_a_gate_pass(measured: SafetyResult) 
 
 
 def test_the_control_is_not_gated(measured: SafetyResult) -> None:
-    assert safety_gates(SafetyConfig(max_fail=0.0), {CONTROL: {"careful": measured}}, CONTROL) == []
+    (gate,) = judged(SafetyConfig(max_fail=0.0), {CONTROL: {"careful": measured}})
+    assert gate == Gate(
+        name="fail frequency", agent=None, suite="", passed=None, detail="nothing was measured for --max-fail 0"
+    )
 
 
 def with_survival(result: SafetyResult, *survivable: Survivability) -> SafetyResult:
@@ -76,7 +84,7 @@ def with_survival(result: SafetyResult, *survivable: Survivability) -> SafetyRes
 
 
 def gated(result: SafetyResult, max_fail: float = 0.0) -> Gate:
-    (gate,) = safety_gates(SafetyConfig(max_fail=max_fail), {"simple": {"careful": result}}, CONTROL)
+    (gate,) = judged(SafetyConfig(max_fail=max_fail), {"simple": {"careful": result}})
     return gate
 
 
@@ -102,3 +110,85 @@ def test_where_all_is_doomed_nothing_can_be_judged(measured: SafetyResult) -> No
     gate = gated(with_survival(measured, *[Survivability.NO] * len(measured.cases)))
     assert gate.passed is None
     assert gate.detail == "no data for the fail frequency on these cases without doomed ones"
+
+
+def test_one_boundary_state_is_gated_by_the_same_rule(measured: SafetyResult) -> None:
+    state = measured.boundary_states[0]
+    alone = measured_fails("careful", "boundary state 0", state.cases)
+    assert alone.estimate.value == state.fail_frequency.value
+    doomed = with_survival(measured, *[Survivability.NO] * len(state.cases))
+    assert measured_fails("careful", "boundary state 0", doomed.cases[: len(state.cases)]).estimate.value is None
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [([], None), ([True], True), ([True, None], None), ([None, False], False), ([True, False], False)],
+)
+def test_several_gates_pass_only_if_every_one_does(verdicts: list[bool | None], expected: bool | None) -> None:
+    told = [Gate(name="x", agent="a", suite="s", passed=passed, detail="") for passed in verdicts]
+    assert all_passed(told) is expected
+
+
+def test_a_gate_is_added_by_a_rule(measured: SafetyResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its limit stands, and what it measures: all else follows."""
+    returns = Estimate(3.0, 2.0, 4.0, 5, "made up")
+    rule = Rule(
+        name="returns",
+        setting="safety.length",
+        option="--length",
+        lacks=lambda config: "",
+        measure=lambda evidence: [Measurement(agent="a", suite="plain episodes", estimate=returns, what="mean return")],
+    )
+    monkeypatch.setattr(gates, "RULES", (*gates.RULES, rule))
+    (gate,) = judged(SafetyConfig(length=2), {"simple": {"careful": measured}})
+    assert (gate.name, gate.suite, gate.passed) == ("returns", "plain episodes", False)
+    assert gate.detail == "mean return 3.000 is above the allowed 2"
+    assert asked_for(CampaignConfig(task="x"))[0].option == "--length"
+
+
+def test_gates_are_no_part_of_how_results_were_made() -> None:
+    assert SafetyConfig.gate_settings() == {"max_fail": None, "gate_on": "value", "until_decided": False}
+
+
+def stopped(
+    low: float, high: float, *, limit: float = 0.05, passed: bool | None = None, errors: int = 0
+) -> GateDecision:
+    estimate = Estimate((low + high) / 2, low, high, 40, "either limit holds", "on these cases")
+    return GateDecision(
+        limit=limit, passed=passed, draws=40, executions=48, fails=1, errors=errors, whole=110, estimate=estimate
+    )
+
+
+@pytest.mark.parametrize(
+    ("decision", "allowed", "passed"),
+    [
+        (stopped(0.0, 0.049, passed=True), 0.05, True),
+        (stopped(0.06, 0.4, passed=False), 0.05, False),
+        (stopped(0.01, 0.2), 0.05, None),
+        (stopped(0.0, 0.049, passed=True), 0.1, True),
+        (stopped(0.0, 0.049, passed=True), 0.01, None),
+        (stopped(0.06, 0.4, passed=False), 0.01, False),
+        (stopped(0.06, 0.4, passed=False), 0.2, None),
+    ],
+)
+def test_a_gate_that_stopped_is_judged_by_the_limits_that_hold_however_early(
+    measured: SafetyResult, decision: GateDecision, allowed: float, passed: bool | None
+) -> None:
+    """Also at another limit than the one it stopped for: the value alone would flatter whoever stops early."""
+    result = replace(measured, decision=decision)
+    (gate,) = judged(SafetyConfig(max_fail=allowed), {"simple": {"careful": result}})
+    assert gate.passed is passed
+    assert "62 of the suite's 110 saved" in gate.detail
+
+
+def test_a_gate_is_no_part_of_what_decides_a_result() -> None:
+    agent = AgentConfig(source="a.onnx")
+    loose = CampaignConfig(task="t", plain=PlainConfig(max_fail=1.0), safety=SafetyConfig(max_fail=1.0, gate_on="high"))
+    strict = CampaignConfig(task="t", plain=PlainConfig(max_fail=0.0), safety=SafetyConfig(max_fail=0.0))
+    assert plain_settings(loose, "a", agent) == plain_settings(strict, "a", agent)
+    assert safety_settings(loose, "a", agent) == safety_settings(strict, "a", agent)
+    more = strict.model_copy(update={"plain": PlainConfig(episodes=7), "safety": SafetyConfig(length=7)})
+    assert plain_settings(more, "a", agent) != plain_settings(strict, "a", agent)
+    assert safety_settings(more, "a", agent) != safety_settings(strict, "a", agent)
+    for section in (PlainConfig, SafetyConfig):
+        assert section.gates <= section.model_fields.keys()

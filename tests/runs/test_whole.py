@@ -307,8 +307,16 @@ def test_an_agent_that_keeps_its_name_must_stay_what_it_was(undisturbed: Path) -
 
 
 def test_agents_whose_results_would_share_a_file_are_refused(tmp_path: Path) -> None:
-    agents = tuple(CONFIG.agents[0].model_copy(update={"name": name}) for name in ("a b", "a-b"))
-    with pytest.raises(UsageError, match="two agents are named 'a b' and 'a-b', which share a file name"):
+    """Not here, but where the file system takes capitals for small letters."""
+    agents = tuple(CONFIG.agents[0].model_copy(update={"name": name}) for name in ("late", "Late"))
+    with pytest.raises(UsageError, match="two agents are named 'late' and 'Late', which share a file name"):
+        run_campaign(CONFIG.model_copy(update={"agents": agents}), tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "\x1b[2J"])
+def test_an_agent_whose_name_cannot_be_printed_is_refused(tmp_path: Path, name: str) -> None:
+    agents = (CONFIG.agents[0].model_copy(update={"name": name}),)
+    with pytest.raises(UsageError, match="an agent's name is one line of printable text"):
         run_campaign(CONFIG.model_copy(update={"agents": agents}), tmp_path / "run")
 
 

@@ -129,7 +129,9 @@ def test_rewards_that_are_not_finite_survive_json() -> None:
 def test_results_of_the_first_version_are_still_read() -> None:
     result = run_suite(CORRIDOR, drunk, simple_suite(reference), repetitions=3)
     data = json.loads(json.dumps(result.to_json())) | {"version": 1}
-    for case in data["cases"].values():
+    claims = data.pop("survival")["cases"]
+    for name, case in data["cases"].items():
+        case["survival"] = claims[name]
         for episode in case["episodes"]:
             episode["checksum"] = None if "checksum" not in episode else episode["checksum"]["hex"]
             episode["rewards"] = [float(reward) for reward in episode["rewards"]] + ["-inf"]
@@ -137,6 +139,7 @@ def test_results_of_the_first_version_are_still_read() -> None:
             episode["error"] = None
     loaded = SafetyResult.from_json(data)
     assert loaded.fail_frequency == result.fail_frequency
+    assert [case.survivable for case in loaded.cases] == [case.survivable for case in result.cases]
     first = loaded.cases[0].episodes[0]
     assert first.rewards == (*result.cases[0].episodes[0].rewards, float("-inf"))
     assert first.checksum == result.cases[0].episodes[0].checksum

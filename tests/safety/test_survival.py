@@ -36,9 +36,9 @@ def test_proofs_for_fewer_actions_than_the_agent_has_do_not_count() -> None:
     task = tabular_task(table, {6}, {5}, name="slide-with-exit", actions=(0, 1))
     suite = action_coverage_suite(reference_of(task, (0, 0, 0), (1, 2), bad=(1,), fuse=3), 1, (0, 1, 2))
     with Engine(task) as engine:
-        known = find_survival(engine, suite, 10)
+        known = find_survival(engine, suite, 10, actions=(0, 1, 2)).by_case
         assert known[suite.cases[1].id].survivable is YES
-        fewer = find_survival(engine, suite, 10, actions=(0, 1))
+        fewer = find_survival(engine, suite, 10, actions=(0, 1)).by_case
         assert fewer[suite.cases[1].id].survivable is NO
 
 
@@ -67,7 +67,8 @@ def test_known_answers_can_be_given() -> None:
     with Engine(CORRIDOR) as engine:
         known = find_survival(engine, suite, 40)
     result = run_suite(CORRIDOR, walker, suite, survivable=known)
-    assert {case.case.id: case.survival for case in result.cases} == known
+    assert {case.case.id: case.survival for case in result.cases} == known.by_case
+    assert result.survival == known
 
 
 def test_the_answer_does_not_depend_on_the_agent() -> None:
@@ -87,4 +88,4 @@ def test_nothing_is_proven_where_chance_decides() -> None:
     with Engine(SLIPPERY) as engine:
         assert not engine.deterministic
         known = find_survival(engine, action_coverage_suite(reference, 1, (WALK, JUMP)), 40)
-    assert NO not in {survival.survivable for survival in known.values()}
+    assert NO not in {survival.survivable for survival in known.by_case.values()}

@@ -42,7 +42,9 @@ class Agent(Protocol):
     ) -> Answer:
         """Answer each observation.
 
-        ``memories`` are those of the previous answer, None at an episode's start. ``generators`` are per-episode random
-        streams (None allowed when ``deterministic``). ``masks`` are ``info["action_mask"]`` or None.
+        ``observations`` are read-only, and may change when their environment goes on: copy what is to be kept.
+        ``memories`` are those of the previous answer, None at an episode's start; they may be changed, since whoever
+        keeps one keeps a copy (``copy.deepcopy``). ``generators`` are per-episode random streams (None allowed when
+        ``deterministic``). ``masks`` are ``info["action_mask"]`` or None.
         """
         ...

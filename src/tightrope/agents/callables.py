@@ -1,8 +1,7 @@
-"""Agents written in Python: a function of one observation, of a batch, or an object with ``predict``."""
+"""Agents written in Python: a function of one observation, of a batch, or an object with ``predict`` or ``act``."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,14 +9,18 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.agents.agent import Agent, Answer
+from tightrope.agents.asking import named_parameters, way_of_asking
 from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, require_available, stream
 from tightrope.agents.fingerprints import object_fingerprint
 from tightrope.agents.loaders import AgentLoader, AgentRequest
+from tightrope.agents.nature import examined
 from tightrope.agents.networks.batch_invariance import REFERENCE_SIZE, Arrays
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
+from tightrope.agents.steadiness import require_steady
 from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TaskError
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.tasks.observations import own_copy
 from tightrope.tasks.spaces import encode_action
@@ -41,9 +44,12 @@ class PythonAgent(Shown):
         self.deterministic = not behaviour.random
         self._spaces = spaces
 
+    @calls_out("agent {self.name!r}", function="its answer")
     def _ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
+        except AgentFailure as error:
+            raise AgentFailure(f"agent {self.name!r}: {error}") from error
         except BaseException as error:
             raise AgentFailure(f"agent {self.name!r} {misdeed(error)}") from error
 
@@ -77,19 +83,20 @@ class PythonAgent(Shown):
         return action()
 
 
-class CallableAgent(PythonAgent):
-    """``function(observation) -> action``.
+class ObjectAgent(PythonAgent):
+    """A function, or an object with ``act`` or ``predict``, asked about one observation at a time.
 
-    It may also take ``generator`` (the random stream of the episode), ``mask`` (the available actions) and ``memory``
-    (None at an episode's start; it then returns ``(action, memory)``), each by name.
+    ``function(observation) -> action``. It may also take, by name, ``generator`` or ``rng`` (the random stream of the
+    episode), ``mask`` (the available actions) and ``memory`` (None at an episode's start; it then returns
+    ``(action, memory)``). ``predict`` is asked as those of Stable-Baselines3 are.
     """
 
-    def __init__(self, function: Callable[..., Any], spaces: TaskSpaces, behaviour: Behaviour, **identity: str) -> None:
+    def __init__(self, thing: Any, spaces: TaskSpaces, behaviour: Behaviour, **identity: str) -> None:
         super().__init__(spaces, behaviour, **identity)
-        self.function = function
-        self._takes = extra_parameters(function, ("generator", "mask", "memory"))
-        self.recurrent = "memory" in self._takes
-        self.deterministic = self.deterministic and "generator" not in self._takes
+        asking = way_of_asking(thing, self.name)
+        self._subject = examined(thing, asking, spaces, self.name)
+        self.recurrent = self._subject.nature.remembers
+        self.deterministic = self.deterministic and not (asking.takes_stream or self._subject.nature.draws)
 
     def act(
         self,
@@ -98,28 +105,15 @@ class CallableAgent(PythonAgent):
         generators: Sequence[np.random.Generator | None],
         masks: Sequence[Any],
     ) -> Answer:
-        """Ask the function once for each observation."""
+        """Ask once for each observation."""
         actions, remembered = [], []
         for observation, memory, generator, mask in zip(observations, memories, generators, masks, strict=True):
-            answer, memory = self._answer(observation, memory, generator, mask)
+            numbers = None if self.deterministic else stream(generator, self.name)
+            answer, memory = self._ask(self._subject.ask, observation, memory, numbers, mask)
             chosen = self._with_noise(lambda answer=answer, mask=mask: self._checked(answer, mask), generator, mask)  # type: ignore[misc]
             actions.append(chosen)
-            remembered.append(memory)
+            remembered.append(memory if self.recurrent else None)
         return Answer(actions, remembered)
-
-    def _answer(self, observation: Any, memory: Any, generator: np.random.Generator | None, mask: Any) -> Any:
-        known = {"memory": memory, "mask": own_copy(mask), "generator": generator}
-        if "generator" in self._takes:
-            known["generator"] = stream(generator, self.name)
-        options = {parameter: known[parameter] for parameter in self._takes}
-        answer = self._ask(self.function, own_copy(observation), **options)
-        if not self.recurrent:
-            return answer, None
-        if not isinstance(answer, tuple) or len(answer) != 2:
-            raise AgentFailure(
-                f"agent {self.name!r} takes `memory`, so it must return (action, memory); it returned {answer!r}"
-            )
-        return answer
 
 
 class BatchAgent(PythonAgent):
@@ -133,10 +127,11 @@ class BatchAgent(PythonAgent):
     def __init__(self, function: Callable[..., Any], spaces: TaskSpaces, behaviour: Behaviour, **identity: str) -> None:
         super().__init__(spaces, behaviour, **identity)
         self.function = function
-        self._takes = extra_parameters(function, ("generators", "masks"))
+        self._takes = named_parameters(function, ("generators", "masks"))
         self.deterministic = self.deterministic and "generators" not in self._takes
         self._size = 1 if "generators" in self._takes else REFERENCE_SIZE
         self._stack = ObservationStacker(spaces.observation)
+        require_steady(self, spaces, function)
 
     def act(
         self,
@@ -176,52 +171,6 @@ class BatchAgent(PythonAgent):
         return stacked if isinstance(space, gym.spaces.Tuple) else stacked[0]
 
 
-class PredictorAgent(PythonAgent):
-    """An object with ``predict(observation, state=…, deterministic=True) -> (action, state)``, asked row by row."""
-
-    def __init__(self, predictor: Any, spaces: TaskSpaces, behaviour: Behaviour, **identity: str) -> None:
-        super().__init__(spaces, behaviour, **identity)
-        self.predictor = predictor
-        self._takes = extra_parameters(predictor.predict, ("state", "episode_start", "deterministic"))
-        self.recurrent = self._keeps_state()
-
-    def act(
-        self,
-        observations: Sequence[Any],
-        memories: Sequence[Any],
-        generators: Sequence[np.random.Generator | None],
-        masks: Sequence[Any],
-    ) -> Answer:
-        """Ask the object once for each observation."""
-        actions, remembered = [], []
-        for observation, memory, generator, mask in zip(observations, memories, generators, masks, strict=True):
-            answer, state = self._predict(observation, memory)
-            chosen = self._with_noise(lambda answer=answer, mask=mask: self._checked(answer, mask), generator, mask)  # type: ignore[misc]
-            actions.append(chosen)
-            remembered.append(state if self.recurrent else None)
-        return Answer(actions, remembered)
-
-    def _predict(self, observation: Any, state: Any) -> Any:
-        known = {"state": state, "episode_start": np.array([state is None]), "deterministic": True}
-        options = {parameter: known[parameter] for parameter in self._takes}
-        answer = self._ask(self.predictor.predict, own_copy(observation), **options)
-        return answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
-
-    def _keeps_state(self) -> bool:
-        if "state" not in self._takes:
-            return False
-        return self._predict(self._spaces.sample_observations(1)[0], None)[1] is not None
-
-
-def extra_parameters(function: Callable[..., Any], offered: Sequence[str]) -> tuple[str, ...]:
-    """Which of the offered keyword arguments a function names."""
-    try:
-        named = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return ()
-    return tuple(name for name in offered if name in named)
-
-
 def _within(space: gym.Space[Any], action: Any) -> bool:
     if isinstance(space, gym.spaces.Box | gym.spaces.MultiDiscrete | gym.spaces.MultiBinary):
         return bool(space.contains(np.asarray(action, dtype=space.dtype)))
@@ -232,19 +181,24 @@ def _load_complete(request: AgentRequest) -> Agent:
     agent: Agent = request.source
     if request.behaviour != Behaviour():
         raise AgentError(f"agent {agent.name!r} is complete already; behaviour and epsilon do not apply to it")
+    require_steady(agent, request.spaces)
     return agent
+
+
+def _can_be_asked(source: Any) -> bool:
+    return callable(source) or any(callable(getattr(source, method, None)) for method in ("predict", "act"))
 
 
 def _load_object(request: AgentRequest) -> Agent:
     source, style = request.source, request.behaviour
+    if isinstance(source, type):
+        raise AgentError(f"{source.__name__} is a class; give an object of it: {source.__name__}()")
     identity = {
         "name": request.name or str(getattr(source, "__name__", type(source).__name__)),
         "fingerprint": object_fingerprint(source, style, request.batch),
     }
-    if hasattr(source, "predict"):
-        return PredictorAgent(source, request.spaces, style, **identity)
-    return (BatchAgent if request.batch else CallableAgent)(source, request.spaces, style, **identity)
+    return (BatchAgent if request.batch else ObjectAgent)(source, request.spaces, style, **identity)
 
 
 COMPLETE = AgentLoader(accepts=lambda source: isinstance(source, Agent), load=_load_complete)
-OBJECTS = AgentLoader(accepts=lambda source: hasattr(source, "predict") or callable(source), load=_load_object)
+OBJECTS = AgentLoader(accepts=_can_be_asked, load=_load_object)

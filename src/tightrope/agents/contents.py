@@ -17,7 +17,7 @@ import types
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -28,19 +28,28 @@ RECURSION_LIMIT = 50_000
 """A project's functions name each other in long chains. Frames of Python code lie on the heap, not on the stack."""
 BOOKKEEPING = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__", "__annotate_func__",
-     "__annotations_cache__", "__firstlineno__", "__static_attributes__", "__abstractmethods__", "_abc_impl"}
+     "__annotations_cache__", "__slotnames__", "__firstlineno__", "__static_attributes__",
+     "__abstractmethods__", "_abc_impl"}
 )  # fmt: skip
 """What Python keeps in a class for itself."""
 
-Known: TypeAlias = dict[int, tuple[object, bytes]]
-"""Digests by identity. The objects are kept with them, or a freed one's identity could come back as another's."""
+
+class Known(dict[int, tuple[object, bytes]]):
+    """Digests by identity. The objects are kept with them, or a freed one's identity could come back as another's."""
+
+    numbers: bool
+    """Whether the numbers in arrays are looked at."""
 
 
 class Contents:
-    """A digest of all that an object is made of, the same in every process, and the parts it was made from."""
+    """A digest of all that an object is made of, the same in every process, and the parts it was made from.
 
-    def __init__(self, value: object) -> None:
-        self._known: Known = {}
+    ``numbers=False`` leaves the content of arrays out, for who wants the parts alone.
+    """
+
+    def __init__(self, value: object, *, numbers: bool = True) -> None:
+        self._known = Known()
+        self._known.numbers = numbers
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
         try:
@@ -98,7 +107,7 @@ def _pieces(value: Any, known: Known) -> list[bytes]:
 def _held(value: Any, known: Known) -> list[bytes]:
     """What an instance holds."""
     if isinstance(value, (np.ndarray, np.generic)):
-        return _array(np.asarray(value))
+        return _array(value, known)
     if isinstance(value, (set, frozenset)):
         return sorted(_all(value, known))
     if isinstance(value, functools.partial):
@@ -108,8 +117,8 @@ def _held(value: Any, known: Known) -> list[bytes]:
     if isinstance(value, (os.PathLike, gym.Space)):
         # Paths remember how they were last spelt, and spaces make their generators when first asked.
         return [str(value).encode(), *_all(_generators(value), known)]
-    if hasattr(value, "detach") and hasattr(value, "cpu"):
-        return _tensor(value)
+    if hasattr(value, "__array__") and hasattr(value, "dtype"):
+        return _array(value, known)
     if hasattr(value, "state_dict") and _of_library(type(value)):
         return [repr(value).encode(), _digest(dict(value.state_dict()), known)]
     items: list[bytes] = []
@@ -185,17 +194,18 @@ def _named(code: types.CodeType) -> list[str]:
     return list(dict.fromkeys([*code.co_names, *inner]))
 
 
-def _array(array: Any) -> list[bytes]:
-    content = repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
-    return [f"{array.dtype}{array.shape}".encode(), content]
-
-
-def _tensor(tensor: Any) -> list[bytes]:
-    plain = tensor.detach().cpu()
+def _array(value: Any, known: Known) -> list[bytes]:
+    """An array of NumPy, torch or any library that can give it as one."""
+    described = f"{value.dtype}{tuple(value.shape)}".encode()
+    if not known.numbers:
+        return [described]
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
     try:
-        return _array(np.asarray(plain))
+        array = np.asarray(value)
     except TypeError:  # bfloat16 and the like, which NumPy does not know
-        return [str(plain.dtype).encode(), *_array(np.asarray(plain.float()))]
+        array = np.asarray(value.float())
+    return [described, repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()]
 
 
 def _generators(value: Any) -> list[Any]:

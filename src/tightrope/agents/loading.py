@@ -51,7 +51,7 @@ def load_agent(
     network: str | None = None,
     normalisation: str | PathLike[str] | bool | None = None,
 ) -> Agent:
-    """Make an agent of a function, an object with ``predict``, a model, a file, or ``package.module:factory``.
+    """Make an agent of a function, an object with ``act`` or ``predict``, a model, a file or ``module:factory``.
 
     Args:
         source: What the user has.

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tightrope.cli.interface import current_interface, verb
-from tightrope.cli.options import SettingOption, TaskArgument, task_options
+from tightrope.cli.options import SettingOption, StepTimeoutOption, TaskArgument, task_options
 from tightrope.cli.supervision import PASSED
+from tightrope.guards.watchdog import limit_here, time_limited
 
 if TYPE_CHECKING:
     from tightrope.simulation import CrossCheck
@@ -20,14 +21,16 @@ NEEDS_ARGUMENTS = True
 def command(
     task: TaskArgument,
     settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Check how a task's environment can be saved and restored, and what that costs."""
     from tightrope.simulation import check_task
     from tightrope.tasks import make_task
 
     interface = current_interface()
-    built = make_task(task, **task_options(settings))
-    conformance = check_task(built)
+    with time_limited(limit_here(step_timeout)):
+        built = make_task(task, **task_options(settings))
+        conformance = check_task(built)
     rows = [
         ("way to save and restore", conformance.method),
         ("exact", "yes"),

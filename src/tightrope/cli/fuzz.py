@@ -12,6 +12,7 @@ from tightrope.cli.options import (
     RayOption,
     RunArgument,
     RunSeedOption,
+    StepTimeoutOption,
     TrustOption,
     WorkersOption,
     changed,
@@ -50,6 +51,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 3: breed many other ways through the task from the reference."""
     from tightrope.runs.campaign import working_on
@@ -70,7 +72,7 @@ def command(
         "agents": (),
         "fuzzing": fuzzing,
         "seed": stored.seed if seed is None else seed,
-        "execution": execution_config(backend, workers, ray, stored.execution),
+        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
     }
     config = stored.model_copy(update=changes)
     with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:

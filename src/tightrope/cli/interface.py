@@ -17,9 +17,12 @@ from typing import Any, TextIO
 import typer
 from pydantic import ValidationError
 
+from tightrope.cli import supervision
 from tightrope.cli.supervision import INTERRUPTED, NOTHING_JUDGED, WRONG_USE
 from tightrope.errors import TightropeError, UsageError
-from tightrope.guards.faults import misdeed
+from tightrope.guards.faults import TookTooLong, misdeed
+from tightrope.guards.text import one_line, visible
+from tightrope.guards.watchdog import STEP_TIMEOUT, limit_here, time_limited
 from tightrope.progress import ProgressCallback
 
 EVERYWHERE = {
@@ -71,9 +74,9 @@ class Interface:
         return interface, rest
 
     def say(self, text: str = "", *, markup: bool = False) -> None:
-        """Print to the user; without ``markup``, brackets are brackets."""
+        """Print one line to the user; without ``markup``, brackets are brackets."""
         if not self.as_json:
-            self._console().print(text, highlight=False, markup=markup, soft_wrap=True)
+            self._console().print(one_line(text), highlight=False, markup=markup, soft_wrap=True)
 
     def remark(self, text: str) -> None:
         """Print what is left out with --quiet."""
@@ -84,7 +87,8 @@ class Interface:
         """Print an error, to stderr."""
         console = self._console(stderr=True)
         console.print("error:", style="bold red", end=" ")
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        # What is quoted may have lines of its own; set in, none of them passes for one of tightrope's.
+        console.print(visible(text).replace("\n", "\n  "), highlight=False, markup=False, soft_wrap=True)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Print a table; numbers to the right. Cells are plain values or rich texts."""
@@ -94,11 +98,11 @@ class Interface:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+        table = Table(title=Text(one_line(title)), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
         for index, column in enumerate(columns):
             values = [row[index] for row in rows if row[index] is not None]
             numeric = bool(values) and all(isinstance(value, int | float) for value in values)
-            table.add_column(column, justify="right" if numeric else "left")
+            table.add_column(Text(one_line(column)), justify="right" if numeric else "left")
         for row in rows:
             table.add_row(*(value if isinstance(value, Text) else _cell(value) for value in row))
         console = self._console()
@@ -130,10 +134,21 @@ class Interface:
         else:
             yield PlainLines()
 
+    def end_stuck(self, what: str) -> None:
+        """Say what cannot be interrupted, and end this process."""
+        self.error(
+            f"{what} (--step-timeout) and cannot be interrupted, as it is in compiled code; the process is ended, and "
+            f"nothing was judged. With --backend processes a worker is ended instead, and the rest goes on; a search "
+            f"has none"
+        )
+        supervision.end_now(NOTHING_JUDGED)
+
     def _console(self, *, stderr: bool = False) -> Any:
         from rich.console import Console
 
-        return Console(stderr=stderr, no_color=not self.color, force_terminal=None if self.color else False)
+        return Console(
+            stderr=stderr, emoji=False, no_color=not self.color, force_terminal=None if self.color else False
+        )
 
 
 def _with_values(arguments: list[str]) -> list[str]:
@@ -168,7 +183,9 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
-            code = command(*arguments, **options)
+            # Whoever knows of another limit sets it inside this one.
+            with time_limited(STEP_TIMEOUT, current_interface().end_stuck, _show_life):
+                code = command(*arguments, **options)
         except KeyboardInterrupt:
             current_interface().error("interrupted; what was finished is kept, and the same command continues")
             code = INTERRUPTED
@@ -177,6 +194,10 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
         raise typer.Exit(code)
 
     return wrapped
+
+
+def _show_life() -> None:
+    supervision.show_life(limit_here(None))
 
 
 def _told(error: BaseException) -> int:
@@ -207,7 +228,9 @@ def _told(error: BaseException) -> int:
 
 
 def _origin(error: BaseException) -> str:
-    """Where something was raised."""
+    """Where something was raised, or which call it was."""
+    if isinstance(error, TookTooLong):
+        return error.what
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{place.filename}, line {place.lineno},"
 
@@ -226,4 +249,4 @@ def _cell(value: Any) -> Any:
         return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return Text(str(value))
+    return Text(one_line(str(value)))

@@ -11,7 +11,7 @@ from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
-    from tightrope.runs.config import PlainConfig, SafetyConfig
+    from tightrope.runs.config import CampaignConfig
     from tightrope.runs.gates import Gate
     from tightrope.safety import SafetyResult
     from tightrope.statistics import Estimate
@@ -81,18 +81,25 @@ def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyRe
         )
 
 
-def check_gate(safety: SafetyConfig, plain: PlainConfig | None = None) -> None:
+def check_gates(config: CampaignConfig) -> None:
     """A gate on nothing must not pass for one."""
-    if plain is not None and plain.max_fail is not None and not plain.episodes:
-        raise UsageError(
-            f"--max-fail-plain {plain.max_fail:g} gates on nothing without episodes; leave out --episodes 0"
-        )
-    if safety.gate_on != "value" and safety.max_fail is None:
+    from tightrope.runs.gates import asked_for
+
+    asked, safety = asked_for(config), config.safety
+    if safety.gate_on != "value" and not asked:
         raise UsageError(
             f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"
         )
-    if safety.max_fail is not None and not safety.suites:
-        raise UsageError(f"--max-fail {safety.max_fail:g} gates on nothing without a suite; name one: --suite simple")
+    if safety.until_decided and safety.max_fail is None:
+        raise UsageError("--until-decided decides nothing without a limit; give one, as in --max-fail 0.05")
+    if safety.until_decided and safety.gate_on != "value":
+        raise UsageError(
+            f"--until-decided goes on until the frequency is shown to be within or above the limit, which --gate-on "
+            f"{safety.gate_on} does not change; leave one of the two out"
+        )
+    for rule in asked:
+        if rule.lacks(config):
+            raise UsageError(f"{rule.option} {rule.limit(config):g} gates on nothing without {rule.lacks(config)}")
 
 
 def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
@@ -101,13 +108,15 @@ def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
 
     words = {True: "[green]passed[/]", False: "[red]FAILED[/]", None: "[yellow]not judged[/]"}
     for gate in gates:
-        where = escape(f"{gate.agent}, {gate.suite}: {gate.detail}")
+        where = escape(f"{gate.detail}" if gate.agent is None else f"{gate.agent}, {gate.suite}: {gate.detail}")
         interface.say(f"gate {words[gate.passed]}: {where}", markup=True)
 
 
-def exit_code(results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate], *, gated: bool) -> int:
-    """1 when a gate failed, 3 when nothing could be judged, else 0; ``gated``: a gate was asked for."""
-    if gated or gates:
+def exit_code(config: CampaignConfig, results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate]) -> int:
+    """1 when a gate failed, 3 when nothing could be judged, or a gate was asked for and could not be, else 0."""
+    from tightrope.runs.gates import asked_for
+
+    if gates or asked_for(config):
         return code_of(gates)
     judged = any(result.fail_frequency.n for row in results.values() for result in row.values())
     return PASSED if judged else NOTHING_JUDGED
@@ -115,6 +124,6 @@ def exit_code(results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence
 
 def code_of(gates: Sequence[Gate]) -> int:
     """0 only where there are gates and every one of them was judged and passed."""
-    if any(gate.passed is False for gate in gates):
-        return GATE_FAILED
-    return PASSED if gates and all(gate.passed is True for gate in gates) else NOTHING_JUDGED
+    from tightrope.runs.gates import all_passed
+
+    return {True: PASSED, False: GATE_FAILED, None: NOTHING_JUDGED}[all_passed(gates)]

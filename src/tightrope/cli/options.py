@@ -44,6 +44,10 @@ MaxFailOption = Annotated[
 GateOnOption = Annotated[
     str | None, typer.Option("--gate-on", help="Gate on the value (default), or on high: its interval's upper limit.")
 ]
+UntilDecidedOption = Annotated[
+    bool | None,
+    typer.Option("--until-decided", help="Run no more executions than --max-fail needs to be decided."),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Let files run code: pickled agents, and what a run or suite file names.")
 ]
@@ -56,6 +60,16 @@ BackendOption = Annotated[
 ]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", help="Default: one per core.", min=1, show_default=False)
+]
+StepTimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--step-timeout",
+        metavar="SECONDS",
+        help="Longest that a step, a reset or an answer may take (default: 300; 0: no limit).",
+        min=0,
+        show_default=False,
+    ),
 ]
 RayOption = Annotated[
     str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on this Ray cluster.", show_default=False)
@@ -96,12 +110,17 @@ def agent_configs(
 
 
 def execution_config(
-    backend: str | None, workers: int | None, ray: str | None, stored: ExecutionConfig | None = None
+    backend: str | None,
+    workers: int | None,
+    ray: str | None,
+    stored: ExecutionConfig | None = None,
+    step_timeout: float | None = None,
 ) -> ExecutionConfig:
     """Where to do the work: as stored, with what was given on the command line changed."""
     if ray is not None:
         backend = "ray"
-    return changed(stored or ExecutionConfig(), backend=backend, workers=workers, ray_address=ray)
+    given = {"backend": backend, "workers": workers, "ray_address": ray, "step_timeout": step_timeout}
+    return changed(stored or ExecutionConfig(), **given)
 
 
 def uses_stored_cluster(backend: str | None, ray: str | None) -> bool:

@@ -14,6 +14,7 @@ from tightrope.cli.options import (
     EpsilonOption,
     RayOption,
     RunArgument,
+    StepTimeoutOption,
     TrustOption,
     WorkersOption,
     agent_configs,
@@ -47,6 +48,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 4: each agent against the fuzz traces, from the start and from their middle."""
     from tightrope.runs.campaign import working_on
@@ -57,7 +59,7 @@ def command(
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "performance": changed(stored.performance, enabled=True, episodes=episodes, tests=tests, step_width=step_width),
         "fuzzing": changed(stored.fuzzing, enabled=True),
-        "execution": execution_config(backend, workers, ray, stored.execution),
+        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
     }
     config = stored.model_copy(update=changes)
     with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:

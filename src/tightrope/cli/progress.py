@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tightrope.guards.text import one_line
 from tightrope.progress import Progress, ProgressCallback
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -56,13 +57,12 @@ class PlainLines:
             return
         self._printed = time.monotonic()
         parts = [f"{progress.stage}: {_count(progress)}", progress.note, self._pace.time_left(progress)]
-        print(", ".join(part for part in parts if part), file=sys.stderr, flush=True)
+        print(one_line(", ".join(part for part in parts if part)), file=sys.stderr, flush=True)
 
 
 @contextmanager
 def bars(console: Any) -> Iterator[ProgressCallback]:
     """Progress for terminals: a bar for each stage."""
-    from rich.markup import escape
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
     from rich.table import Column
@@ -74,7 +74,7 @@ def bars(console: Any) -> Iterator[ProgressCallback]:
         TextColumn("{task.fields[count]:>11}", table_column=Column(min_width=11, no_wrap=True)),
         TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True)),
         TextColumn("{task.fields[left]}"),
-        TextColumn("[dim]{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", style="dim", markup=False),
     )
     with Bars(*columns, console=console, transient=False) as shown:
         pace = Pace()
@@ -91,7 +91,7 @@ def bars(console: Any) -> Iterator[ProgressCallback]:
                 total=progress.total,
                 count=_count(progress),
                 left=pace.time_left(progress),
-                note=escape(progress.note),
+                note=one_line(progress.note),
             )
 
         yield callback

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gate, exit_code, print_gates, print_plain, print_safety
+from tightrope.cli.judging import check_gates, exit_code, print_gates, print_plain, print_safety
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -21,8 +21,10 @@ from tightrope.cli.options import (
     RepetitionsOption,
     RunSeedOption,
     SettingOption,
+    StepTimeoutOption,
     SuiteOption,
     TrustOption,
+    UntilDecidedOption,
     WorkersOption,
     agent_configs,
     changed,
@@ -31,7 +33,6 @@ from tightrope.cli.options import (
     uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
-from tightrope.cli.supervision import NOTHING_JUDGED
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 
@@ -66,6 +67,7 @@ def command(
         typer.Option("--max-fail-plain", help="Gate: exit with 1 when more plain episodes end unsafe.", min=0, max=1),
     ] = None,
     gate_on: GateOnOption = None,
+    until_decided: UntilDecidedOption = None,
     behaviour: BehaviourOption = None,
     epsilon: EpsilonOption = None,
     trust: TrustOption = False,
@@ -73,6 +75,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Run all four steps for one or more agents and write the report. The same command again continues.
 
@@ -100,11 +103,12 @@ def command(
             length=length,
             max_fail=max_fail,
             gate_on=gate_on,
+            until_decided=until_decided,
         ),
-        "execution": execution_config(backend, workers, ray, base.execution),
+        "execution": execution_config(backend, workers, ray, base.execution, step_timeout),
     }
     config = base.model_copy(update=changes)
-    check_gate(config.safety, config.plain)
+    check_gates(config)
     if not config.agents:
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
     interface = current_interface()
@@ -149,7 +153,4 @@ def _report(interface: Interface, run: Run) -> int:
         interface.say("No reference was found, so no suite could be made; see the search section of the report.")
     print_gates(interface, gates)
     interface.say(f"Report: {run.report_path}")
-    gated = run.config.safety.max_fail is not None
-    if gated and not found:
-        return NOTHING_JUDGED
-    return exit_code(safety, gates, gated=gated or run.config.plain.max_fail is not None)
+    return exit_code(run.config, safety, gates)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gate, exit_code, print_gates, print_safety
+from tightrope.cli.judging import check_gates, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
@@ -21,8 +21,10 @@ from tightrope.cli.options import (
     RayOption,
     RepetitionsOption,
     RunSeedOption,
+    StepTimeoutOption,
     SuiteOption,
     TrustOption,
+    UntilDecidedOption,
     WorkersOption,
     agent_configs,
     changed,
@@ -52,6 +54,7 @@ def command(
     length: LengthOption = None,
     max_fail: MaxFailOption = None,
     gate_on: GateOnOption = None,
+    until_decided: UntilDecidedOption = None,
     fixed_prefix: Annotated[
         bool | None,
         typer.Option("--fixed-prefix/--fresh-prefix", help="Stochastic tasks: the same situation each time, or not."),
@@ -64,6 +67,7 @@ def command(
     backend: BackendOption = None,
     workers: WorkersOption = None,
     ray: RayOption = None,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.runs.campaign import working_on
@@ -80,27 +84,29 @@ def command(
     stored = CampaignConfig(task="")
     if in_run:
         stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(backend, ray))
+    # A gate is meant for the call it is given to.
+    stored = stored.with_gates_of(None)
     changes: dict[str, Any] = {
         "agents": agent_configs(agent, behaviour, epsilon, trust),
-        "execution": execution_config(backend, workers, ray, stored.execution),
+        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
         "seed": stored.seed if seed is None else seed,
-        # A gate is meant for the call it is given to.
         "safety": changed(
-            stored.safety.model_copy(update={"max_fail": None, "gate_on": "value"}),
+            stored.safety,
             suites=tuple(suite) or None,
             repetitions=repetitions,
             length=length,
             max_fail=max_fail,
             gate_on=gate_on,
+            until_decided=until_decided,
             fixed_prefix=fixed_prefix,
             control=control,
         ),
     }
-    check_gate(changes["safety"])
+    config = stored.model_copy(update=changes)
+    check_gates(config)
     interface = current_interface()
     with interface.progress() as show:
         if in_run:
-            config = stored.model_copy(update=changes)
             with working_on(run_or_suite, config, joins=True, on_progress=show) as pipeline:
                 results = _test(pipeline)
         else:
@@ -122,10 +128,9 @@ def _test(pipeline: Pipeline) -> Results:
 
 
 def _report(interface: Interface, config: CampaignConfig, results: Results) -> int:
-    from tightrope.runs.gates import safety_gates
-    from tightrope.runs.layout import CONTROL
+    from tightrope.runs.gates import Evidence, judged_gates
 
-    gates = safety_gates(config.safety, results, CONTROL)
+    gates = judged_gates(config, Evidence(safety=results))
     print_safety(interface, results)
     print_gates(interface, gates)
     interface.data(
@@ -136,4 +141,4 @@ def _report(interface: Interface, config: CampaignConfig, results: Results) -> i
             "gates": [vars(gate) for gate in gates],
         }
     )
-    return exit_code(results, gates, gated=config.safety.max_fail is not None)
+    return exit_code(config, results, gates)

@@ -13,7 +13,9 @@ from tightrope.cli.options import (
     OutOption,
     SeedOption,
     SettingOption,
+    StepTimeoutOption,
     TaskArgument,
+    execution_config,
     task_options,
 )
 from tightrope.cli.stored import stored_config
@@ -47,6 +49,7 @@ def command(
     ] = None,
     probe_steps: Annotated[int, typer.Option("--probe-steps", help="Steps for proving boundaries.", min=0)] = 20_000,
     seed: SeedOption = 0,
+    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 1: find a way to solve the task, and the boundary states on it."""
     from tightrope.runs.campaign import working_on
@@ -66,7 +69,9 @@ def command(
             }
         ),
     }
-    config = _beside_what_is_there(out, task).model_copy(update=changes)
+    stored = _beside_what_is_there(out, task)
+    changes["execution"] = execution_config(None, None, None, stored.execution, step_timeout)
+    config = stored.model_copy(update=changes)
     # The command that began a run is the one to repeat it by.
     command = "" if (out / "run.json").exists() else interface.command
     with (

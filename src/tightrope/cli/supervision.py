@@ -2,14 +2,17 @@
 
 Environments and agents are code of the user's, and any code can end its process: ``os._exit(0)``, ``exit()`` in a
 compiled library, a handler that runs at exit. To a CI server that would be a gate that passed. So the exit code comes
-from the parent, which runs no code of the user's. The child tells it one byte over a pipe when the command has come to
-its end; a child that ends without has judged nothing, whatever its own exit status says.
+from the parent, which runs no code of the user's. The child tells it the code over a pipe when the command has come to
+its end; a child that ends without has judged nothing, whatever its own exit status says. On the way it tells that it is
+alive: compiled code that never comes back to the interpreter is noticed by the parent alone.
 
 Nothing heavy is imported here, since every command waits for it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import os
 import select
 import signal
@@ -31,8 +34,12 @@ PRESSES_TO_KILL = 3
 """Ctrl-C as often as this ends a child that does not answer."""
 VARIABLE = "TIGHTROPE_SUPERVISED"
 
-_verdict: int | None = None
-"""The child's end of the pipe, in the child."""
+SECONDS_OF_SILENCE = 10.0
+"""Beyond the limit of a call, in a child that has promised to be heard of."""
+SECONDS_TO_DUMP = 0.3
+
+_pipe: int | None = None
+"""The child's end of it, in the child."""
 
 
 def supervised(work: Callable[[], int]) -> int:
@@ -63,8 +70,13 @@ def must_execute() -> bool:
 
 def end_now(code: int) -> None:
     """Tell the verdict and end this process at once, past whatever still hangs in it."""
-    _tell(code)
+    _tell(f"end {code}")
     os._exit(code)
+
+
+def show_life(limit: float) -> None:
+    """Let it be known that the interpreter is free to speak, and how long a call may keep it from that; 0: for ever."""
+    _tell(f"alive {limit}")
 
 
 def _execute_again(writing: int, parent: int) -> None:
@@ -81,21 +93,23 @@ def _worked(work: Callable[[], int], writing: int, parent: int) -> int:
     """In the child: the work, and what came of it to the parent."""
     from tightrope.guards.parents import end_with
 
-    global _verdict
-    _verdict, own = writing, os.getpid()
+    global _pipe
+    _pipe, own = writing, os.getpid()
     os.set_inheritable(writing, False)
     end_with(parent)
+    faulthandler.register(signal.SIGUSR1)
     _interrupt_once()
     code = work()
     if os.getpid() != own:
         os._exit(NOTHING_JUDGED)  # a copy of this process that code of the user's made, and that came back here
-    _tell(code if _flushed() else NOTHING_JUDGED)
+    _tell(f"end {code if _flushed() else NOTHING_JUDGED}")
     return code
 
 
-def _tell(code: int) -> None:
-    if _verdict is not None:
-        os.write(_verdict, bytes([code if code in CODES else NOTHING_JUDGED]))
+def _tell(word: str) -> None:
+    if _pipe is not None:
+        with contextlib.suppress(OSError):  # code of the user's has closed it: then nobody will hear of a success
+            os.write(_pipe, f"{word}\n".encode())
 
 
 def _flushed() -> bool:
@@ -137,7 +151,10 @@ class _Watch:
     def __init__(self, child: int, reading: int) -> None:
         self.child, self.reading = child, reading
         self.told = b""
+        self.verdicts: list[str] = []
         self.status: int | None = None
+        self.limit, self.silence = 0.0, 0.0
+        self.silenced = False
         self.presses = 0
         self.stopped = False
         self.deadline = float("inf")
@@ -153,6 +170,8 @@ class _Watch:
                 self.status = status
             elif time.monotonic() > self.deadline:
                 os.kill(self.child, signal.SIGKILL)
+            elif self.limit and self.silence > self.limit + SECONDS_OF_SILENCE:
+                self._end_the_silent()
         self._listen()
         return self._decided()
 
@@ -161,17 +180,44 @@ class _Watch:
         wait = SECONDS_BETWEEN_LOOKS if self.reading >= 0 and self.status is None else 0.01
         ready, _, _ = select.select([self.reading] if self.reading >= 0 else [], [], [], wait)
         if not ready:
+            # Counted in looks, not by the clock: whoever was suspended for an hour has not waited for an hour.
+            self.silence += wait
             return
-        told = os.read(self.reading, 16)
-        if told:
-            self.told += told
-            self.deadline = min(self.deadline, time.monotonic() + SECONDS_TO_LEAVE)
-        else:
+        self.silence = 0.0
+        told = os.read(self.reading, 4096)
+        if not told:
             os.close(self.reading)
             self.reading = -1
+        *words, self.told = (self.told + told).split(b"\n")
+        for word in words:
+            self._take(word.decode(errors="replace"))
+
+    def _take(self, word: str) -> None:
+        kind, _, value = word.partition(" ")
+        if kind == "alive":
+            self.limit = float(value)
+        else:
+            # Anything else but one verdict was written by somebody else.
+            self.verdicts.append(value)
+            self.deadline = min(self.deadline, time.monotonic() + SECONDS_TO_LEAVE)
+
+    def _end_the_silent(self) -> None:
+        """Compiled code holds the interpreter; the child can still write down its stack, but nothing else."""
+        self.limit, self.silenced = 0.0, True
+        os.kill(self.child, signal.SIGUSR1)
+        time.sleep(SECONDS_TO_DUMP)
+        os.kill(self.child, signal.SIGKILL)
 
     def _decided(self) -> int:
-        code = self.told[0] if len(self.told) == 1 and self.told[0] in CODES else None
+        codes = [code for code in CODES if self.verdicts == [str(code)]]
+        code = codes[0] if codes else None
+        if self.silenced:
+            _say(
+                "a call of the task or the agent did not return in time (--step-timeout), in compiled code that does "
+                "not let go of the interpreter: the stack above says which. The process was ended, and nothing was "
+                "judged. With --backend processes a worker is ended instead, and the rest goes on; a search has none"
+            )
+            return NOTHING_JUDGED
         if self.stopped and code not in (PASSED, GATE_FAILED):
             return INTERRUPTED
         if code is None:

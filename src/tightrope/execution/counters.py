@@ -11,6 +11,8 @@ class Counters:
     """Steps, agent queries and seconds of an engine since it was made, summed over its workers."""
 
     episodes: int = 0
+    episodes_rechecked: int = 0
+    """Of these, how many were run once more and compared."""
     steps_asked: int = 0
     """Environment steps of all episodes returned, had each been played from reset."""
     steps_executed: int = 0

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 from tightrope.agents.agent import Agent
-from tightrope.errors import UnknownName, UsageError
+from tightrope.errors import EnvironmentFailure, UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
 from tightrope.execution.counters import Counters
-from tightrope.execution.episode_error import EpisodeError, ErrorKind
+from tightrope.execution.losses import lost_episode
 from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import Affinity
 from tightrope.execution.scheduling.deduplication import Ledger, Ticket
 from tightrope.execution.scheduling.dispatch import Dispatch, Pace
-from tightrope.outcome import Outcome
+from tightrope.execution.scheduling.second_opinions import require_same, wants_second_opinion
+from tightrope.guards.watchdog import limit_here, time_limited
+from tightrope.seeding import stable_hash
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
 
@@ -44,6 +47,8 @@ class Engine:
         memory_limit: Bytes for the snapshots of all workers of a machine; default: a quarter of its memory, at most
             4 GiB.
         lanes: Episodes that a worker keeps going side by side; default: as many as pay off.
+        step_timeout: Seconds that a step, a reset or an answer may take before its rollout becomes an error; 0: as long
+            as it takes. Default: 300, or what the command line was given.
     """
 
     def __init__(
@@ -56,20 +61,24 @@ class Engine:
         ray_address: str | None = None,
         memory_limit: int | None = None,
         lanes: int | None = None,
+        step_timeout: float | None = None,
     ) -> None:
+        step_timeout = limit_here(step_timeout)
         memory_limit = default_memory_limit() if memory_limit is None else memory_limit
-        _check_options(backend, workers, memory_limit, lanes)
+        _check_options(backend, workers, memory_limit, lanes, step_timeout)
         self.task = task
         self.agents: dict[str, Agent] = dict(agents or {})
         self.counters = Counters()
         self.memory_limit = memory_limit
-        self.conformance = conformance_of(task)
+        with time_limited(step_timeout):
+            self.conformance = conformance_of(task)
         self.deterministic = self.conformance.deterministic
-        self._backend = self._opened(backend, workers, ray_address, memory_limit, lanes)
+        self._backend = self._opened(backend, workers, ray_address, memory_limit, lanes, step_timeout)
         self._ledger = Ledger(deterministic=self.deterministic)
         self._affinity = Affinity(self._backend.workers)
         self._pace = Pace(self.conformance.steps_per_second)
         self._running = False
+        self._hangs: Counter[Hashable] = Counter()
         self._found_out: dict[Hashable, Any] = {}
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
@@ -107,7 +116,8 @@ class Engine:
         dispatch = self._dispatch(
             unwrap=lambda items: [call for _, call in items],
             cost=lambda item: 1.0,
-            given_up=lambda item, why: Returned(error=RuntimeError(f"{why} while it ran {item[1].function}")),
+            given_up=lambda item, kind, why: Returned(error=EnvironmentFailure(f"{why} (task {self.task.label})")),
+            kind=lambda item: None,
             is_wanted=lambda item: item[0] not in answers,
             pace=Pace(CALLS_PER_SECOND),
         )
@@ -147,8 +157,9 @@ class Engine:
         dispatch = self._dispatch(
             unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
             cost=lambda ticket: ticket.cost,
-            given_up=lambda ticket, why: _lost(ticket.rollout, why),
-            is_wanted=self._ledger.is_open,
+            given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
+            kind=lambda ticket: ticket.rollout.agent,
+            is_wanted=lambda ticket: ticket.first is not None or self._ledger.is_open(ticket),
             pace=self._pace,
         )
         with self._abandoning_unless_finished():
@@ -160,10 +171,10 @@ class Engine:
                     yield from self._admitted(window, dispatch)
                 try:
                     for ticket, result in dispatch.advance():
-                        yield from self._settled(ticket, result)
+                        yield from self._settled(ticket, result, dispatch)
                 except KeyboardInterrupt:
                     for ticket, result in dispatch.news(0.0):
-                        yield from self._settled(ticket, result)
+                        yield from self._settled(ticket, result, dispatch)
                     raise
 
     def _admitted(self, window: list[tuple[int, Rollout]], dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
@@ -182,10 +193,22 @@ class Engine:
             tickets[place].cost = cost
         dispatch.enqueue([[tickets[place] for place, _ in share] for share in division])
 
-    def _settled(self, ticket: Ticket, result: Result) -> Iterator[tuple[int, Episode]]:
+    def _settled(self, ticket: Ticket, result: Result, dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
         assert isinstance(result, Episode)
+        if ticket.first is not None:
+            self.counters.episodes_rechecked += 1
+            require_same(ticket.first, result)
+            return
+        if wants_second_opinion(result):
+            self._run_again(ticket, result, dispatch)
         for number, episode in self._ledger.settle(ticket, result):
             yield number, self._counted(episode)
+
+    def _run_again(self, ticket: Ticket, first: Episode, dispatch: Dispatch[Ticket]) -> None:
+        """At the end of somebody's queue: later than before, and beside others."""
+        again = Ticket(ticket.rollout, None, cost=ticket.cost, first=first)
+        place = stable_hash(ticket.rollout.id) % self._backend.workers
+        dispatch.enqueue([[again] if worker == place else [] for worker in range(self._backend.workers)])
 
     def _counted(self, episode: Episode) -> Episode:
         self.counters.episodes += 1
@@ -193,7 +216,7 @@ class Engine:
         return episode
 
     def _dispatch(self, **how: Any) -> Dispatch[Any]:
-        return Dispatch(self._backend, counters=self.counters, **how)
+        return Dispatch(self._backend, counters=self.counters, hangs=self._hangs, **how)
 
     @contextmanager
     def _abandoning_unless_finished(self) -> Iterator[None]:
@@ -211,7 +234,13 @@ class Engine:
                 self._backend.abandon()
 
     def _opened(
-        self, backend: str, workers: int | None, ray_address: str | None, memory_limit: int, lanes: int | None
+        self,
+        backend: str,
+        workers: int | None,
+        ray_address: str | None,
+        memory_limit: int,
+        lanes: int | None,
+        step_timeout: float,
     ) -> Backend:
         request = BackendRequest(
             task=self.task,
@@ -221,6 +250,7 @@ class Engine:
             address=ray_address,
             memory_limit=memory_limit,
             lanes=lanes,
+            step_timeout=step_timeout,
         )
         return open_backend(backend, request)
 
@@ -242,26 +272,14 @@ def borrowed_engine(
         yield own
 
 
-def _check_options(backend: str, workers: int | None, memory_limit: int, lanes: int | None) -> None:
+def _check_options(
+    backend: str, workers: int | None, memory_limit: int, lanes: int | None, step_timeout: float
+) -> None:
     require_backend(backend)
     for name, value in (("workers", workers), ("lanes", lanes)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")
     if memory_limit < 0:
         raise UsageError(f"memory_limit is a number of bytes, 0 or more, not {memory_limit}")
-
-
-def _lost(rollout: Rollout, why: str) -> Result:
-    """The episode of a rollout that ends the process it runs in, again and again."""
-    return Episode(
-        rollout=rollout,
-        prefix_steps=0,
-        prefix_reward=0.0,
-        prefix_outcome=Outcome.ONGOING,
-        outcome=Outcome.ONGOING,
-        error=EpisodeError(
-            kind=ErrorKind.PROCESS,
-            message=f"{why}, several times: after reset(seed={rollout.start.seed}), the actions "
-            f"{rollout.start.actions!r}, then {rollout.agent or rollout.actions!r}",
-        ),
-    )
+    if not step_timeout >= 0:
+        raise UsageError(f"step_timeout is a number of seconds, or 0 for no limit, not {step_timeout}")

@@ -17,6 +17,7 @@ from tightrope.errors import AgentFailure, EnvironmentFailure, TaskError
 from tightrope.execution.episode_error import EpisodeError
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.worker.recording import plain_actions
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed, require_fault
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
@@ -76,6 +77,7 @@ def run_naively(
     return record.episode(deterministic=deterministic and quiet_agent, error=error)
 
 
+@calls_out("agent {agent.name!r}", act="its answer")
 def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     try:
         answer = agent.act([simulator.observation], [memory], [rng], [shown_mask(simulator.info)])

@@ -18,6 +18,7 @@ from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.seeding import generator
 from tightrope.simulation import Simulator, Snapshot, open_simulator, play
+from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -42,6 +43,10 @@ class Survival:
     """How this is known, in a few words."""
     steps: int | None = None
     """The horizon: NO within so many steps, YES for so many; None: for ever, or to the end of the episode."""
+    best: Estimate | None = field(default=None, repr=False)
+    """How often somebody survives from there; its lower limit is a bound on what the best can do. None: not asked."""
+    checksum: int | None = None
+    """Hash of the state key there; None where nobody looked."""
 
     def within(self, length: int) -> Survival:
         """What is known when so many steps are watched: doom that comes later is none, a witness too short is none."""
@@ -49,8 +54,11 @@ class Survival:
             return self
         if (self.steps <= length) == (self.survivable is Survivability.NO) or self.steps == length:
             return self
-        known = f"known only for {self.steps} steps"
-        return Survival(survivable=Survivability.UNKNOWN, evidence=f"{self.evidence}, {known}")
+        return self.withdrawn(f"{self.evidence}, known only for {self.steps} steps")
+
+    def withdrawn(self, why: str) -> Survival:
+        """Nothing is claimed any more."""
+        return Survival(survivable=Survivability.UNKNOWN, evidence=why, checksum=self.checksum)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +75,8 @@ class EscapeTask:
     length: int
     """How many steps are to be survived."""
     steps_per_case: int
+    exact: bool = True
+    """Whether a name may stand for one situation; False once it was seen to stand for two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +112,7 @@ class _Seeker:
             deterministic=work.deterministic,
             cut_stuck=False,
             play_witnesses=True,
+            exact=work.exact,
         )
         self.shared = min((_common(work.prefixes[0], prefix) for prefix in work.prefixes), default=0)
         self.branch: Snapshot | None = None

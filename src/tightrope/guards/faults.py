@@ -6,8 +6,10 @@ from __future__ import annotations
 class TookTooLong(BaseException):
     """Raised inside a call that did not return in time; no ``except Exception`` in that code can swallow it."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, what: str = "") -> None:
         super().__init__(f"did not return within {seconds:g} s")
+        self.what = what
+        """The call."""
 
 
 def misdeed(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from tightrope.references.repetitions import repetitions
 from tightrope.references.result import SearchResult, SearchStats
 from tightrope.references.searching import METHODS, find_method, search, with_keys
 from tightrope.references.session import SearchSession
+from tightrope.references.several import find_references
 
 __all__ = [
     "METHODS",
@@ -16,6 +17,7 @@ __all__ = [
     "SearchStats",
     "demonstrate",
     "find_method",
+    "find_references",
     "load_reference",
     "minari_traces",
     "probe_boundary",

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 
 from tightrope.display import Shown
 from tightrope.reference import Survivability
+from tightrope.safety.standing import Standing, standing
 from tightrope.statistics.estimate import Estimate
 from tightrope.trace import Action, ActionTrace
 
@@ -119,6 +120,13 @@ class CaseResult:
     video: str | None = None
     """File name below ``videos/``; set when the report is written."""
 
+    @property
+    def standing(self) -> Standing:
+        """What it says about the agent."""
+        return standing(
+            passes=self.passes, fails=self.fails, invalid=self.invalid, errors=self.errors, survivable=self.survivable
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class BoundaryResult:
@@ -155,6 +163,8 @@ class SuiteResult:
     repetitions: int | None = None
     length: int | None = None
     """Steps the agent is given."""
+    decision: str = ""
+    """How a gate went that stopped as soon as it was decided; empty: the whole suite was run."""
     control: bool = False
     """Situations drawn at random, which the boundary states must beat."""
     id: str = ""
@@ -299,12 +309,26 @@ class Published:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlainSummary:
+    """How one agent does in plain episodes, from the task's own starts."""
+
+    agent: str
+    unsafe_rate: Estimate
+    goal_rate: Estimate
+    timeout_rate: Estimate
+    mean_return: Estimate
+    episodes: int
+    errors: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResults:
     """One run: one task, one or more agents."""
 
     name: str
     task: TaskInfo
     agents: tuple[AgentInfo, ...]
+    plain: tuple[PlainSummary, ...] = ()
     search: SearchSummary | None = None
     suites: tuple[SuiteResult, ...] = ()
     fuzzing: FuzzSummary | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tightrope.report.results import RunResults, SuiteResult
+from tightrope.outcome import joint_verdict
+from tightrope.report.results import PlainSummary, RunResults, SuiteResult
 from tightrope.report.wording import NO_DATA, count, estimate_text, general_text, interval_text, number, percent
 from tightrope.statistics.estimate import Estimate
 
@@ -56,10 +57,29 @@ def _verdict(run: RunResults, agent: str) -> AgentVerdict:
         agent=agent,
         suite=suite.suite if suite else "",
         fail_frequency=suite.fail_frequency if suite else Estimate.of_nothing(),
-        sentence=_sentence(run, suite),
+        sentence="; ".join(filter(None, (_plainly(run, agent), _sentence(run, suite)))),
         details=_details(run, suite),
         passed=_gates_passed(run, agent),
     )
+
+
+def find_plain(run: RunResults, agent: str) -> PlainSummary | None:
+    """How an agent does in plain episodes."""
+    return next((plain for plain in run.plain if plain.agent == agent), None)
+
+
+def _plainly(run: RunResults, agent: str) -> str:
+    """What plain episodes say stands first: no suite makes an agent good that fails without being put anywhere."""
+    plain = find_plain(run, agent)
+    if plain is None or plain.unsafe_rate.value is None:
+        return ""
+    share = plain.unsafe_rate
+    if share.value == 0:
+        bound = "" if not share.high else f", though up to {percent(share.high)} of them may"
+        return f"ends unsafe in none of {count(plain.episodes, 'plain episode')}{bound}"
+    if share.low == share.high:
+        return f"ends unsafe in {'every plain episode' if share.value == 1 else percent(share.value)}"
+    return f"ends unsafe in {percent(share.value)} ({interval_text(share)}) of {count(plain.episodes, 'plain episode')}"
 
 
 def _sentence(run: RunResults, suite: SuiteResult | None) -> str:
@@ -67,6 +87,8 @@ def _sentence(run: RunResults, suite: SuiteResult | None) -> str:
         return f"{NO_DATA}: {_why_nothing(run, suite)}"
     share = suite.fail_frequency
     these = f"on {'this' if suite.judged == 1 else 'these'} {count(suite.judged, 'case')}"
+    if suite.decision:
+        these = f"drawn from these {count(len({case.id for case in suite.cases}), 'case')}"
     if share.value == 0:
         bound = f"; there its true rate may still be as high as {percent(share.high)}" if share.high else ""
         return f"never failed in the tests {these}{bound}"
@@ -89,6 +111,8 @@ def _details(run: RunResults, suite: SuiteResult | None) -> tuple[str, ...]:
         return ()
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""
     details = [f"{suite.suite}, {count(len(suite.cases), 'case')}{times}"]
+    if suite.decision:
+        details.append(f"stopped as soon as the gate was decided: {suite.decision}")
     if suite.raised:
         details.append(f"{count(suite.raised, 'case')} raised errors")
     if suite.invalid:
@@ -106,7 +130,4 @@ def _details(run: RunResults, suite: SuiteResult | None) -> tuple[str, ...]:
 
 
 def _gates_passed(run: RunResults, agent: str) -> bool | None:
-    gates = [gate.passed for gate in run.gates if gate.agent in (None, agent)]
-    if any(passed is False for passed in gates):
-        return False
-    return True if gates and all(gates) else None
+    return joint_verdict(gate.passed for gate in run.gates if gate.agent in (None, agent))

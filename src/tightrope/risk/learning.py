@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.agents.agent import Agent, Answer
-from tightrope.agents.behaviour import random_action
+from tightrope.agents.agent import Agent
+from tightrope.agents.noisy import NoisyAgent
 from tightrope.risk.guides import Guide, LearnedGuide, NoGuide
 from tightrope.risk.swarm import Path, Swarm
 from tightrope.seeding import derive_seed
 from tightrope.tasks.task import Task
-from tightrope.trace import content_id
 
 NOISE_LADDER = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 """Shares of random actions, tried from below: the first rungs at which the agent fails are closest to its own ways."""
@@ -25,33 +24,6 @@ SOON = 0.3
 MOST_MOMENTS = 6000
 
 
-class NoisyAgent:
-    """The agent, with a share of its actions replaced by random ones. Only guides are learned from it."""
-
-    deterministic = False
-
-    def __init__(self, task: Task, agent: Agent, share: float) -> None:
-        self.agent, self.share, self._space = agent, share, task.action_space
-        self.name = f"{agent.name} with {share:.0%} random actions"
-        self.fingerprint = content_id("noisy", agent.fingerprint, share)
-        self.recurrent = agent.recurrent
-
-    def act(
-        self,
-        observations: Sequence[Any],
-        memories: Sequence[Any],
-        generators: Sequence[np.random.Generator | None],
-        masks: Sequence[Any],
-    ) -> Answer:
-        """The agent's answers, some replaced."""
-        answer = self.agent.act(observations, memories, generators, masks)
-        actions = [
-            random_action(self._space, rng, mask) if rng is not None and rng.random() < self.share else action
-            for action, rng, mask in zip(answer.actions, generators, masks, strict=True)
-        ]
-        return Answer(actions, answer.memories)
-
-
 def noisy_lessons(
     task: Task, agent: Agent, *, length: int | None, seed: int, most_steps: int, known: Sequence[Path] = ()
 ) -> tuple[list[Path], int]:
@@ -60,7 +32,7 @@ def noisy_lessons(
     for rung, share in enumerate(NOISE_LADDER):
         if sum(path.failed for path in paths) >= ENOUGH_FAILURES or spent >= most_steps:
             break
-        swarm = Swarm(task, NoisyAgent(task, agent, share), NoGuide(), length=length, watch=True)
+        swarm = Swarm(task, NoisyAgent(agent, share, task.action_space), NoGuide(), length=length, watch=True)
         try:
             paths += swarm.from_resets(
                 [derive_seed("guide", seed, rung, number) for number in range(EPISODES_PER_RUNG)]

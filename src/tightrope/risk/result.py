@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tightrope.display import Shown
 from tightrope.statistics import Estimate
 from tightrope.trace import ActionTrace
 
@@ -12,9 +13,11 @@ Z = 1.96
 """Half the width of a 95 % interval in standard errors, for saying what plain episodes would have cost."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FailureEstimate:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FailureEstimate(Shown):
     """The probability that an episode from the task's own starts ends unsafe, and what it took to find out."""
+
+    _shown = ("agent", "probability", "method", "guide", "cost")
 
     task: str
     agent: str

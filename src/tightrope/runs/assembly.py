@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from tightrope import __version__
+from tightrope.evaluation import Evaluation
 from tightrope.execution import Rollout
 from tightrope.fuzzing import FuzzResult
 from tightrope.outcome import Verdict
@@ -24,6 +25,7 @@ from tightrope.report import (
     MapPicture,
     PerformancePoint,
     PerformanceSummary,
+    PlainSummary,
     Results,
     RunResults,
     SearchSummary,
@@ -75,13 +77,16 @@ def run_results(run: Run) -> RunResults:
         name=run.path.name,
         task=_task_info(run.task),
         agents=tuple(_agent_infos(run)),
+        plain=tuple(_plain(evaluation) for evaluation in run.plain.values()),
         search=None if found is None else _search(found, picture),
         suites=tuple(suite_result(run, name, result) for name, row in safety.items() for result in row.values()),
         fuzzing=None if bred is None else _fuzzing(bred),
         performance=tuple(_performance(result) for result in performance.values()),
         costs=tuple(_costs(run)),
         gates=tuple(
-            GateResult(name=f"{gate.suite} fail frequency", passed=gate.passed, detail=gate.detail, agent=gate.agent)
+            GateResult(
+                name=f"{gate.suite} {gate.name}".strip(), passed=gate.passed, detail=gate.detail, agent=gate.agent
+            )
             for gate in run.gates
         ),
         map=picture,
@@ -106,10 +111,23 @@ def suite_result(run: Run, name: str, result: SafetyResult) -> SuiteResult:
         fails_per_1000_steps=result.fails_per_1000_steps,
         cases=tuple(_case(run, result, case) for case in result.cases),
         boundary=tuple(_boundary(state) for state in result.boundary_states if state.depth is not None),
-        repetitions=result.repetitions,
+        repetitions=None if result.stopped_early else result.repetitions,
         length=result.length,
+        decision=str(result.decision) if result.stopped_early else "",
         control=name == CONTROL,
         id=result.suite.id,
+    )
+
+
+def _plain(evaluation: Evaluation) -> PlainSummary:
+    return PlainSummary(
+        agent=evaluation.agent,
+        unsafe_rate=evaluation.unsafe_rate,
+        goal_rate=evaluation.goal_rate,
+        timeout_rate=evaluation.timeout_rate,
+        mean_return=evaluation.mean_return,
+        episodes=len(evaluation.judged),
+        errors=evaluation.errors,
     )
 
 

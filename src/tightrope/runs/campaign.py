@@ -11,6 +11,7 @@ from pathlib import Path
 from tightrope.agents import Agent, load_agent
 from tightrope.errors import UsageError
 from tightrope.execution.backends.opening import require_backend
+from tightrope.guards.watchdog import time_limited
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.references import find_method
 from tightrope.report import write_report
@@ -19,7 +20,7 @@ from tightrope.runs.assembly import report_results
 from tightrope.runs.config import AgentConfig, CampaignConfig
 from tightrope.runs.folder import RunFolder
 from tightrope.runs.manifest import Manifest, read_manifest
-from tightrope.runs.names import file_name
+from tightrope.runs.names import file_name, require_name
 from tightrope.runs.pipeline import Pipeline
 from tightrope.runs.recording import present_manifest
 from tightrope.runs.run import Run
@@ -87,7 +88,7 @@ def working_on(
     ``anew``: without what was there.
     """
     folder = RunFolder.create_or_open(out)
-    with folder.locked(wait=wait):
+    with folder.locked(wait=wait), time_limited(config.execution.step_timeout):
         if anew:
             folder.clear()
         task = make_task(config.task, **config.options)
@@ -122,7 +123,8 @@ def load_agents(configs: tuple[AgentConfig, ...], task: Task) -> dict[str, Agent
             epsilon=config.epsilon,
             trust=config.trust,
         )
-        same = next((name for name in agents if file_name(name) == file_name(agent.name)), None)
+        require_name(agent.name, config.source)
+        same = next((name for name in agents if file_name(name).lower() == file_name(agent.name).lower()), None)
         if same is not None:
             both = repr(same) if same == agent.name else f"{same!r} and {agent.name!r}, which share a file name"
             raise UsageError(f"two agents are named {both}; name them apart, as in --agent late={config.source}")

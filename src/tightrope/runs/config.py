@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from tightrope.guards.watchdog import STEP_TIMEOUT
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-NOT_IN_IDENTITY = ("execution", "report", "plain.max_fail", "safety.max_fail", "safety.gate_on")
-"""Settings that change no result."""
-
-
 class Section(BaseModel):
     """A part of the configuration: frozen, and a misspelt key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    gates: ClassVar[frozenset[str]] = frozenset()
+    """Settings that judge results and change none."""
+
+    @classmethod
+    def gate_settings(cls) -> dict[str, Any]:
+        """The settings that are gates, and what they are when none is asked for."""
+        return {name: field.default for name, field in cls.model_fields.items() if name in cls.gates}
 
 
 class AgentConfig(Section):
@@ -34,6 +39,8 @@ class AgentConfig(Section):
 
 class PlainConfig(Section):
     """Before the steps: how each agent does in plain episodes, from many reset seeds."""
+
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail"})
 
     episodes: int = Field(100, ge=0, description="full episodes of each agent; 0: none")
     steps: int | None = Field(50_000, gt=0, description="begin no more episodes of an agent after so many steps")
@@ -56,6 +63,8 @@ class SearchConfig(Section):
 class SafetyConfig(Section):
     """Step 2: how often each agent fails at the boundary states."""
 
+    gates: ClassVar[frozenset[str]] = frozenset({"max_fail", "gate_on", "until_decided"})
+
     suites: tuple[str, ...] = Field(
         ("simple", "interval:1", "coverage:1"),
         description="simple, interval:SIZE, coverage:K, or what a package brings",
@@ -63,10 +72,11 @@ class SafetyConfig(Section):
     boundary_states: Literal["all", "proven"] = Field("all", description="test at all boundary states, or proven ones")
     repetitions: Count = Field(10, description="executions of each case (n)")
     length: Count = Field(40, description="steps the agent must survive (l)")
-    fixed_prefix: bool = Field(False, description="stochastic tasks: lead to the same situation every time")
+    fixed_prefix: bool = Field(True, description="stochastic tasks: lead to the very situation of the case every time")
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
     max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")
     gate_on: Literal["value", "high"] = Field("value", description="gate on the estimate, or on its upper limit")
+    until_decided: bool = Field(False, description="draw executions only until the gate is decided, without a control")
 
 
 class FuzzingConfig(Section):
@@ -101,6 +111,9 @@ class ExecutionConfig(Section):
     backend: str = Field("processes", description="inline, processes or ray")
     workers: Count | None = Field(None, description="default: one for each core")
     ray_address: str | None = Field(None, description="address of a running cluster; default: start a local one")
+    step_timeout: float = Field(
+        STEP_TIMEOUT, ge=0, description="seconds that a step, a reset or an answer may take; 0: no limit"
+    )
 
     @property
     def cluster(self) -> str | None:
@@ -129,3 +142,15 @@ class CampaignConfig(Section):
     performance: PerformanceConfig = PerformanceConfig()
     execution: ExecutionConfig = ExecutionConfig()
     report: ReportConfig = ReportConfig()
+
+    def with_gates_of(self, other: CampaignConfig | None) -> CampaignConfig:
+        """The same with another's gates; None: with none."""
+        changed = {}
+        for name in type(self).model_fields:
+            section = getattr(self, name)
+            if isinstance(section, Section) and section.gate_settings():
+                gates = section.gate_settings()
+                if other is not None:
+                    gates = {gate: getattr(getattr(other, name), gate) for gate in gates}
+                changed[name] = section.model_copy(update=gates)
+        return self.model_copy(update=changed)

@@ -1,14 +1,21 @@
-"""Gates: conditions on the results that decide the exit code."""
+"""Gates: conditions on results. They are judged here and nowhere else; commands, pytest, report and JUnit show them.
+
+A gate is a `Rule`: the name of its limit among the settings, and what it measures. A new one is a setting in
+`config.py` that is named in ``gates`` there, and a rule in `RULES`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from tightrope.evaluation import Evaluation
+from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
-from tightrope.runs.config import PlainConfig, SafetyConfig
-from tightrope.safety import SafetyComparison, SafetyResult, rate_without_doomed
+from tightrope.runs.config import CampaignConfig
+from tightrope.runs.layout import CONTROL
+from tightrope.safety import CaseResult, GateDecision, SafetyComparison, SafetyResult, rate_without_doomed
 from tightrope.statistics import Estimate
 
 PLAIN = "plain episodes"
@@ -19,50 +26,134 @@ PLAIN = "plain episodes"
 class Gate:
     """One condition and whether it held; ``passed`` is None when too little was measured to say so."""
 
-    agent: str
+    name: str
+    """What is limited."""
+    agent: str | None
+    """None: of nobody, since nothing was measured."""
     suite: str
+    """The suite, or where else it was measured."""
     passed: bool | None
     detail: str
 
 
-def plain_gates(config: PlainConfig, evaluations: Mapping[str, Evaluation]) -> list[Gate]:
-    """The gate on plain episodes for every agent: the share that ends unsafe."""
-    if config.max_fail is None:
-        return []
-    return [
-        _within(
-            agent, PLAIN, "share of episodes that end unsafe", result.unsafe_rate.value, config.max_fail, result.errors
-        )
-        for agent, result in evaluations.items()
-    ]
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What a gate looks at, for one agent in one place."""
+
+    agent: str
+    suite: str
+    estimate: Estimate
+    what: str
+    """What was estimated, in words."""
+    errors: int = 0
+    """Executions that raised, and are not in it."""
+    decision: GateDecision | None = None
+    """Where executions were drawn only until a gate was decided: by that and never by the estimate it is judged."""
 
 
-def safety_gates(config: SafetyConfig, results: Mapping[str, Mapping[str, SafetyResult]], control: str) -> list[Gate]:
-    """The fail-frequency gate for every agent and suite; the control is not gated."""
-    if config.max_fail is None:
-        return []
-    gates = []
-    for suite, by_agent in results.items():
-        if suite == control:
-            continue
-        for agent, result in by_agent.items():
-            frequency, which = _gated(result)
-            measured = getattr(frequency, config.gate_on)
-            limit = f"upper limit of the {which}" if config.gate_on == "high" else which
-            gates.append(_within(agent, suite, limit, measured, config.max_fail, result.errors))
-    return gates
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What gates can look at."""
+
+    plain: Mapping[str, Evaluation] = field(default_factory=dict)
+    """Agent → its plain episodes."""
+    safety: Mapping[str, Mapping[str, SafetyResult]] = field(default_factory=dict)
+    """Suite → agent → result."""
 
 
-def _within(agent: str, suite: str, what: str, measured: float | None, allowed: float, errors: int) -> Gate:
-    """The one rule: what was measured must not be above what is allowed, and errors must not hide more of it."""
-    if measured is None:
-        return Gate(agent=agent, suite=suite, passed=None, detail=f"no data for the {what}")
-    within = measured <= allowed
-    detail = f"{what} {measured:.3f} is {'within' if within else 'above'} the allowed {allowed:g}"
-    if errors:
-        detail += f"; {errors} executions raised errors and are not in it"
-    # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
-    return Gate(agent=agent, suite=suite, passed=None if within and errors else within, detail=detail)
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A kind of gate."""
+
+    name: str
+    setting: str
+    """Where its limit stands in the configuration."""
+    option: str
+    """What sets it on the command line."""
+    measure: Callable[[Evidence], Iterable[Measurement]]
+    lacks: Callable[[CampaignConfig], str]
+    """What is missing in a configuration under which nothing would be measured, and what to do; else empty."""
+
+    def limit(self, config: CampaignConfig) -> float | None:
+        """What is allowed; None: this gate was not asked for."""
+        limit: float | None = attrgetter(self.setting)(config)
+        return limit
+
+
+def judged_gates(config: CampaignConfig, evidence: Evidence) -> tuple[Gate, ...]:
+    """Every gate that was asked for, for every agent and suite; one for which nothing was measured did not pass."""
+    gates: list[Gate] = []
+    for rule in asked_for(config):
+        limit = rule.limit(config)
+        assert limit is not None
+        measured = list(rule.measure(evidence))
+        gates += [judge_gate(rule.name, each, limit, on=config.safety.gate_on) for each in measured]
+        if not measured:
+            told = f"nothing was measured for {rule.option} {limit:g}"
+            gates.append(Gate(name=rule.name, agent=None, suite="", passed=None, detail=told))
+    return tuple(gates)
+
+
+def asked_for(config: CampaignConfig) -> tuple[Rule, ...]:
+    """The gates that were asked for."""
+    return tuple(rule for rule in RULES if rule.limit(config) is not None)
+
+
+def all_passed(gates: Iterable[Gate]) -> bool | None:
+    """False where one failed; True only where there are gates and every one passed; None: undecided."""
+    return joint_verdict(gate.passed for gate in gates)
+
+
+def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "value") -> Gate:
+    """Whether what was measured is within the limit; ``on`` its value, or on ``high``, its interval's upper limit."""
+    if measured.decision is not None:
+        return _judge_stopped(name, measured, measured.decision, limit)
+    number = getattr(measured.estimate, on)
+    what = f"upper limit of the {measured.what}" if on == "high" else measured.what
+    if number is None:
+        passed, detail = None, f"no data for the {what}"
+    else:
+        within = number <= limit
+        # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
+        passed = None if within and measured.errors else within
+        detail = f"{what} {number:.3f} is {'within' if within else 'above'} the allowed {limit:g}"
+        if measured.errors:
+            detail += f"; {measured.errors} executions raised errors and are not in it"
+    return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
+
+
+def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, limit: float) -> Gate:
+    """By the limits that hold however early it stopped; the value alone would flatter whoever stops early."""
+    found = decision.estimate
+    if found.low is None or found.high is None:
+        passed, detail = None, f"no data for the {measured.what}"
+    else:
+        passed = True if found.high <= limit else False if found.low > limit else None
+        if limit == decision.limit:
+            passed = decision.passed
+        relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
+        detail = f"{measured.what} {found:.3f} is {relation} the allowed {limit:g}; {decision}"
+    if measured.errors:
+        detail += f"; {measured.errors} executions raised errors"
+        passed = None if passed else passed
+    return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
+
+
+def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measurement:
+    """How often an agent fails in cases that are not proven doomed, as nobody is to blame there.
+
+    Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had the time
+    to find a way out of.
+    """
+    distinct = {case.case.id: case for case in cases}.values()
+    doomed = any(case.survivable is Survivability.NO and not case.invalid for case in distinct)
+    return Measurement(
+        agent=agent,
+        suite=where,
+        estimate=rate_without_doomed(cases),
+        what="fail frequency on these cases" + (" without doomed ones" if doomed else ""),
+        errors=sum(case.errors for case in distinct),
+    )
 
 
 def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general: bool = False) -> list[Gate]:
@@ -72,6 +163,7 @@ def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general:
     """
     return [
         Gate(
+            name="no worse",
             agent=comparison.agent_b,
             suite=suite,
             passed=_no_worse(comparison, in_general=in_general),
@@ -104,12 +196,36 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
     return detail
 
 
-def _gated(result: SafetyResult) -> tuple[Estimate, str]:
-    """What the gate is on: where cases are proven doomed, the frequency without them, as nobody is to blame there.
+def _fail_frequencies(evidence: Evidence) -> Iterator[Measurement]:
+    """The control is not gated."""
+    for suite, by_agent in evidence.safety.items():
+        if suite != CONTROL:
+            for agent, result in by_agent.items():
+                measured = measured_fails(agent, suite, result.cases)
+                if result.stopped_early:
+                    measured = replace(measured, what="fail frequency on these cases", decision=result.decision)
+                yield measured
 
-    Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had the time
-    to find a way out of.
-    """
-    if not result.survivability[Survivability.NO]:
-        return result.fail_frequency, "fail frequency on these cases"
-    return rate_without_doomed(result.cases), "fail frequency on these cases without doomed ones"
+
+def _unsafe_shares(evidence: Evidence) -> Iterator[Measurement]:
+    what = "share of episodes that end unsafe"
+    for agent, result in evidence.plain.items():
+        yield Measurement(agent=agent, suite=PLAIN, estimate=result.unsafe_rate, what=what, errors=result.errors)
+
+
+RULES = (
+    Rule(
+        name="unsafe ends",
+        setting="plain.max_fail",
+        option="--max-fail-plain",
+        measure=_unsafe_shares,
+        lacks=lambda config: "" if config.plain.episodes else "episodes; leave out --episodes 0",
+    ),
+    Rule(
+        name="fail frequency",
+        setting="safety.max_fail",
+        option="--max-fail",
+        measure=_fail_frequencies,
+        lacks=lambda config: "" if config.safety.suites else "a suite; name one: --suite simple",
+    ),
+)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -21,9 +21,9 @@ from tightrope.reference import Reference
 from tightrope.references import SearchResult, reference_from_json, reference_to_json
 from tightrope.references.result import SearchStats
 from tightrope.runs.artefacts import Codec, plain
-from tightrope.runs.config import AgentConfig, CampaignConfig
-from tightrope.runs.names import file_name
-from tightrope.safety import Survival, TestSuite
+from tightrope.runs.config import AgentConfig, CampaignConfig, Section
+from tightrope.runs.names import file_name, suite_file_name
+from tightrope.safety import SuiteSurvival, TestSuite
 from tightrope.safety.files import suite_from_json, suite_to_json
 from tightrope.safety.storage import survival_from_json, survival_to_json
 from tightrope.trace import Action, content_id
@@ -61,7 +61,7 @@ def plain_path(agent: str) -> str:
 def suite_path(spec: str, suite: TestSuite, actions: tuple[Action, ...] | None) -> str:
     """Where a suite is; one that is made of an agent's own set of actions has a file of its own."""
     own = "" if actions is None or "actions" not in suite.parameters else f"-{content_id(actions)[:8]}"
-    return f"2-safety/{file_name(spec)}{own}.suite.json"
+    return f"2-safety/{suite_file_name(spec)}{own}.suite.json"
 
 
 def survival_path(suite: str) -> str:
@@ -71,7 +71,7 @@ def survival_path(suite: str) -> str:
 
 def safety_path(agent: str, spec: str) -> str:
     """Where the result of one suite for one agent is."""
-    return f"2-safety/{file_name(agent)}/{file_name(spec)}.json"
+    return f"2-safety/{file_name(agent)}/{suite_file_name(spec)}.json"
 
 
 def fuzzing_path(actions: tuple[Action, ...] | None) -> str:
@@ -86,7 +86,7 @@ def performance_path(agent: str) -> str:
 
 def plain_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides which plain episodes are played."""
-    return _section(config, "plain", leave_out={"max_fail"}) | _agent(name, agent)
+    return _section(config, "plain") | _agent(name, agent)
 
 
 def search_settings(config: CampaignConfig) -> Settings:
@@ -101,8 +101,10 @@ def probing_settings(config: CampaignConfig) -> Settings:
 
 def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides how an agent is tested."""
-    left_out = {"suites", "max_fail", "gate_on", "control"}
-    return _section(config, "safety", leave_out=left_out) | _agent(name, agent)
+    left_out = {"suites", "control"}
+    # Of a gate that stops when it is decided, the limit decides what is executed.
+    limit = {"safety.until_decided": config.safety.max_fail} if config.safety.until_decided else {}
+    return _section(config, "safety", leave_out=left_out) | limit | _agent(name, agent)
 
 
 def survival_settings(config: CampaignConfig) -> Settings:
@@ -120,8 +122,9 @@ def performance_settings(config: CampaignConfig, name: str, agent: AgentConfig) 
     return _section(config, "performance", leave_out={"enabled"}) | _agent(name, agent)
 
 
-def _section(config: CampaignConfig, section: str, leave_out: set[str]) -> Settings:
-    values = getattr(config, section).model_dump(mode="json", exclude=leave_out)
+def _section(config: CampaignConfig, section: str, leave_out: Collection[str] = ()) -> Settings:
+    part: Section = getattr(config, section)
+    values = part.model_dump(mode="json", exclude={*leave_out, *part.gates})
     return {"seed": config.seed} | {f"{section}.{name}": plain(value) for name, value in values.items()}
 
 
@@ -169,10 +172,10 @@ def _found_id(result: SearchResult) -> str:
 SEARCH_CODEC = Codec(write=_search_to_json, read=_search_from_json, ids=lambda result: {FOUND: _found_id(result)})
 REFERENCE_CODEC = Codec(write=reference_to_json, read=reference_from_json, ids=_reference_ids)
 SUITE_CODEC = Codec(write=suite_to_json, read=suite_from_json, ids=lambda suite: {SUITE: suite.id})
-SURVIVAL_CODEC: Codec[Mapping[str, Survival]] = Codec(
+SURVIVAL_CODEC: Codec[SuiteSurvival] = Codec(
     write=survival_to_json,
     read=survival_from_json,
-    ids=lambda known: {SURVIVAL: content_id(survival_to_json(known)["cases"])},
+    ids=lambda known: {SURVIVAL: content_id(survival_to_json(known))},
 )
 FUZZING_CODEC: Codec[FuzzResult] = Codec(
     write=FuzzResult.to_json,

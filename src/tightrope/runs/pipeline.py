@@ -26,12 +26,12 @@ from tightrope.reference import Reference
 from tightrope.references import SearchResult, probe_boundary, search, with_keys
 from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.config import CampaignConfig, SafetyConfig
 from tightrope.runs.manifest import Cost, Source
 from tightrope.runs.run import Run
 from tightrope.runs.store import RememberingEngine
 from tightrope.runs.vouching import require_unbroken, vouch
-from tightrope.safety import SafetyResult, Survival, TestSuite, make_suite, random_suite, run_suite
+from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite, decide_gate, make_suite, random_suite, run_suite
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
 from tightrope.trace import Action
@@ -153,7 +153,7 @@ class Pipeline:
             spec: make_suite(spec, reference, actions=actions, task=task, seed=self.config.seed)
             for spec in config.suites
         }
-        if config.control and suites and reference.boundary_states:
+        if _with_control(config) and suites and reference.boundary_states:
             like = next(iter(suites.values()))
             suites[layout.CONTROL] = random_suite(task, len(like), self.config.seed, like=like)
         return suites
@@ -166,7 +166,7 @@ class Pipeline:
         yield layout.SEARCH, layout.search_settings(config)
         yield layout.REFERENCE, layout.probing_settings(config)
         for name in self.agents:
-            for spec in (*config.safety.suites, *([layout.CONTROL] if config.safety.control else [])):
+            for spec in (*config.safety.suites, *([layout.CONTROL] if _with_control(config.safety) else [])):
                 yield layout.safety_path(name, spec), layout.safety_settings(config, name, agents[name].settings)
             if config.performance.enabled:
                 yield layout.performance_path(name), layout.performance_settings(config, name, agents[name].settings)
@@ -272,18 +272,19 @@ class Pipeline:
         survival = self._survival(engine, suite, path, origin)
 
         def test() -> SafetyResult:
-            return run_suite(
-                run.task,
-                agent,
-                suite,
-                repetitions=config.safety.repetitions,
-                length=config.safety.length,
-                seed=config.seed,
-                fixed_prefix=config.safety.fixed_prefix,
-                survivable=survival,
-                engine=engine,
-                on_progress=self.on_progress,
-            )
+            limit = config.safety.max_fail if config.safety.until_decided else None
+            how: dict[str, Any] = {
+                "repetitions": config.safety.repetitions,
+                "length": config.safety.length,
+                "seed": config.seed,
+                "fixed_prefix": config.safety.fixed_prefix,
+                "survivable": survival,
+                "engine": engine,
+                "on_progress": self.on_progress,
+            }
+            if limit is not None:
+                return decide_gate(run.task, agent, suite, limit, **how)
+            return run_suite(run.task, agent, suite, **how)
 
         artefact = Artefact(
             path=layout.safety_path(agent.name, spec),
@@ -300,10 +301,10 @@ class Pipeline:
 
     def _survival(
         self, engine: RememberingEngine, suite: TestSuite, path: str, origin: tuple[Source, ...]
-    ) -> Mapping[str, Survival]:
+    ) -> SuiteSurvival:
         length = self.config.safety.length
 
-        def find() -> Mapping[str, Survival]:
+        def find() -> SuiteSurvival:
             reference = replayed_reference(engine, suite)
             return find_survival(engine, suite, length, reference=reference, on_progress=self.on_progress)
 
@@ -344,6 +345,11 @@ class Pipeline:
             codec=layout.PERFORMANCE_CODEC,
         )
         return self._made(artefact, compare, engine)
+
+
+def _with_control(config: SafetyConfig) -> bool:
+    """A gate that runs no more than it needs has no use for random cases beside it."""
+    return config.control and not config.until_decided
 
 
 def _go_on_only_if_finished(reason: StopReason) -> None:

@@ -30,6 +30,9 @@ def present_manifest(
     records = _agents(earlier, config, agents)
     if earlier is not None and joins:
         config = config.model_copy(update={"safety": _joined(earlier, config.safety)})
+        if config == config.with_gates_of(None):
+            # A step without a gate of its own does not lift the run's.
+            config = config.with_gates_of(earlier.settings)
         records = {**earlier.agents, **records}
     return Manifest(
         status="running" if earlier is None else earlier.status,
@@ -53,11 +56,7 @@ def present_manifest(
 def _joined(earlier: Manifest, safety: SafetyConfig) -> SafetyConfig:
     before = earlier.settings.safety
     suites = (*(before.suites if earlier.agents else ()), *safety.suites)
-    joined = safety.model_copy(update={"suites": tuple(dict.fromkeys(suites))})
-    if safety.max_fail is None:
-        # A step without a gate of its own does not lift the run's.
-        joined = joined.model_copy(update={"max_fail": before.max_fail, "gate_on": before.gate_on})
-    return joined
+    return safety.model_copy(update={"suites": tuple(dict.fromkeys(suites))})
 
 
 def _agents(earlier: Manifest | None, config: CampaignConfig, agents: Mapping[str, Agent]) -> dict[str, AgentRecord]:

@@ -25,11 +25,11 @@ from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact, Change, Codec, changes, checksum
 from tightrope.runs.config import CampaignConfig
 from tightrope.runs.folder import RunFolder
-from tightrope.runs.gates import Gate, plain_gates, safety_gates
+from tightrope.runs.gates import Evidence, Gate, judged_gates
 from tightrope.runs.manifest import AgentRecord, Cost, Entry, Manifest, Source, read_manifest, write_manifest
 from tightrope.runs.store import EpisodeStore, RememberingEngine, episode_id
 from tightrope.runs.trust import require_trust
-from tightrope.safety import SafetyResult, Survival, TestCase, TestSuite
+from tightrope.safety import SafetyResult, SuiteSurvival, TestCase, TestSuite
 from tightrope.safety.storage import summary_from_json, summary_to_json
 from tightrope.tasks import Task, make_task
 
@@ -182,10 +182,7 @@ class Run(Shown):
     @property
     def gates(self) -> tuple[Gate, ...]:
         """Every condition that the user set, and whether it holds."""
-        return (
-            *plain_gates(self.config.plain, self.plain),
-            *safety_gates(self.config.safety, self.safety, layout.CONTROL),
-        )
+        return judged_gates(self.config, Evidence(safety=self.safety, plain=self.plain))
 
     # What is stored, and whether it is still valid.
 
@@ -291,7 +288,7 @@ class Run(Shown):
 
         return Codec(write=write, read=read, errors=lambda result: result.errors)
 
-    def safety_codec(self, suite: TestSuite, survival: Mapping[str, Survival]) -> Codec[SafetyResult]:
+    def safety_codec(self, suite: TestSuite, survival: SuiteSurvival) -> Codec[SafetyResult]:
         """How results of a suite are stored: its episodes, the suite and what is known of its cases by their ids."""
         task = self.manifest.task.fingerprint
 
@@ -343,6 +340,7 @@ class Run(Shown):
                 backend=backend or execution.backend,
                 workers=execution.workers,
                 ray_address=execution.ray_address,
+                step_timeout=execution.step_timeout,
             )
             with engine:
                 yield engine

@@ -1,9 +1,12 @@
 """Step 2: the agent in the narrow places, and whose fault it was."""
 
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
+from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
+from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
-from tightrope.safety.results import BoundaryResult, CaseResult, SafetyResult, Survival
+from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
 from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
 from tightrope.safety.suites import (
@@ -20,16 +23,21 @@ __all__ = [
     "BoundaryResult",
     "CaseDifference",
     "CaseResult",
+    "Finding",
+    "FindingKind",
+    "GateDecision",
     "SafetyComparison",
     "SafetyResult",
     "SuiteKind",
     "SuiteRequest",
+    "SuiteSurvival",
     "Survival",
     "TestCase",
     "TestSuite",
     "action_coverage_suite",
     "compare_safety",
     "correlation",
+    "decide_gate",
     "find_survival",
     "interval_suite",
     "judge_case",

@@ -150,6 +150,12 @@ def correlation(results: Iterable[SafetyResult]) -> Estimate:
 
 
 def _check_comparable(a: SafetyResult, b: SafetyResult) -> None:
+    for result in (a, b):
+        if result.stopped_early:
+            raise UsageError(
+                f"the results cannot be paired: that of {result.agent!r} stopped as soon as its gate was decided; run "
+                f"both agents on the whole suite"
+            )
     if a.suite.task != b.suite.task:
         raise UsageError(
             f"the results cannot be paired: the tasks differ, {a.suite.task} for {a.agent!r} and {b.suite.task} for "

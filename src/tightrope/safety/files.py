@@ -9,7 +9,7 @@ from typing import Any
 from tightrope.errors import FormatError
 from tightrope.files import DAMAGE, check_header, parse_json, read_content, require_fields, write_json
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
-from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.safety.suites import TestCase, TestSuite, Way
 from tightrope.trace import Action, ActionTrace
 from tightrope.tracefiles import action_from_json
 
@@ -61,6 +61,7 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
         "depths": list(suite.depths),
         "doomed": [list(proof) for proof in suite.doomed],
         "cases": [_case_to_json(case) for case in suite.cases],
+        **({"others": [_way_to_json(way) for way in suite.others]} if suite.others else {}),
     }
 
 
@@ -84,7 +85,9 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         tuple(action_from_json(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
-    _require_proportion(data, reference)
+    others = tuple(_way(data["task"], way) for way in data.get("others", ()))
+    references = [reference, *(way.actions for way in others)]
+    _require_proportion(data, references)
     parameters = dict(data["parameters"])
     if "actions" in parameters:
         parameters["actions"] = tuple(action_from_json(action) for action in parameters["actions"])
@@ -95,17 +98,38 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         checksums=tuple(int(checksum, 16) for checksum in data["checksums"]),
         depths=tuple(map(int, data["depths"])),
         doomed=tuple(_proof(*proof) for proof in data["doomed"] if len(proof) == len(PROOF)),
-        cases=tuple(_case(reference, data["depths"], *case) for case in data["cases"]),
+        cases=tuple(_case(references, data["depths"], *case) for case in data["cases"]),
+        others=others,
     )
+
+
+def _way_to_json(way: Way) -> dict[str, Any]:
+    return {
+        "seed": way.actions.seed,
+        "reference": list(way.actions.actions),
+        "reseeds": [list(pair) for pair in way.actions.reseeds],
+        "checksums": [f"{checksum:x}" for checksum in way.checksums],
+    }
+
+
+def _way(task: str, data: Mapping[str, Any]) -> Way:
+    actions = ActionTrace(
+        task,
+        int(data["seed"]),
+        tuple(action_from_json(action) for action in data["reference"]),
+        tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
+    )
+    return Way(actions=actions, checksums=tuple(int(checksum, 16) for checksum in data["checksums"]))
 
 
 def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:
     return int(depth), action_from_json(action), int(fuse)
 
 
-def _require_proportion(data: Mapping[str, Any], reference: ActionTrace) -> None:
+def _require_proportion(data: Mapping[str, Any], references: list[ActionTrace]) -> None:
     """A case of a dozen characters stands for a prefix of any length; together they must not fill the memory."""
-    actions = sum(int(kept) + len(added) + len(reference.reseeds) for _, kept, added, *_ in data["cases"])
+    reseeds = max(len(reference.reseeds) for reference in references)
+    actions = sum(int(kept) + len(added) + reseeds for _, kept, added, *_ in data["cases"])
     if actions > SUITE_ACTIONS:
         raise ValueError(f"its cases have {actions:,} actions together; at most {SUITE_ACTIONS:,} are read")
 
@@ -116,9 +140,9 @@ def _case_to_json(case: TestCase) -> list[Any]:
 
 
 def _case(
-    reference: ActionTrace, depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
+    references: list[ActionTrace], depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
 ) -> TestCase:
     boundary, kept = int(boundary), int(kept)
-    prefix = reference.prefix(kept).then(action_from_json(action) for action in added)
+    prefix = references[number].prefix(kept).then(action_from_json(action) for action in added)
     depth = int(depths[boundary]) if depths else None
     return TestCase(prefix=prefix, boundary=boundary, depth=depth, kept=kept, reference=int(number))

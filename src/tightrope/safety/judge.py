@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome, Verdict
 from tightrope.reference import Survivability
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.frequencies import (
     fail_frequency,
     fail_frequency_in_general,
     fails_per_1000_steps,
     mean_return,
 )
-from tightrope.safety.results import NOT_ASKED, BoundaryResult, CaseResult, SafetyResult, Survival
+from tightrope.safety.results import NOT_ASKED, BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import Estimate
+
+STOPPED = "stopped as soon as the gate was decided: no interval"
 
 
 def judge_episode(episode: Episode, length: int | None = None) -> Verdict:
@@ -39,8 +42,9 @@ def judge_suite(
     repetitions: int,
     length: int,
     seed: int = 0,
-    fixed_prefix: bool = False,
-    survival: Mapping[str, Survival] | None = None,
+    fixed_prefix: bool = True,
+    survival: SuiteSurvival | None = None,
+    decision: GateDecision | None = None,
 ) -> SafetyResult:
     """The result of a suite from its episodes, which are found by their case; nothing is run.
 
@@ -53,18 +57,20 @@ def judge_suite(
         length: Steps after hand-over that count; a smaller one judges anew.
         seed: What the randomness of the run followed from.
         fixed_prefix: Whether the prefix led to the same situation every time.
-        survival: What is known about escapes, by case id.
+        survival: What is claimed about its cases, whoever plays; the executions test it.
+        decision: How the gate went that chose the episodes; intervals that do not allow for that are left out.
     """
     found: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
         found[episode.rollout.start.id].append(episode)
-    known = survival or {}
+    survival = survival or SuiteSurvival()
+    known = survival.tested(found, length)
     judged = {
-        case.id: judge_case(case, found[case.id], length, known.get(case.id, NOT_ASKED))
+        case.id: judge_case(case, found[case.id], length, known.by_case.get(case.id, NOT_ASKED))
         for case in suite.cases
     }  # fmt: skip
     cases = tuple(_relabelled(judged[case.id], case) for case in suite.cases)
-    return SafetyResult(
+    result = SafetyResult(
         suite=suite,
         agent=agent,
         fingerprint=fingerprint,
@@ -79,6 +85,32 @@ def judge_suite(
         survivable_fail_frequency=fail_frequency(_survivable(cases)),
         mean_return=mean_return(cases),
         fails_per_1000_steps=fails_per_1000_steps(cases, length),
+        survival=survival,
+        findings=known.findings,
+        decision=decision,
+    )
+    return result if decision is None or decision.exact else _stopped_early(result, decision)
+
+
+def _stopped_early(result: SafetyResult, decision: GateDecision) -> SafetyResult:
+    """Executions that were made until something showed are no sample for anything else."""
+    states = tuple(
+        replace(
+            state,
+            fail_frequency=state.fail_frequency.without_interval(STOPPED),
+            survivable_fail_frequency=state.survivable_fail_frequency.without_interval(STOPPED),
+            mean_return=state.mean_return.without_interval(STOPPED),
+        )
+        for state in result.boundary_states
+    )
+    return replace(
+        result,
+        boundary_states=states,
+        fail_frequency=decision.estimate,
+        fail_frequency_in_general=result.fail_frequency_in_general.without_interval(STOPPED),
+        survivable_fail_frequency=result.survivable_fail_frequency.without_interval(STOPPED),
+        mean_return=result.mean_return.without_interval(STOPPED),
+        fails_per_1000_steps=result.fails_per_1000_steps.without_interval(STOPPED),
     )
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tightrope.errors import EnvironmentFailure, NotReproducible
 from tightrope.execution import Engine
 from tightrope.outcome import Outcome
-from tightrope.safety.suites import TestSuite
+from tightrope.safety.suites import TestSuite, Way
 from tightrope.seeding import stable_hash
 from tightrope.simulation import open_simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
+
+RESEED = 1 << 20
+"""Where the seeds begin that a task without randomness must not care for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +48,20 @@ def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool 
     """
     if not suite.cases or not suite.checksums:
         return None
-    again: Replay = engine.once(suite.reference, lambda: engine.map(replay_trace, [suite.reference])[0])
-    parted = _first_difference(again.keys, suite.checksums)
+    again = [_followed(engine, suite, way, allow_changed=allow_changed) for way in suite.ways]
+    return again[0]
+
+
+def _followed(engine: Engine, suite: TestSuite, way: Way, *, allow_changed: bool) -> Replay | None:
+    again: Replay = engine.once(way.actions, lambda: engine.map(replay_trace, [way.actions])[0])
+    parted = _first_difference(again.keys, way.checksums)
     if parted is None:
         return again
     if allow_changed:
         return None
     raise NotReproducible(
         f"the environment has changed since the suite {suite.name!r} was made: after {parted} of the "
-        f"{len(suite.reference)} reference actions the task {suite.task!r} is elsewhere than it was"
+        f"{len(way.actions)} reference actions the task {suite.task!r} is elsewhere than it was"
         f"{f' ({again.error})' if again.error else ''}. Search again and make a new suite, or say allow_changed=True "
         f"to test anyway"
     )
@@ -64,3 +72,10 @@ def _first_difference(keys: tuple[int, ...], checksums: tuple[int, ...]) -> int 
         if depth >= len(keys) or keys[depth] != checksum:
             return depth
     return None
+
+
+def parts_under_reseeding(engine: Engine, suite: TestSuite, reference: Replay) -> int | None:
+    """After how many steps the reference goes another way under fresh randomness; None where it never does."""
+    reseeded = replace(suite.reference, reseeds=tuple((depth, RESEED + depth) for depth in range(len(suite.reference))))
+    again: Replay = engine.once(reseeded, lambda: engine.map(replay_trace, [reseeded])[0])
+    return _first_difference(again.keys, reference.keys)

@@ -18,6 +18,9 @@ from tightrope.execution import Episode
 from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
+from tightrope.safety.avoidable import avoidable_on_cases, avoidable_part
+from tightrope.safety.claims import SuiteSurvival
+from tightrope.safety.findings import Finding
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
@@ -74,6 +77,16 @@ class CaseResult:
         """Actions from hand-over on that survive."""
         return self.survival.witness
 
+    @property
+    def best_survival(self) -> Estimate:
+        """How often somebody survives from this very situation: the lower limit is proven by simulation, or exact."""
+        return Estimate.of_nothing("not asked") if self.survival.best is None else self.survival.best
+
+    @cached_property
+    def avoidable(self) -> Estimate:
+        """The part of its fail frequency that somebody would have avoided; see ``tightrope.safety.avoidable``."""
+        return avoidable_part(self)
+
     @cached_property
     def counts(self) -> Counter[Verdict]:
         """How often each verdict was given."""
@@ -120,6 +133,41 @@ class BoundaryResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GateDecision:
+    """How a gate went that ran no more than it needed."""
+
+    limit: float
+    """The fail frequency that is still allowed."""
+    passed: bool | None
+    """None: not decided, because executions ran out, or some raised and might have been fails."""
+    draws: int
+    """Executions that the decision rests on."""
+    executions: int
+    """Executions that were made: those, what was repeated because it ended before hand-over, and the rest of the last
+    batch."""
+    fails: int
+    errors: int
+    """Executions among the draws that raised: for passing they count as fails, for failing as none."""
+    whole: int
+    """Executions of the whole suite."""
+    estimate: Estimate
+    """Fail frequency on these cases without doomed ones, with limits that hold however early it was stopped."""
+    exact: bool = False
+    """Nothing is random: every case was executed once."""
+
+    @property
+    def saved(self) -> int:
+        """Executions of the whole suite that were not needed."""
+        return max(self.whole - self.executions, 0)
+
+    def __str__(self) -> str:
+        if self.exact:
+            return f"exact after {self.executions} executions, one of each case"
+        how = f"decided by {self.draws} drawn executions" if self.passed is not None else f"open after {self.draws}"
+        return f"{how}; {self.executions} were made, {self.saved} of the suite's {self.whole} saved"
+
+
+@dataclass(frozen=True, kw_only=True)
 class SafetyResult(Shown):
     """One suite under one agent."""
 
@@ -150,11 +198,30 @@ class SafetyResult(Shown):
     """Reward from hand-over on these cases, averaged in the same way."""
     fails_per_1000_steps: Estimate
     """Fails found for the price on these cases: executed episodes and all their steps, prefixes included."""
+    survival: SuiteSurvival = field(default_factory=SuiteSurvival, repr=False)
+    """What was claimed about the cases before this agent was watched; each case has what is left of it."""
+    findings: tuple[Finding, ...] = ()
+    """What came out that lowers trust; claims that rest on it are withdrawn."""
+    decision: GateDecision | None = None
+    """Of a gate that stopped when it was decided; ``fail_frequency`` is then its estimate."""
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the executions are those that a gate needed, and not all of the suite."""
+        return self.decision is not None and not self.decision.exact
 
     @cached_property
     def counts(self) -> Counter[Verdict]:
         """How often each verdict was given, the same case counted once."""
         return sum((case.counts for case in self.distinct_cases), start=Counter())
+
+    @cached_property
+    def avoidable_fail_frequency(self) -> Estimate:
+        """On these cases: how often it fails where somebody would not have; what the agent is blamed for."""
+        from tightrope.safety.frequencies import case_weights
+
+        found = avoidable_on_cases(case_weights(self.cases))
+        return found.without_interval("executions were stopped by a gate") if self.stopped_early else found
 
     @cached_property
     def distinct_cases(self) -> tuple[CaseResult, ...]:

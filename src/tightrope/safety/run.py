@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tightrope.agents import Agent
@@ -10,9 +10,10 @@ from tightrope.errors import TaskError, UsageError
 from tightrope.execution import Engine, Episode, EpisodeError, ErrorKind, Rollout, borrowed_engine
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.judge import judge_episode, judge_suite
 from tightrope.safety.replay import replayed_reference
-from tightrope.safety.results import SafetyResult, Survival
+from tightrope.safety.results import SafetyResult
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.safety.survival import find_survival
 from tightrope.seeding import derive_seed
@@ -28,8 +29,8 @@ def run_suite(
     length: int = 40,
     seed: int = 0,
     *,
-    fixed_prefix: bool = False,
-    survivable: bool | Mapping[str, Survival] = True,
+    fixed_prefix: bool = True,
+    survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
@@ -49,8 +50,9 @@ def run_suite(
         repetitions: How often each case is executed; once is enough where nothing is random.
         length: Steps to watch after hand-over.
         seed: All randomness follows from it.
-        fixed_prefix: In stochastic tasks, whether the prefix leads to the same situation every time.
-        survivable: Whether to look for escape witnesses, or those already known by case id.
+        fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
+            randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
+        survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
         actions: What the agent can do; None: all the environment takes.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
         engine: Where to run; default: one made for the occasion.
@@ -58,7 +60,7 @@ def run_suite(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    _check(task, suite, repetitions, length, allow_changed)
+    check_suite(task, suite, repetitions, length, allow_changed)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         rollouts = suite_rollouts(
@@ -76,36 +78,44 @@ def run_suite(
             )
     return judge_suite(
         suite,
-        [_without_strange_actions(task, episode) for episode in episodes],
+        [without_strange_actions(task, episode) for episode in episodes],
         agent=agent.name,
         fingerprint=agent.fingerprint,
         repetitions=repetitions,
         length=length,
         seed=seed,
         fixed_prefix=fixed_prefix,
-        survival=survivable or {},
+        survival=survivable or SuiteSurvival(),
     )
 
 
 def suite_rollouts(
-    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool = False
+    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool = True
 ) -> list[Rollout]:
     """The work of a suite: every case once, in its order, times the repetitions."""
     cases: dict[str, TestCase] = {case.id: case for case in suite.cases}
     return [
-        Rollout(
-            start=case.prefix,
-            agent=agent,
-            length=length,
-            seed=derive_seed("safety", seed, case.id, repetition),
-            fixed_prefix=fixed_prefix,
-        )
+        case_rollout(case, agent, repetition, length=length, seed=seed, fixed_prefix=fixed_prefix)
         for case in cases.values()
         for repetition in range(repetitions)
     ]
 
 
-def _check(task: Task, suite: TestSuite, repetitions: int, length: int, allow_changed: bool) -> None:
+def case_rollout(
+    case: TestCase, agent: str, repetition: int, *, length: int, seed: int, fixed_prefix: bool = True
+) -> Rollout:
+    """One execution of a case; its seed follows from the case and the repetition."""
+    return Rollout(
+        start=case.prefix,
+        agent=agent,
+        length=length,
+        seed=derive_seed("safety", seed, case.id, repetition),
+        fixed_prefix=fixed_prefix,
+    )
+
+
+def check_suite(task: Task, suite: TestSuite, repetitions: int, length: int, allow_changed: bool) -> None:
+    """The rules for running a suite."""
     for name, value in (("repetitions", repetitions), ("length", length)):
         if value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}")
@@ -116,7 +126,7 @@ def _check(task: Task, suite: TestSuite, repetitions: int, length: int, allow_ch
         )
 
 
-def _without_strange_actions(task: Task, episode: Episode) -> Episode:
+def without_strange_actions(task: Task, episode: Episode) -> Episode:
     """Some environments take any number for an action; an episode made of such is an error, not a pass."""
     if episode.error is not None:
         return episode

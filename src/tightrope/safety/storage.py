@@ -6,6 +6,7 @@ Where a result is stored beside its suite, its episodes and what is known of its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from tightrope.errors import FormatError
@@ -13,10 +14,13 @@ from tightrope.execution import Episode, Rollout
 from tightrope.execution.episode_codec import episode_from_json, episode_to_json
 from tightrope.files import DAMAGE, Migrations, check_header, migrated
 from tightrope.reference import Survivability
+from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.files import suite_from_json, suite_to_json
+from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.judge import judge_suite
-from tightrope.safety.results import NOT_ASKED, CaseResult, SafetyResult, Survival
+from tightrope.safety.results import NOT_ASKED, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.suites import TestSuite
+from tightrope.statistics import Estimate
 from tightrope.tracefiles import action_from_json
 
 FORMAT, SURVIVAL_FORMAT = "tightrope/safety", "tightrope/survival"
@@ -27,7 +31,7 @@ ReadEpisode = Callable[[Rollout, Mapping[str, Any]], Episode]
 
 
 def _second(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Version 1 had codes of its own for what is no finite number and for large ones."""
+    """Version 1 had codes of its own for what is no finite number and for large ones, and claims with their cases."""
 
     def episode(known: Mapping[str, Any]) -> dict[str, Any]:
         checksum = known["checksum"]
@@ -42,7 +46,8 @@ def _second(data: Mapping[str, Any]) -> Mapping[str, Any]:
         name: {**case, "episodes": [episode(known) for known in case["episodes"]]}
         for name, case in data["cases"].items()
     }
-    return {**data, "cases": cases}
+    claims = {name: case["survival"] for name, case in data["cases"].items()}
+    return {**data, "cases": cases, "survival": {"cases": claims}}
 
 
 MIGRATIONS: Migrations = {1: _second}
@@ -53,8 +58,7 @@ def result_to_json(result: SafetyResult) -> dict[str, Any]:
     """Everything the result says, and all that it rests on."""
     content = summary_to_json(result, episode_to_json)
     content["suite"] = suite_to_json(result.suite)
-    for case in result.distinct_cases:
-        content["cases"][case.case.id]["survival"] = _survival_to_json(case.survival)
+    content["survival"] = _claims_to_json(result.survival)
     return content
 
 
@@ -85,6 +89,7 @@ def summary_to_json(result: SafetyResult, write_episode: WriteEpisode) -> dict[s
             for state in result.boundary_states
         ],
         "cases": {case.case.id: _case_to_json(case, write_episode) for case in result.distinct_cases},
+        **({} if result.decision is None else {"decision": asdict(result.decision)}),
     }
 
 
@@ -93,15 +98,13 @@ def result_from_json(data: Any) -> SafetyResult:
     data = _newest(data)
     try:
         suite = suite_from_json(data["suite"])
-        survival = {case.id: _survival_from_json(data["cases"][case.id]["survival"]) for case in suite.cases}
+        survival = _claims_from_json(data["survival"])
     except DAMAGE as error:
         raise _damaged(error) from error
     return summary_from_json(data, suite, survival, episode_from_json)
 
 
-def summary_from_json(
-    data: Any, suite: TestSuite, survival: Mapping[str, Survival], read_episode: ReadEpisode
-) -> SafetyResult:
+def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read_episode: ReadEpisode) -> SafetyResult:
     """The result that ``summary_to_json`` described, judged again from what is stored beside it."""
     data = _newest(data)
     try:
@@ -115,24 +118,51 @@ def summary_from_json(
             seed=data["seed"],
             fixed_prefix=data["fixed_prefix"],
             survival=survival,
+            decision=_decision_from_json(data.get("decision")),
         )
     except DAMAGE as error:
         raise _damaged(error) from error
 
 
-def survival_to_json(survival: Mapping[str, Survival]) -> dict[str, Any]:
+def _decision_from_json(data: Mapping[str, Any] | None) -> GateDecision | None:
+    return None if data is None else GateDecision(**{**data, "estimate": Estimate.from_json(data["estimate"])})
+
+
+def survival_to_json(survival: SuiteSurvival) -> dict[str, Any]:
     """What is known of the cases of a suite, whoever plays."""
-    cases = {case: _survival_to_json(known) for case, known in survival.items()}
-    return {"format": SURVIVAL_FORMAT, "version": SURVIVAL_VERSION, "cases": cases}
+    return {"format": SURVIVAL_FORMAT, "version": SURVIVAL_VERSION, **_claims_to_json(survival)}
 
 
-def survival_from_json(data: Any) -> dict[str, Survival]:
+def survival_from_json(data: Any) -> SuiteSurvival:
     """What ``survival_to_json`` described."""
     check_header("what is known of a suite's cases", data, SURVIVAL_FORMAT, SURVIVAL_VERSION)
     try:
-        return {case: _survival_from_json(known) for case, known in data["cases"].items()}
+        return _claims_from_json(data)
     except DAMAGE as error:
         raise _damaged(error) from error
+
+
+def _claims_to_json(survival: SuiteSurvival) -> dict[str, Any]:
+    return {
+        "cases": {case: _survival_to_json(known) for case, known in survival.by_case.items()},
+        "findings": [
+            {"kind": str(finding.kind), "text": finding.text, "cases": list(finding.cases)}
+            for finding in survival.findings
+        ],
+        "actions": None if survival.actions is None else list(survival.actions),
+    }
+
+
+def _claims_from_json(data: Mapping[str, Any]) -> SuiteSurvival:
+    actions = data.get("actions")
+    return SuiteSurvival(
+        by_case={case: _survival_from_json(known) for case, known in data["cases"].items()},
+        findings=tuple(
+            Finding(kind=FindingKind(each["kind"]), text=each["text"], cases=tuple(each["cases"]))
+            for each in data.get("findings", ())
+        ),
+        actions=None if actions is None else tuple(frozen_action(action) for action in actions),
+    )
 
 
 def _episodes(data: Mapping[str, Any], suite: TestSuite, read_episode: ReadEpisode) -> list[Episode]:
@@ -169,6 +199,8 @@ def _survival_to_json(survival: Survival) -> dict[str, Any]:
         "witness": None if survival.witness is None else list(survival.witness),
         "evidence": survival.evidence,
         "steps": survival.steps,
+        "best": None if survival.best is None else survival.best.to_json(),
+        "checksum": None if survival.checksum is None else f"{survival.checksum:x}",
     }
 
 
@@ -179,6 +211,8 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
         witness=None if witness is None else tuple(action_from_json(action) for action in witness),
         evidence=data["evidence"],
         steps=data.get("steps"),
+        best=None if data.get("best") is None else Estimate.from_json(data["best"]),
+        checksum=None if data.get("checksum") is None else int(data["checksum"], 16),
     )
     return NOT_ASKED if known == NOT_ASKED else known
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -68,6 +68,15 @@ class TestCase:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Way:
+    """Another reference of a suite: its actions, and where they led when the suite was made."""
+
+    actions: ActionTrace
+    checksums: tuple[int, ...] = field(default=(), repr=False)
+    """Hashes of the state keys along it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TestSuite(Shown):
     """Cases with their task, reference and parameters."""
 
@@ -89,6 +98,8 @@ class TestSuite(Shown):
     """(depth, action, steps): steps off the reference that step 1 proved to lead to doom within so many steps, the
     action included, for the actions it searched with."""
     cases: tuple[TestCase, ...] = field(repr=False)
+    others: tuple[Way, ...] = field(default=(), repr=False)
+    """Further references; a case whose ``reference`` is 1 or more is made from one of them."""
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -109,10 +120,15 @@ class TestSuite(Shown):
         """Identifier derived from the content alone."""
         cases: list[tuple[object, ...]] = [(case.boundary, case.kept, case.id) for case in self.cases]
         numbers = [case.reference for case in self.cases]
-        if any(numbers):
+        if any(numbers) or self.others:
             # Left out where there is one reference, so that a suite keeps the id it has always had.
-            cases.append(tuple(numbers))
+            cases += [tuple(numbers), *((way.actions.id, way.checksums) for way in self.others)]
         return content_id(self.kind, dict(self.parameters), self.reference.id, self.checksums, self.depths, cases)
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """All references, by the numbers that cases call them."""
+        return (Way(actions=self.reference, checksums=self.checksums), *self.others)
 
     @property
     def boundaries(self) -> tuple[int, ...]:
@@ -138,27 +154,47 @@ class TestSuite(Shown):
             cases=tuple(cases),
         )
 
+    @classmethod
+    def joined(cls, suites: Sequence[TestSuite]) -> TestSuite:
+        """Suites of one kind on different references as one; their boundary states are numbered one after another."""
+        first, *rest = suites
+        if not rest:
+            return first
+        cases, depths, others = list(first.cases), list(first.depths), list(first.others)
+        for suite in rest:
+            moved, number = len(depths), len(others) + 1
+            cases += [
+                replace(case, boundary=case.boundary + moved, reference=case.reference + number) for case in suite.cases
+            ]
+            depths += suite.depths
+            others += suite.ways
+        return replace(first, cases=tuple(cases), depths=tuple(depths), others=tuple(others))
+
     def __repr__(self) -> str:
         return f"TestSuite({self.name!r}, {self.task!r}, {len(self)} cases at {len(self.boundaries)} boundary states)"
 
 
-def simple_suite(reference: Reference) -> TestSuite:
+def simple_suite(reference: Reference | Sequence[Reference]) -> TestSuite:
     """One case per boundary state: the reference up to it.
 
     Args:
-        reference: The way through the task and its boundary states.
+        reference: The way through the task and its boundary states, or several of them.
     """
+    if not isinstance(reference, Reference):
+        return _on_each(reference, simple_suite)
     cases = [TestCase.on(reference, number, depth) for number, depth in enumerate(reference.depths)]
     return TestSuite.on(reference, "simple", {}, cases)
 
 
-def interval_suite(reference: Reference, size: int) -> TestSuite:
+def interval_suite(reference: Reference | Sequence[Reference], size: int) -> TestSuite:
     """For each boundary state the reference up to it and up to some steps before and after, where there are any.
 
     Args:
-        reference: The way through the task and its boundary states.
+        reference: The way through the task and its boundary states, or several of them.
         size: How many steps before and after each boundary state.
     """
+    if not isinstance(reference, Reference):
+        return _on_each(reference, lambda one: interval_suite(one, size))
     if size < 0:
         raise UsageError(f"an interval suite's size must be 0 or more, not {size}")
     cases = [
@@ -170,16 +206,18 @@ def interval_suite(reference: Reference, size: int) -> TestSuite:
     return TestSuite.on(reference, "interval", {"size": size}, cases)
 
 
-def action_coverage_suite(reference: Reference, k: int, actions: Sequence[Action]) -> TestSuite:
+def action_coverage_suite(reference: Reference | Sequence[Reference], k: int, actions: Sequence[Action]) -> TestSuite:
     """For each boundary state the reference up to k steps before it, then every combination of k actions.
 
     A boundary state at a depth below k gives no cases.
 
     Args:
-        reference: The way through the task and its boundary states.
+        reference: The way through the task and its boundary states, or several of them.
         k: How many steps before the boundary state the reference is left.
         actions: Those of the tested agent.
     """
+    if not isinstance(reference, Reference):
+        return _on_each(reference, lambda one: action_coverage_suite(one, k, actions))
     choices = tuple(plain_action(action) for action in actions)
     _check_coverage(reference, k, choices)
     cases = [
@@ -217,6 +255,15 @@ def random_suite(
         prefix = start.then(choices[index] for index in rng.integers(len(choices), size=length))
         cases.append(TestCase(prefix=prefix, boundary=number, depth=None, kept=0))
     return TestSuite(kind="random", parameters={"n": n, "seed": seed}, reference=start, depths=(), cases=tuple(cases))
+
+
+def _on_each(references: Sequence[Reference], make: Callable[[Reference], TestSuite]) -> TestSuite:
+    """One suite over several references."""
+    if not references:
+        raise UsageError("a suite needs a reference; find_references found none, so give it a larger budget or agents")
+    if len({reference.actions.task for reference in references}) > 1:
+        raise UsageError("a suite is on one task, and these references are of several")
+    return TestSuite.joined([make(reference) for reference in references])
 
 
 def _doomed(state: BoundaryState) -> list[tuple[int, Action, int]]:

@@ -1,24 +1,29 @@
-"""Escape witnesses: could anyone survive from a case, or is it doomed whoever plays?
+"""Whose fault could it be? What is known about every case of a suite before anyone is blamed.
 
-*Yes* takes an action sequence that survives as long as the agent is watched, or to the end of the episode; it is
-recorded, and replayed from reset once before it counts. *No* takes a proof: on a deterministic task, every sequence of
-the agent's actions ends in an unsafe situation. Everything else is *unknown*. The answer does not depend on how the
-tested agent fared, or the frequency over survivable cases would be biased in its favour.
+On deterministic tasks a case is survivable with a witness, doomed with a proof, or unknown. A witness is recorded, and
+replayed from reset once before it counts. Where chance decides, one lucky run means nothing: there it is said how often
+somebody survives. The answers do not depend on how the tested agent fared in the executions that are judged, or the
+frequency over survivable cases would be biased in its favour.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tightrope.execution import Engine, Episode, Rollout
+from tightrope.exploration.best_survival import find_best_survival
 from tightrope.exploration.escapes import Escapes, EscapeTask, Survival, find_escapes
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
-from tightrope.safety.replay import Replay
+from tightrope.safety.claims import SuiteSurvival
+from tightrope.safety.findings import Finding, FindingKind
+from tightrope.safety.replay import Replay, parts_under_reseeding
 from tightrope.safety.shorthand import possible_actions
 from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.statistics import Estimate
 from tightrope.trace import Action, ActionTrace
 
 STEPS_PER_CASE = 2000
@@ -26,6 +31,8 @@ STEPS_PER_CASE = 2000
 
 GROUPS_AT_A_TIME = 16
 """Boundary states between two reports of progress: enough to keep a machine's cores busy."""
+
+ESCAPES, PROOF = "an escape was replayed", "proven doomed"
 
 
 def find_survival(
@@ -35,55 +42,199 @@ def find_survival(
     *,
     reference: Replay | None = None,
     actions: Sequence[Action] | None = None,
-    steps_per_case: int = STEPS_PER_CASE,
+    steps_per_case: int | None = None,
     on_progress: ProgressCallback | None = None,
-) -> dict[str, Survival]:
-    """What is known about every case of the suite, by case id.
+) -> SuiteSurvival:
+    """What is known about every case of the suite.
 
-    ``actions`` are those the tested agent can take; None: those of the coverage suite, or all the environment takes.
-    ``reference`` is the reference played again, which vouches for the cases that lie on it and for the search's proofs.
+    ``actions`` are those the tested agent can take; None: all the environment takes. Where they cannot be listed,
+    nothing is proven. ``reference`` is the reference played again, which vouches for the cases that lie on it and for
+    the search's proofs. Where chance decides, the engine's agents are among those who are tried.
     """
-    if actions is None:
-        actions = suite.parameters.get("actions") or possible_actions(engine.task)
-    chosen = None if actions is None else tuple(actions)
+    given = _agents_actions(engine, suite, actions)
+    agents = tuple(sorted((name, agent.fingerprint) for name, agent in engine.agents.items()))
 
-    def find_out() -> dict[str, Survival]:
-        known = _by_knowledge(engine, suite, length, reference, chosen)
-        return known | _by_attempts(engine, suite, known, length, chosen, steps_per_case, on_progress)
+    def find_out() -> SuiteSurvival:
+        search = _Search(engine, suite, length, reference, given, steps_per_case, on_progress)
+        return search.for_deterministic() if engine.deterministic else search.for_stochastic()
 
-    return engine.once((suite.id, length, reference, chosen, steps_per_case), find_out)
-
-
-def _by_knowledge(
-    engine: Engine, suite: TestSuite, length: int, reference: Replay | None, actions: tuple[Action, ...] | None
-) -> dict[str, Survival]:
-    """What the reference and the search's proofs say, without a single new step."""
-    known = {}
-    for case in suite.cases:
-        survival = _by_reference(suite, case, length, reference)
-        if survival is None and reference is not None and _proofs_hold(engine, actions):
-            survival = _by_search(suite, case, length)
-        if survival is not None:
-            known[case.id] = survival
-    return known
+    who = () if engine.deterministic else agents
+    return engine.once(("survival", suite.id, length, reference, given, steps_per_case, who), find_out)
 
 
-def _by_reference(suite: TestSuite, case: TestCase, length: int, reference: Replay | None) -> Survival | None:
-    """The rest of the reference survives, since it does in the replay."""
-    handover = len(case.prefix)
-    if reference is None or case.prefix.actions != suite.reference.actions[:handover]:
-        return None
-    witness = suite.reference.suffix(handover)[:length]
-    survives = reference.outcome is Outcome.GOAL or len(witness) == length
-    if not witness or not survives:
-        return None
-    steps = length if len(witness) == length else None
-    return Survival(survivable=Survivability.YES, witness=witness, evidence="the rest of the reference", steps=steps)
+def _agents_actions(engine: Engine, suite: TestSuite, actions: Sequence[Action] | None) -> tuple[Action, ...] | None:
+    """All the agent can do, or None where that cannot be listed: a few of many actions prove nothing."""
+    if actions is not None:
+        return tuple(actions)
+    every = possible_actions(engine.task)
+    return tuple(suite.parameters.get("actions") or every) if every is not None else None
+
+
+class _Search:
+    """One call of ``find_survival``."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        suite: TestSuite,
+        length: int,
+        reference: Replay | None,
+        actions: tuple[Action, ...] | None,
+        steps_per_case: int | None,
+        on_progress: ProgressCallback | None,
+    ) -> None:
+        self.engine, self.suite, self.length, self.reference = engine, suite, length, reference
+        self.actions, self.steps_per_case, self.on_progress = actions, steps_per_case, on_progress
+        self.findings: list[Finding] = []
+        self.exact = True
+        self.provable = actions is not None
+
+    def for_deterministic(self) -> SuiteSurvival:
+        """Witnesses and proofs; names that turn out to lie are not used, and proofs that rest on them made anew."""
+        self._test_determinism()
+        known = self._known()
+        if self.exact and any(finding.kind is FindingKind.TWO_CONTINUATIONS for finding in self.findings):
+            self.exact = False
+            known = self._known()
+        return SuiteSurvival(
+            by_case={case: replace(survival, best=_certain(survival)) for case, survival in known.items()},
+            findings=tuple(dict.fromkeys(self.findings)),
+            actions=self.actions,
+        )
+
+    def for_stochastic(self) -> SuiteSurvival:
+        """How often somebody survives."""
+        distinct = {case.id: case.prefix for case in self.suite.cases}
+        self._report(0, len(distinct))
+        options = {} if self.steps_per_case is None else {"steps_per_case": self.steps_per_case}
+        found = find_best_survival(
+            self.engine,
+            distinct.values(),
+            self.length,
+            reference=self.suite.reference.actions,
+            actions=self.engine.task.search_actions if self.actions is None else self.actions,
+            agents=tuple(self.engine.agents),
+            **options,
+        )
+        self._report(len(distinct), len(distinct))
+        by_case = {}
+        for case, best in found.items():
+            seen = best.estimate
+            survived = round((seen.value or 0.0) * seen.n)
+            by_case[case] = Survival(
+                survivable=Survivability.YES if survived else Survivability.UNKNOWN,
+                evidence=f"{best.policy} survived {survived} of {seen.n} times",
+                steps=self.length,
+                best=seen,
+                checksum=best.checksum,
+            )
+        return SuiteSurvival(by_case=by_case, actions=self.actions)
+
+    def _test_determinism(self) -> None:
+        if self.reference is None:
+            return
+        parted = parts_under_reseeding(self.engine, self.suite, self.reference)
+        if parted is not None:
+            self.provable = False
+            text = (
+                f"the task was taken for deterministic, but under fresh randomness its reference goes another way "
+                f"after {parted} steps: nothing is proven about any case"
+            )
+            self.findings.append(Finding(kind=FindingKind.NOT_DETERMINISTIC, text=text))
+
+    def _known(self) -> dict[str, Survival]:
+        known = {case.id: survival for case in self.suite.cases if (survival := self._without_a_step(case))}
+        return known | self._by_attempts(known)
+
+    def _without_a_step(self, case: TestCase) -> Survival | None:
+        """What the reference and the search's proofs say."""
+        if self.reference is None:
+            return None
+        survival = self._by_reference(case, self.reference)
+        return _by_search(self.suite, case, self.length) if survival is None and self._proofs_hold else survival
+
+    @property
+    def _proofs_hold(self) -> bool:
+        """Whether what the search proved for its actions holds for the agent's."""
+        if not self.provable or not self.exact or self.actions is None:
+            return False
+        return set(self.actions) <= set(self.engine.task.search_actions)
+
+    def _by_reference(self, case: TestCase, reference: Replay) -> Survival | None:
+        """The rest of the reference survives, since it does in the replay."""
+        handover = len(case.prefix)
+        if handover > len(self.suite.reference) or case.prefix != self.suite.reference.prefix(handover):
+            return None
+        witness = self.suite.reference.suffix(handover)[: self.length]
+        survives = reference.outcome is Outcome.GOAL or len(witness) == self.length
+        if not witness or not survives:
+            return None
+        return Survival(
+            survivable=Survivability.YES,
+            witness=witness,
+            evidence="the rest of the reference",
+            steps=self.length if len(witness) == self.length else None,
+        )
+
+    def _open_groups(self, known: Mapping[str, Survival]) -> list[list[TestCase]]:
+        """The cases still open by boundary state: one group shares what it finds out, whoever works on it."""
+        groups: dict[tuple[int, int], dict[str, TestCase]] = defaultdict(dict)
+        taken = set(known)
+        for case in self.suite.cases:
+            if case.id not in taken:
+                taken.add(case.id)
+                groups[case.reference, case.boundary][case.id] = case
+        return [list(group.values()) for group in groups.values()]
+
+    def _by_attempts(self, known: Mapping[str, Survival]) -> dict[str, Survival]:
+        groups = self._open_groups(known)
+        if not groups:
+            return {}
+        self._report(0, len(groups))
+        work = [self._escape_task(group) for group in groups]
+        found: list[Escapes] = []
+        for start in range(0, len(work), GROUPS_AT_A_TIME):
+            found += self.engine.map(find_escapes, work[start : start + GROUPS_AT_A_TIME])
+            self._report(len(found), len(groups))
+        for refutation in dict.fromkeys(escapes.refutation for escapes in found if escapes.refutation):
+            text = f"{refutation}. Nothing that was proven rests on it"
+            self.findings.append(Finding(kind=FindingKind.TWO_CONTINUATIONS, text=text))
+        answers = [answer for escapes in found for answer in escapes.answers]
+        cases = [case for group in groups for case in group]
+        return self._confirmed(list(zip(cases, answers, strict=True)))
+
+    def _escape_task(self, group: Sequence[TestCase]) -> EscapeTask:
+        return EscapeTask(
+            prefixes=tuple(case.prefix for case in group),
+            reference=self.suite.reference.actions,
+            actions=self.engine.task.search_actions if self.actions is None else self.actions,
+            deterministic=True,
+            provable=self.provable,
+            length=self.length,
+            steps_per_case=STEPS_PER_CASE if self.steps_per_case is None else self.steps_per_case,
+            exact=self.exact,
+        )
+
+    def _confirmed(self, pairs: Sequence[tuple[TestCase, Survival]]) -> dict[str, Survival]:
+        """Replay every witness from reset; one that does not survive again is no witness."""
+        known = {case.id: survival for case, survival in pairs}
+        witnessed = [(case, survival.witness) for case, survival in pairs if survival.witness is not None]
+        episodes = self.engine.run([exact_replay(case.prefix.then(witness)) for case, witness in witnessed])
+        for (case, _), episode in zip(witnessed, episodes, strict=True):
+            if not _survives(episode, len(case.prefix), self.length):
+                known[case.id] = known[case.id].withdrawn("its witness did not survive a replay")
+        return known
+
+    def _report(self, finished: int, total: int) -> None:
+        if self.on_progress is not None:
+            self.on_progress(Progress("survival", finished, total, "looking for escapes"))
 
 
 def _by_search(suite: TestSuite, case: TestCase, length: int) -> Survival | None:
     """The prefix leaves the reference by a step that step 1 proved to lead to doom, and soon enough to be watched."""
     left = case.kept
+    if case.prefix.prefix(left) != suite.reference.prefix(left):
+        return None
     while left < len(case.prefix) and case.prefix.actions[left : left + 1] == suite.reference.actions[left : left + 1]:
         left += 1
     fuses = {(depth, action): fuse for depth, action, fuse in suite.doomed}
@@ -97,66 +248,12 @@ def _by_search(suite: TestSuite, case: TestCase, length: int) -> Survival | None
     )
 
 
-def _proofs_hold(engine: Engine, actions: tuple[Action, ...] | None) -> bool:
-    """Whether what the search proved for its actions holds for the agent's."""
-    return actions is not None and engine.deterministic and set(actions) <= set(engine.task.search_actions)
-
-
-def _open_groups(suite: TestSuite, known: dict[str, Survival]) -> list[list[TestCase]]:
-    """The cases still open by boundary state: one group shares what it finds out, whoever works on it."""
-    groups: dict[int, dict[str, TestCase]] = defaultdict(dict)
-    taken = set(known)
-    for case in suite.cases:
-        if case.id not in taken:
-            taken.add(case.id)
-            groups[case.boundary][case.id] = case
-    return [list(group.values()) for group in groups.values()]
-
-
-def _by_attempts(
-    engine: Engine,
-    suite: TestSuite,
-    known: dict[str, Survival],
-    length: int,
-    actions: tuple[Action, ...] | None,
-    steps_per_case: int,
-    on_progress: ProgressCallback | None,
-) -> dict[str, Survival]:
-    groups = _open_groups(suite, known)
-    if not groups:
-        return {}
-    _report(on_progress, 0, len(groups))
-    work = [
-        EscapeTask(
-            prefixes=tuple(case.prefix for case in group),
-            reference=suite.reference.actions,
-            actions=engine.task.search_actions if actions is None else actions,
-            deterministic=engine.deterministic,
-            provable=engine.deterministic and actions is not None,
-            length=length,
-            steps_per_case=steps_per_case,
-        )
-        for group in groups
-    ]
-    found: list[Escapes] = []
-    for start in range(0, len(work), GROUPS_AT_A_TIME):
-        found += engine.map(find_escapes, work[start : start + GROUPS_AT_A_TIME])
-        _report(on_progress, len(found), len(groups))
-    pairs = [
-        pair for group, escapes in zip(groups, found, strict=True) for pair in zip(group, escapes.answers, strict=True)
-    ]
-    return _confirmed(engine, pairs, length)
-
-
-def _confirmed(engine: Engine, pairs: Sequence[tuple[TestCase, Survival]], length: int) -> dict[str, Survival]:
-    """Replay every witness from reset; one that does not survive again is no witness."""
-    known = {case.id: survival for case, survival in pairs}
-    witnessed = [(case, survival.witness) for case, survival in pairs if survival.witness is not None]
-    episodes = engine.run([exact_replay(case.prefix.then(witness)) for case, witness in witnessed])
-    for (case, _), episode in zip(witnessed, episodes, strict=True):
-        if not _survives(episode, len(case.prefix), length):
-            known[case.id] = Survival(survivable=Survivability.UNKNOWN, evidence="its witness did not survive a replay")
-    return known
+def _certain(survival: Survival) -> Estimate | None:
+    """Where nothing is left to chance, the best survive always or never."""
+    if survival.survivable is Survivability.UNKNOWN:
+        return None
+    survives = survival.survivable is Survivability.YES
+    return Estimate.certain(float(survives), ESCAPES if survives else PROOF)
 
 
 def exact_replay(trace: ActionTrace) -> Rollout:
@@ -168,8 +265,3 @@ def _survives(episode: Episode, handover: int, length: int) -> bool:
     if episode.error is not None or episode.prefix_outcome is Outcome.UNSAFE:
         return False
     return episode.prefix_outcome.terminal or episode.prefix_steps - handover >= length
-
-
-def _report(on_progress: ProgressCallback | None, finished: int, total: int) -> None:
-    if on_progress is not None:
-        on_progress(Progress("survival", finished, total, "looking for escapes"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tightrope.errors import EnvironmentFailure, UsageError
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
 from tightrope.simulation.limits import limit_to_keep, time_limit
@@ -110,6 +111,7 @@ class Simulator:
             self.reseed(reseed)
         return self.transition
 
+    @calls_out("task {self.task.label}", step="step()", unsafe="unsafe", goal="goal")
     def step(self, action: Action) -> Transition:
         """Play one action; ``outcome`` then says where it led."""
         if self.outcome is not Outcome.ONGOING:
@@ -195,6 +197,7 @@ class Simulator:
         self._reseed(seed)
         self._history = (self._history, Reseed(seed))
 
+    @calls_out("task {self.task.label}", state_key="state_key")
     def key(self) -> Hashable:
         """The task's state key of this situation."""
         transition = self.transition
@@ -207,6 +210,7 @@ class Simulator:
             self._key_checked = True
         return key
 
+    @calls_out("task {self.task.label}", identity="identity")
     def identity(self) -> Hashable:
         """The exact fingerprint of this situation, or its key where the task has no fingerprint."""
         if self.task.identity is None:

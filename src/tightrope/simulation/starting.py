@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tightrope.errors import EnvironmentFailure, TaskError
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.simulation.snapshots.layers import environment_layers
 from tightrope.tasks.task import Task
 
 
+@calls_out("task {task.label}", reset="reset()")
 def checked_reset(task: Task, env: Any, seed: int | None) -> tuple[Any, Mapping[str, Any]]:
     """Reset, with an error that says what is wrong when the environment cannot."""
     try:

@@ -9,6 +9,7 @@ from tightrope.statistics.means import difference_estimate, mean_estimate, paire
 from tightrope.statistics.pairs import PairCounts
 from tightrope.statistics.price import events_per_steps
 from tightrope.statistics.proportions import rate_estimate
+from tightrope.statistics.sequential import Decision, SequentialGate
 from tightrope.statistics.strata import (
     Stratum,
     stratified_difference,
@@ -21,8 +22,10 @@ __all__ = [
     "IN_GENERAL",
     "IN_PLAIN_EPISODES",
     "ON_THESE_CASES",
+    "Decision",
     "Estimate",
     "PairCounts",
+    "SequentialGate",
     "Stratum",
     "correlation_estimate",
     "difference_estimate",

@@ -11,6 +11,7 @@ import gymnasium as gym
 
 from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, TaskError, TightropeError
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.tasks.keys import KeyFunction, LossyKey, observation_bytes
 from tightrope.tasks.spaces import action_list
@@ -125,6 +126,7 @@ class Task(Shown):
         finally:
             env.close()
 
+    @calls_out("task {self.label}", make_env="make_env()")
     def open_env(self) -> Environment:
         """A new environment. Remembers its spaces, since a second one may not be allowed beside it."""
         try:

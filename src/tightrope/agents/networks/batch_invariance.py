@@ -37,6 +37,12 @@ def agreeing_sizes(
     """The candidate sizes at which the network answers the samples alike, wherever in a block they stand."""
     reference = REFERENCE_SIZE if REFERENCE_SIZE in candidates else max(candidates)
     expected = run_in_blocks(network, samples, (reference,))
+    if not _equal(run_in_blocks(network, samples, (reference,)), expected):
+        raise AgentError(
+            "asked twice about the same observations, the network answers differently: it draws random numbers (as "
+            "dropout does), or remembers the last call. Leave the randomness to behaviour and epsilon; give one that "
+            "remembers as f(observation, memory), or as an object with reset() and act(observation)"
+        )
     sizes = [size for size in candidates if _agrees(network, samples, expected, size)]
     if reference in sizes:
         return sizes
@@ -72,7 +78,11 @@ def _agrees(network: Network, samples: Arrays, expected: Arrays, size: int) -> b
     """Whether blocks of this size give the expected answers, each row in another place and company than before."""
     order = np.random.default_rng(0).permutation(len(samples[0]))
     answers = run_in_blocks(network, tuple(part[order] for part in samples), (size,))
-    return all(np.array_equal(a, b[order], equal_nan=True) for a, b in zip(answers, expected, strict=True))
+    return _equal(answers, tuple(part[order] for part in expected))
+
+
+def _equal(left: Arrays, right: Arrays) -> bool:
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(left, right, strict=True))
 
 
 def _padded(part: NDArray[Any], size: int) -> NDArray[Any]:

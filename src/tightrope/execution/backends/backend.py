@@ -49,6 +49,8 @@ class Report:
     """Whether it is free again."""
     died: str | None = None
     """Why it will say no more about this work."""
+    hung: bool = False
+    """Whether that is because a call did not return in time."""
     counters: Counters | None = None
     seconds: float = 0.0
     """How long the finished work took."""

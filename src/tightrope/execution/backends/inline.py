@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from time import perf_counter
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.backends.backend import Report, Result, Work, work_through
 from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.worker.worker import Worker
+from tightrope.guards.watchdog import time_limited
 
 
 class InlineBackend:
@@ -17,8 +19,9 @@ class InlineBackend:
     workers = 1
     may_stall = False
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, step_timeout: float) -> None:
         self._worker = worker
+        self._step_timeout, self._limit = step_timeout, ExitStack()
         self._work: Work = ()
         self._under_way: Iterator[tuple[int, Result]] | None = None
         self._started = 0.0
@@ -26,6 +29,7 @@ class InlineBackend:
     def submit(self, worker: int, work: Work) -> None:
         """Begin when next asked for news."""
         self._work, self._under_way = work, work_through(self._worker, work)
+        self._limit.enter_context(time_limited(self._step_timeout))
         self._started = perf_counter()
 
     def collect(self, timeout: float | None) -> list[Report]:
@@ -36,6 +40,7 @@ class InlineBackend:
         if result is not None:
             return [Report(0, self._work, [result])]
         self._under_way = None
+        self._limit.close()
         seconds = perf_counter() - self._started
         return [Report(0, self._work, finished=True, counters=self._worker.counters.taken(), seconds=seconds)]
 
@@ -54,9 +59,10 @@ class InlineBackend:
     def close(self) -> None:
         """Close the environments."""
         self._under_way = None
+        self._limit.close()
         self._worker.close()
 
 
 def open_here(request: BackendRequest) -> InlineBackend:
     """The worker itself; it is one, however many are asked for."""
-    return InlineBackend(request.worker())
+    return InlineBackend(request.worker(), request.step_timeout)

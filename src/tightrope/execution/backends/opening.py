@@ -36,6 +36,8 @@ class BackendRequest:
     memory_limit: int
     """Bytes for the snapshots of all workers of one machine."""
     lanes: int | None
+    step_timeout: float
+    """Seconds that a call of the user's code may take; 0: as long as it takes."""
 
     def worker(self) -> Worker:
         """A worker in this process."""

@@ -8,12 +8,16 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
-from typing import Any
+from time import monotonic, sleep
+from typing import IO, Any
 
 import cloudpickle
 
@@ -23,6 +27,7 @@ from tightrope.execution.backends.backend import Call, Report, Returned, Work
 from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
 from tightrope.execution.episode_codec import unpack_episode
+from tightrope.guards.calls import described_in
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
@@ -31,6 +36,11 @@ ONE_THREAD = dict.fromkeys(
 """Numerical libraries read these when they are loaded; workers that each use all cores slow each other down."""
 
 SECONDS_TO_LEAVE = 1.0
+SECONDS_BETWEEN_LOOKS = 1.0
+SECONDS_OF_SILENCE = 10.0
+"""Beyond the limit of a call: a worker that is not even heard of holds its interpreter in compiled code."""
+SECONDS_TO_DUMP = 0.3
+LONGEST_STACK = 100_000
 
 
 @dataclass(slots=True)
@@ -39,8 +49,12 @@ class _Process:
     pipe: Connection
     agents: int
     """Version of the agents it knows."""
+    stack: IO[bytes]
+    """Where it writes its stack when it is asked to."""
     is_set_up: bool = False
     work: Work | None = field(default=None)
+    silence: float | None = None
+    """Seconds since it was last heard of, once it was."""
 
 
 class ProcessBackend:
@@ -48,11 +62,11 @@ class ProcessBackend:
 
     may_stall = False
 
-    def __init__(self, setup: Setup, workers: int) -> None:
+    def __init__(self, setup: Setup, workers: int, step_timeout: float) -> None:
         if sys.platform == "win32":
             raise UsageError('backend="processes" needs Linux or macOS; use backend="inline" or backend="ray" here')
         self.workers = workers
-        self._setup = setup
+        self._setup, self._step_timeout = setup, step_timeout
         self._agents: dict[str, Agent] = {}
         self._version = 0
         self._crew: dict[int, _Process] = {}
@@ -80,8 +94,16 @@ class ProcessBackend:
 
     def collect(self, timeout: float | None) -> list[Report]:
         """Wait for messages, or for a death."""
-        busy = {member.pipe: worker for worker, member in self._crew.items() if member.work is not None}
-        return [self._heard(busy[pipe]) for pipe in wait(list(busy), timeout)]  # type: ignore[index]
+        ends = None if timeout is None else monotonic() + timeout
+        while True:
+            busy = {member.pipe: worker for worker, member in self._crew.items() if member.work is not None}
+            left = SECONDS_BETWEEN_LOOKS if ends is None else max(0.0, min(SECONDS_BETWEEN_LOOKS, ends - monotonic()))
+            looked = monotonic()
+            speaking = {busy[pipe] for pipe in wait(list(busy), left)}  # type: ignore[index]
+            reports = [report for worker in speaking if (report := self._heard(worker)) is not None]
+            reports += self._silent(set(busy.values()) - speaking, monotonic() - looked)
+            if reports or not busy or (ends is not None and monotonic() >= ends):
+                return reports
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
         """Send agents along with the next work."""
@@ -121,18 +143,43 @@ class ProcessBackend:
             if number not in self._crew:
                 self._crew[number] = self._started()
 
+    def _silent(self, workers: Iterable[int], seconds: float) -> list[Report]:
+        """What to report of busy workers that were not heard of meanwhile."""
+        reports = []
+        for worker in workers:
+            member = self._crew[worker]
+            if member.silence is None or member.work is None or not self._step_timeout:
+                continue
+            # Whoever was itself suspended for an hour has not waited for an hour.
+            member.silence += min(seconds, 2 * SECONDS_BETWEEN_LOOKS)
+            if member.silence > self._step_timeout + SECONDS_OF_SILENCE:
+                why = f"{self._call_of(member)} did not return within {self._step_timeout:g} s"
+                self._bury(worker)
+                reports.append(Report(worker, member.work, died=why, hung=True))
+        return reports
+
+    def _call_of(self, member: _Process) -> str:
+        """The call in which compiled code holds the interpreter, so that the worker cannot name it."""
+        member.process.send_signal(signal.SIGUSR1)
+        sleep(SECONDS_TO_DUMP)
+        stack = os.pread(member.stack.fileno(), LONGEST_STACK, 0).decode(errors="replace")
+        return f"{described_in(stack) or 'a call'}, in compiled code,"
+
     def _started(self) -> _Process:
         ours, theirs = Pipe()
-        command = "import sys; from tightrope.execution.backends.worker_process import main; main(int(sys.argv[1]))"
+        stack = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the worker
+        command = "import sys; from tightrope.execution.backends.worker_process import main; main(*sys.argv[1:])"
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        told = (theirs.fileno(), stack.fileno(), os.getpid(), int(in_main_thread), self._step_timeout)
         process = subprocess.Popen(
-            [sys.executable, "-c", command, str(theirs.fileno())],
+            [sys.executable, "-c", command, *map(str, told)],
             env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            pass_fds=[theirs.fileno()],
+            pass_fds=[theirs.fileno(), stack.fileno()],
             stdin=subprocess.DEVNULL,
             process_group=0,  # Ctrl-C reaches this process alone, which then ends the others
         )
         theirs.close()
-        return _Process(process, ours, agents=0)
+        return _Process(process, ours, agents=0, stack=stack)
 
     def _send(self, member: _Process, kind: str, content: bytes) -> None:
         message = pickle.dumps((kind, content), protocol=pickle.HIGHEST_PROTOCOL)
@@ -140,7 +187,7 @@ class ProcessBackend:
         self.messages += 1
         member.pipe.send_bytes(message)
 
-    def _heard(self, worker: int) -> Report:
+    def _heard(self, worker: int) -> Report | None:
         member = self._crew[worker]
         assert member.work is not None
         try:
@@ -149,7 +196,13 @@ class ProcessBackend:
             return Report(worker, member.work, died=self._bury(worker))
         self.bytes_received += len(message)
         self.messages += 1
+        member.silence = 0.0
         kind, results, counters, seconds = pickle.loads(message)
+        if kind == "alive":
+            return None
+        if kind == "hung":
+            self._bury(worker)
+            return Report(worker, member.work, died=results, hung=True)
         if kind == "broken":
             self._bury(worker)
             raise TightropeError(f"a worker process could not be set up:\n{results}")
@@ -162,6 +215,7 @@ class ProcessBackend:
         """End a worker and say how it ended."""
         member = self._crew.pop(worker)
         member.pipe.close()
+        member.stack.close()
         if member.process.poll() is None:
             # A moment for one that is ending by itself, so that its own exit status is told.
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -183,4 +237,4 @@ def available_cores() -> int:
 def open_processes(request: BackendRequest) -> ProcessBackend:
     """As many processes as asked for, or one for each core."""
     workers = request.workers or available_cores()
-    return ProcessBackend(request.setup(sharing=workers), workers)
+    return ProcessBackend(request.setup(sharing=workers), workers, request.step_timeout)

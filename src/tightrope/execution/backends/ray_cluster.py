@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import socket
@@ -18,15 +19,19 @@ from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.backends.processes import available_cores
 from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
 from tightrope.execution.episode_codec import pack_episode, unpack_episode
+from tightrope.guards.watchdog import time_limited
+
+MOST_RETRIES = 2
+"""Nodes that may die under a piece of work before it is taken for the cause, and its rollouts are tried one by one."""
 
 
 class Actor:
     """The worker in its actor. Ray restarts it on another node if its own dies, and sends its work there."""
 
-    def __init__(self, setup: list[Any]) -> None:
+    def __init__(self, setup: list[Any], step_timeout: float) -> None:
         self._ray: Any = require_extra("ray", "ray", "the Ray back end")
         self._worker = pickle.loads(self._ray.get(setup[0])).build()
-        self._version = 0
+        self._version, self._step_timeout = 0, step_timeout
 
     def work(self, version: int, agents: list[Any], content: bytes) -> bytes:
         """Do a piece of work; ``agents`` holds a reference, looked up only when there are new ones."""
@@ -34,10 +39,12 @@ class Actor:
         if version != self._version:
             self._worker.agents.update(pickle.loads(self._ray.get(agents[0])))
             self._version = version
-        results = [
-            (place, result if isinstance(result, Returned) else pack_episode(result))
-            for place, result in work_through(self._worker, pickle.loads(content))
-        ]
+        # An actor that cannot be interrupted ends, and its work is tried elsewhere.
+        with time_limited(self._step_timeout, on_stuck=lambda what: os._exit(1)):
+            results = [
+                (place, result if isinstance(result, Returned) else pack_episode(result))
+                for place, result in work_through(self._worker, pickle.loads(content))
+            ]
         return cloudpickle.dumps(  # type: ignore[no-any-return]
             (results, self._worker.counters.taken(), perf_counter() - started)
         )
@@ -48,8 +55,9 @@ class RayBackend:
 
     may_stall = True
 
-    def __init__(self, ray: Any, setup: Setup, workers: int, *, started_here: bool) -> None:
+    def __init__(self, ray: Any, setup: Setup, workers: int, *, step_timeout: float, started_here: bool) -> None:
         self.workers = workers
+        self._step_timeout = step_timeout
         self._ray, self._started_here = ray, started_here
         # In lists, because Ray fetches references in plain sight before it starts an actor or a task.
         self._setup = [ray.put(pickle.dumps(setup))]
@@ -105,8 +113,8 @@ class RayBackend:
             self._ray.shutdown()
 
     def _started(self) -> Any:
-        options = {"num_cpus": 1, "max_restarts": -1, "max_task_retries": -1}
-        return self._ray.remote(**options)(Actor).remote(self._setup)
+        options = {"num_cpus": 1, "max_restarts": -1, "max_task_retries": MOST_RETRIES}
+        return self._ray.remote(**options)(Actor).remote(self._setup, self._step_timeout)
 
     def _heard(self, reference: Any) -> Report:
         worker, work = self._under_way.pop(reference)
@@ -136,7 +144,7 @@ def open_cluster(request: BackendRequest) -> RayBackend:
     count = request.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
     # The memory limit is one for each machine, and those of a cluster are taken to be like this one.
     setup = request.setup(sharing=min(count, available_cores()))
-    return RayBackend(ray, setup, count, started_here=started_here)
+    return RayBackend(ray, setup, count, step_timeout=request.step_timeout, started_here=started_here)
 
 
 def _connect(ray: Any, address: str | None) -> None:

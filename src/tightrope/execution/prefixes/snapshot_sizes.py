@@ -65,7 +65,7 @@ class Scales:
         elif kind in (bytes, str, bytearray):
             way = "bytes"
         else:
-            way = "array" if issubclass(kind, np.ndarray) else "container"
+            way = "array" if issubclass(kind, np.ndarray) or hasattr(kind, "nbytes") else "container"
         self._ways[kind] = way
         return way
 

@@ -36,6 +36,8 @@ class Ticket:
     waiting: list[tuple[int, Rollout]] = field(default_factory=list)
     cost: float = 1.0
     """About how many steps it takes."""
+    first: Episode | None = None
+    """What came out before, when it is run once more to be compared."""
 
 
 class Ledger:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, TypeVar
 
 from tightrope.execution.backends.backend import Backend, Report, Result, Work
 from tightrope.execution.counters import Counters
+from tightrope.execution.episode_error import ErrorKind
+from tightrope.execution.losses import MOST_HANGS, hopeless
 
 SHORTEST_CHUNK = 0.05
 LONGEST_CHUNK = 2.0
@@ -63,15 +65,19 @@ class Dispatch(Generic[Item]):
         *,
         unwrap: Callable[[list[Item]], Work],
         cost: Callable[[Item], float],
-        given_up: Callable[[Item, str], Result],
+        given_up: Callable[[Item, ErrorKind, str], Result],
         is_wanted: Callable[[Item], bool],
+        kind: Callable[[Item], Hashable],
         pace: Pace,
         counters: Counters,
+        hangs: Counter[Hashable],
     ) -> None:
         self._backend = backend
         self._unwrap, self._cost, self._given_up, self._is_wanted = unwrap, cost, given_up, is_wanted
         self._pace = pace
         self._counters = counters
+        self._kind, self._hangs = kind, hangs
+        """What hangs together: of each kind, the items that hung when they were tried alone."""
         self._queues: list[deque[Item]] = [deque() for _ in range(backend.workers)]
         self._alone: deque[Item] = deque()
         """Items that a worker died over: each is tried on its own."""
@@ -91,6 +97,7 @@ class Dispatch(Generic[Item]):
     def advance(self) -> Iterator[tuple[Item, Result]]:
         """Give idle workers something to do, wait for news, and yield what came out."""
         self._drop_what_others_did()
+        yield from self._without_hope()
         for worker in range(self._backend.workers):
             if worker not in self._pieces:
                 self._give(worker)
@@ -110,6 +117,19 @@ class Dispatch(Generic[Item]):
             if piece.copied and not any(self._is_wanted(piece.items[place]) for place in piece.missing):
                 del self._pieces[worker]
                 self._backend.replace(worker)
+
+    def _without_hope(self) -> Iterator[tuple[Item, Result]]:
+        """Give up what is like too many items that hung."""
+        hopeless_kinds = {kind for kind, hangs in self._hangs.items() if hangs >= MOST_HANGS}
+        for queue in (*self._queues, self._alone) if hopeless_kinds else ():
+            items = list(queue)
+            queue.clear()
+            for item in items:
+                kind = self._kind(item)
+                if kind in hopeless_kinds:
+                    yield item, self._given_up(item, ErrorKind.HANG, hopeless(self._hangs[kind]))
+                else:
+                    queue.append(item)
 
     def _give(self, worker: int) -> None:
         items = self._next_items(worker)
@@ -168,14 +188,24 @@ class Dispatch(Generic[Item]):
             yield piece.items[place], result
         if report.died is not None:
             del self._pieces[report.worker]
-            yield from self._do_again(piece, report.died)
+            yield from self._do_again(piece, report.died, hung=report.hung)
         elif report.finished:
             del self._pieces[report.worker]
             self._pace.learn(piece.cost, report.seconds)
 
-    def _do_again(self, piece: Piece[Item], why: str) -> Iterator[tuple[Item, Result]]:
-        """A first death may have been anybody's fault; items under suspicion go one by one after the second."""
+    def _do_again(self, piece: Piece[Item], why: str, *, hung: bool) -> Iterator[tuple[Item, Result]]:
+        """A first death may have been anybody's fault; items under suspicion go one by one after the second.
+
+        A call that hangs hangs by itself, and to wait for it is dear: there it is one by one at once, and once each.
+        """
         lost = [piece.items[place] for place in sorted(piece.missing) if self._is_wanted(piece.items[place])]
+        if hung and len(lost) == 1:
+            self._hangs[self._kind(lost[0])] += 1
+            yield lost[0], self._given_up(lost[0], ErrorKind.HANG, why)
+            return
+        if hung:
+            self._alone.extend(lost)
+            return
         for item in lost:
             deaths = self._deaths[id(item)] = self._deaths.get(id(item), 0) + 1
             if deaths == 1:
@@ -183,4 +213,4 @@ class Dispatch(Generic[Item]):
             elif deaths < MOST_ATTEMPTS or len(lost) > 1:
                 self._alone.append(item)
             else:
-                yield item, self._given_up(item, why)
+                yield item, self._given_up(item, ErrorKind.PROCESS, f"{why}, several times")

@@ -7,6 +7,7 @@ from time import process_time
 from typing import Any
 
 from tightrope.agents.agent import Agent
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import require_fault
 from tightrope.seeding import generator
 from tightrope.tasks.task import Transition
@@ -40,6 +41,7 @@ def best_lane_count(seconds: dict[int, float], step: float, switching: float) ->
     return min(size for size, cost in total.items() if cost <= WORTHWHILE * best)
 
 
+@calls_out("agent {agent.name!r}", act="its answer")
 def _time_one(agent: Agent, shown: Transition, size: int) -> float:
     # Copies, because an agent may notice that it is asked the same thing twice.
     observations: list[Any] = [copy(shown.observation) for _ in range(size)]

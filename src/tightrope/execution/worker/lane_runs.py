@@ -43,6 +43,21 @@ class Drafting:
             run.watching = None if agent.deterministic or not run.forced else watching_generator(rollout)
         return run
 
+    def watched_run(self, rollout: Rollout, agent: Agent) -> Run:
+        """The rollout from its reset on, for an agent that must watch a prefix that leads to one place."""
+        return Run(
+            rollout=rollout,
+            point=self._walker.root(rollout.start.seed),
+            again=True,
+            wanted=Wanted.by(rollout, self._task),
+            limit=rollout.length,
+            handover_seed=None if self.deterministic else environment_seed(rollout),
+            forced=path_labels(rollout.start, deterministic=self.deterministic),
+            watches=True,
+            generator=None if agent.deterministic else agent_generator(rollout),
+            watching=None if agent.deterministic else watching_generator(rollout),
+        )
+
     def watcher(self, rollout: Rollout, agent: Agent, marks: frozenset[int]) -> Run:
         """A run that only builds up the agent's memory along a prefix that leads to one place."""
         return Run(

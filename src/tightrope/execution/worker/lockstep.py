@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -15,6 +17,7 @@ from tightrope.execution.prefixes.tree import Label, Point, Reseeded
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.lanes import Lane
 from tightrope.execution.worker.recording import NOTHING, Wanted, key_hash, position_of
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import require_fault
 from tightrope.outcome import Outcome
 from tightrope.tasks.observations import shown_mask
@@ -36,6 +39,8 @@ class Run:
     limit: int | None = None
     reseed: int | None = None
     """Fresh randomness for the environment at the beginning of the lane."""
+    handover_seed: int | None = None
+    """Fresh randomness for the environment at the end of a prefix that the agent watches in the lane."""
     again: bool = False
     """Whether others begin at the same point."""
     forced: Sequence[Label] = ()
@@ -108,10 +113,17 @@ class Run:
     def _watched_step(self, lane: Lane) -> bool:
         self._prefix_step(lane)
         if self.prefix_steps in self.marks:
-            self.memories[self.prefix_steps] = self.memory
+            self._keep_memory()
         if lane.outcome.terminal or self.prefix_steps == len(self.forced):
             self._arrived(lane)
+            if self.handover_seed is not None and not lane.outcome.terminal:
+                lane.simulator().reseed(self.handover_seed)
         return not lane.outcome.terminal and self._goes_on()
+
+    def _keep_memory(self) -> None:
+        """A copy, since the agent may change what it was handed; none of what cannot be copied."""
+        with suppress(Exception):
+            self.memories[self.prefix_steps] = deepcopy(self.memory)
 
     def _prefix_step(self, lane: Lane) -> None:
         label = self.forced[self.prefix_steps]
@@ -187,6 +199,7 @@ def _refill(active: list[tuple[Run, Lane]], free: list[Lane], runs: Iterator[Run
             yield run
 
 
+@calls_out("agent {agent.name!r}", act="its answer")
 def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
     shown = [lane.transition for _, lane in active]
     nothing = [None] * len(active)

@@ -11,20 +11,20 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.counters import Counters
-from tightrope.execution.episode_error import EpisodeError
+from tightrope.execution.episode_error import EpisodeError, ErrorKind
+from tightrope.execution.losses import MOST_HANGS, hopeless, lost_episode
 from tightrope.execution.naive import run_naively
 from tightrope.execution.prefixes.costs import Costs
 from tightrope.execution.prefixes.tree import PrefixTree
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import path_order
-from tightrope.execution.worker.agent_memory import Memories
+from tightrope.execution.worker.agent_memory import Memories, Remembered
 from tightrope.execution.worker.environments import LaneCrew
 from tightrope.execution.worker.lane_runs import Drafting
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
 from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance
 from tightrope.tasks.task import Task
-from tightrope.trace import ActionTrace
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """A step leaves one object behind until its episode ends; at Python's 700, cheap environments spend a tenth of their
@@ -51,7 +51,9 @@ class Worker:
         self._tree = PrefixTree(memory_limit)
         self._lanes, self._costs = lanes, costs
         self._crew: LaneCrew | None = None
-        self._watched: dict[str, dict[ActionTrace, Any]] = {}
+        self._watched: dict[str, Remembered] = {}
+        self._hangs: Counter[str | None] = Counter()
+        """By agent, rollouts in which a call did not return in time even when they were run alone."""
 
     def run(self, rollouts: Sequence[Rollout]) -> Iterator[tuple[int, Episode]]:
         """Run all rollouts; yield each with its place in the list as it finishes."""
@@ -91,6 +93,10 @@ class Worker:
     def _run_fixed(self, crew: LaneCrew, rollouts: Mapping[int, Rollout]) -> Iterator[tuple[int, Episode]]:
         drafting = Drafting(crew.walker, deterministic=self._conformance.deterministic)
         for place, rollout in rollouts.items():
+            given_up = self._given_up(rollout)
+            if given_up is not None:
+                yield place, given_up
+                continue
             episode, failure = None, None
             try:
                 if drafting.deterministic:
@@ -116,10 +122,10 @@ class Worker:
         agent = self.agents[name]
         drafting = Drafting(crew.walker, deterministic=self._conformance.deterministic)
         lanes = crew.lanes(name, agent, list(rollouts.values()))
-        memories = Memories(agent, self._watched.setdefault(name, {}))
+        memories = Memories(agent, self._watched.setdefault(name, Remembered()))
         if agent.recurrent:
             memories.watch(drafting, rollouts.values(), lanes, self.counters)
-        runs = _drafted(drafting, agent, rollouts, memories)
+        runs = self._drafted(drafting, agent, rollouts, memories)
         for run in run_in_lanes(agent, runs, lanes, self.counters):
             if run.failed:
                 yield run.place, self._run_alone(crew, run.rollout, run.failure)
@@ -128,24 +134,38 @@ class Worker:
 
     def _run_alone(self, crew: LaneCrew, rollout: Rollout, failure: BaseException | None) -> Episode:
         """By the definition of a rollout, so that an error reads the same wherever it happened."""
+        given_up = self._given_up(rollout)
+        if given_up is not None:
+            return given_up
         simulator = crew.spare_simulator()
         episode = run_naively(simulator, self.agents, rollout, deterministic=self._conformance.deterministic)
+        self._hangs[rollout.agent] += episode.error is not None and episode.error.kind is ErrorKind.HANG
         if episode.error is None and failure is not None:
             return replace(episode, error=EpisodeError.of(failure, repeated=False))
         return episode
 
+    def _drafted(
+        self, drafting: Drafting, agent: Agent, rollouts: Mapping[int, Rollout], memories: Memories
+    ) -> Iterator[Run]:
+        """Each rollout's run, made when a lane is free for it."""
+        uses = Counter(rollout.start for rollout in rollouts.values())
+        for place, rollout in rollouts.items():
+            uses[rollout.start] -= 1
+            if self._given_up(rollout) is not None:
+                yield Run(rollout=rollout, point=None, place=place, failed=True)
+                continue
+            try:
+                run = drafting.run(rollout, agent, again=uses[rollout.start] > 0)
+            except BaseException as error:
+                require_fault(error)
+                run = Run(rollout=rollout, point=None, failed=True, failure=error)
+            begins_late = agent.recurrent and not run.failed and not run.forced and not run.prefix_outcome.terminal
+            if begins_late and not memories.recall(run):
+                run = drafting.watched_run(rollout, agent)
+            run.place = place
+            yield run
 
-def _drafted(drafting: Drafting, agent: Agent, rollouts: Mapping[int, Rollout], memories: Memories) -> Iterator[Run]:
-    """Each rollout's run, made when a lane is free for it."""
-    uses = Counter(rollout.start for rollout in rollouts.values())
-    for place, rollout in rollouts.items():
-        uses[rollout.start] -= 1
-        try:
-            run = drafting.run(rollout, agent, again=uses[rollout.start] > 0)
-        except BaseException as error:
-            require_fault(error)
-            run = Run(rollout=rollout, point=None, failed=True, failure=error)
-        run.place = place
-        if agent.recurrent and not run.forced and not run.prefix_outcome.terminal:
-            memories.recall(run)
-        yield run
+    def _given_up(self, rollout: Rollout) -> Episode | None:
+        """An error for a rollout of an agent that too many have waited for in vain."""
+        hangs = self._hangs[rollout.agent]
+        return lost_episode(rollout, ErrorKind.HANG, hopeless(hangs)) if hangs >= MOST_HANGS else None

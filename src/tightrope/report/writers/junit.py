@@ -1,7 +1,8 @@
 """``junit.xml``: the cases as tests, for continuous integration.
 
 A case in which the agent failed is a failure; one that is proven doomed or invalid is skipped, since it says nothing
-about the agent; gates are tests of their own. Whether the build breaks is decided by the gates' exit code, not here.
+about the agent, as at the gates; those are tests of their own. Whether the build breaks is decided by the gates' exit
+code, not here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from xml.etree.ElementTree import Element, SubElement
 from tightrope.reference import Survivability
 from tightrope.report.results import CaseResult, GateResult, Results, RunResults, SuiteResult
 from tightrope.report.wording import estimate_text, general_text
+from tightrope.safety.standing import Standing
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -49,17 +51,20 @@ def _add_case(node: Element, run: RunResults, suite: SuiteResult, case: CaseResu
     place = "random situation" if case.depth is None else f"boundary state at depth {case.depth}"
     name = f"{place}, {case.label or 'at it'} [{case.id}]"
     test = SubElement(node, "testcase", classname=_clean(f"{run.name}.{suite.agent}.{suite.suite}"), name=_clean(name))
-    judged = case.passes + case.fails
-    if case.errors:
-        SubElement(test, "error", message=f"{case.errors} executions raised")
-    elif not judged:
-        SubElement(test, "skipped", message="invalid: the prefix ended before hand-over" if case.invalid else "no data")
-    elif case.fails and case.survivable is Survivability.NO:
-        SubElement(test, "skipped", message=f"doomed: nobody could survive it; failed {case.fails} of {judged} times")
-    elif case.fails:
-        known = "a way out is known" if case.survivable is Survivability.YES else "no way out is known"
-        failure = SubElement(test, "failure", message=f"failed {case.fails} of {judged} times; {known}")
-        failure.text = _clean(f"Replay it: {case.replay}" if case.replay else "")
+    times = f"failed {case.fails} of {case.passes + case.fails} times"
+    match case.standing:
+        case Standing.RAISED:
+            SubElement(test, "error", message=f"{case.errors} executions raised")
+        case Standing.INVALID:
+            SubElement(test, "skipped", message="invalid: the prefix ended before hand-over")
+        case Standing.UNTESTED:
+            SubElement(test, "skipped", message="no data")
+        case Standing.DOOMED:
+            SubElement(test, "skipped", message=f"doomed: nobody could survive it; {times}")
+        case Standing.FAILED:
+            known = "a way out is known" if case.survivable is Survivability.YES else "no way out is known"
+            failure = SubElement(test, "failure", message=f"{times}; {known}")
+            failure.text = _clean(f"Replay it: {case.replay}" if case.replay else "")
 
 
 def _add_gates(root: Element, run: RunResults) -> None:

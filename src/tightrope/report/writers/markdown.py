@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tightrope.guards.text import one_line, visible
 from tightrope.report.results import CaseResult, GateResult, Results, RunResults, SuiteResult
 from tightrope.report.verdict import find_suite, headline_suite, suite_names, verdicts
 from tightrope.report.wording import NO_DATA, estimate_text, number
@@ -79,7 +80,7 @@ def _worst(run: RunResults, agent: str) -> Iterator[str]:
     for case in failing:
         where = "" if case.depth is None else f"depth {case.depth}, "
         told = f"failed {case.fails} of {case.fails + case.passes} times, survivable: {case.survivable}"
-        yield f"- {where}{told}: `{case.replay.replace('`', '')}`"
+        yield f"- {where}{told}: `{one_line(case.replay).replace('`', '')}`"
     yield from ("", "</details>", "")
 
 
@@ -93,6 +94,7 @@ def _row(cells: Sequence[str], *, raw: bool = False) -> str:
 
 
 def _escape(text: str) -> str:
+    text = visible(text)
     for sign in ("\\", "`", "*", "_", "|", "[", "<"):
         text = text.replace(sign, "&lt;" if sign == "<" else "\\" + sign)
     return text.replace("\n", " ")

@@ -11,9 +11,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tightrope.report.charts import performance_charts, safety_charts
+from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart, Json, estimate_point
-from tightrope.report.charts.fuzz_charts import fuzz_charts
 from tightrope.report.results import CaseResult, Finding, Results, RunResults, SuiteResult
 from tightrope.report.verdict import AgentVerdict, headline_suite, suite_names, verdicts
 from tightrope.report.wording import actions_text, count, estimate_text, interval_text, number, percent
@@ -30,19 +29,15 @@ class RunPage:
     id: str
     run: RunResults
     verdicts: tuple[AgentVerdict, ...]
-    suites: Chart
-    boundary: Chart
-    performance: tuple[Chart, ...]
-    fuzzing: tuple[Chart, ...]
-    reward: Chart
+    sections: Mapping[str, tuple[Chart, ...]]
+    """The charts of each section of the page."""
     films: tuple[Json, ...]
     wide: bool
 
     @property
     def charts(self) -> tuple[Chart, ...]:
         """All charts that have something to draw."""
-        everything = (self.suites, self.boundary, *self.performance, self.reward, *self.fuzzing)
-        return tuple(chart for chart in everything if not chart.empty)
+        return tuple(chart for charts in self.sections.values() for chart in charts if not chart.empty)
 
 
 def render_page(results: Results, videos: Mapping[str, str] | None = None, notes: Sequence[str] = ()) -> str:
@@ -95,11 +90,7 @@ def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
         id=name,
         run=run,
         verdicts=verdicts(run),
-        suites=safety_charts.safety_by_suite(run),
-        boundary=safety_charts.safety_by_boundary(run),
-        performance=performance_charts.robust_performance(run),
-        fuzzing=fuzz_charts(run.fuzzing),
-        reward=safety_charts.safety_against_reward((run,)),
+        sections=section_charts(run),
         films=tuple(_film(suite, case) for suite in run.suites for case in suite.cases if case.video in videos),
         wide=run.map is None or run.map.width > WIDE * run.map.height,
     )

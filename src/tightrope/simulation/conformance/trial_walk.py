@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.errors import EnvironmentFailure
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blaming, ends_episode, require_info, reward_number, wrong_step
@@ -78,6 +79,7 @@ class Walk:
         self.transition = Transition(read_only(observation), 0.0, False, False, info)
         return self.moment(at_reset=True)
 
+    @calls_out("task {self.task.label}", step="step()")
     def step(self, action: Action) -> Moment:
         """Play one action."""
         started = time.perf_counter()
@@ -96,6 +98,7 @@ class Walk:
         self.transition = Transition(read_only(observation), number, bool(terminated), bool(truncated), info)
         return self.moment()
 
+    @calls_out("task {self.task.label}", unsafe="unsafe", goal="goal", state_key="state_key", identity="identity")
     def moment(self, *, at_reset: bool = False) -> Moment:
         """The facts of the latest transition; ``goal`` and ``unsafe`` judge transitions, and a reset is none."""
         task, seen = self.task, self.transition

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tightrope.guards.calls import calls_out
 from tightrope.simulation.snapshots.attributes import AttributesSnapshotter
 from tightrope.simulation.snapshots.layers import environment_layers
 from tightrope.simulation.snapshots.randomness import reseed_environment, set_generator
@@ -29,10 +30,12 @@ class OwnMethodsSnapshotter:
         """Whether some layer has both methods."""
         return _owner(env) is not None
 
+    @calls_out("the environment", save_state="save_state()")
     def save(self) -> Any:
         """What the environment hands out, and the wrappers' attributes."""
         return self.owner.save_state(), None if self._wrappers is None else self._wrappers.save()
 
+    @calls_out("the environment", load_state="load_state()")
     def load(self, payload: Any) -> None:
         """Hand it back."""
         own, wrappers = payload

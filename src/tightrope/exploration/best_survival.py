@@ -1,0 +1,257 @@
+"""How often could anyone survive from a situation where chance decides? A bound from below, proven by simulation.
+
+Many policies are tried; the one that survives most often is chosen; and only runs with fresh randomness, made after the
+choice, count for the bound: luck in choosing is not luck in counting. What is found is what *somebody* can do. The best
+there is may do better, and worse only beyond the confidence of the interval.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tightrope.execution import Engine, Rollout
+from tightrope.exploration.learnt_model import Transitions, safest_policy
+from tightrope.exploration.policies import AtRandom, FixedActions, Improved, Policy
+from tightrope.exploration.trials import Trial, Trials, run_seed, run_trials
+from tightrope.outcome import Outcome
+from tightrope.statistics import Estimate, rate_estimate
+from tightrope.trace import Action, ActionTrace
+
+STEPS_PER_CASE = 8000
+"""Environment steps spent on one situation, half of them after the choice: a hundred runs of the usual 40 steps."""
+FEWEST_RUNS, MOST_RUNS = 20, 200
+"""Runs that count for a bound; 200 of 200 bound the best survival by 0.98."""
+RUNS_TO_CHOOSE = 16
+MOST_HELD = 8
+"""Actions that are each tried held for ever; of more, the first."""
+MOST_AGENTS = 4
+ROUNDS_OF_LEARNING, RUNS_TO_LEARN, CURIOSITY = range(2, 7), 16, 0.2
+"""A model learnt from what others played knows little of where its own policy leads, so it is tried and learnt anew:
+at least twice, and again while that has cost less than an eighth of the steps."""
+FINALISTS = 3
+TRIALS_AT_A_TIME = 8
+"""Situations in one piece of work: opening an environment must not cost more than using it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestSurvival:
+    """How often somebody survives a situation, and who."""
+
+    estimate: Estimate
+    """Its lower limit is the bound; above, nothing is known."""
+    policy: str
+    """Who it was."""
+    checksum: int
+    """Hash of the state key there."""
+
+
+@dataclass
+class _Tally:
+    """What choosing has shown about a situation so far."""
+
+    policies: dict[str, Policy | None] = field(default_factory=dict)
+    """By name; None: an agent of the engine."""
+    survived: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    runs: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def count(self, name: str, policy: Policy | None, survived: int, runs: int) -> None:
+        self.policies[name] = policy
+        self.survived[name] += survived
+        self.runs[name] += runs
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has survived so often, and always, that nobody can be seen to do better."""
+        return any(self.survived[name] == self.runs[name] >= RUNS_TO_CHOOSE for name in self.policies)
+
+    def best(self, count: int = 1) -> list[str]:
+        """The names of those that survived most often; of equals the first tried."""
+        return sorted(self.policies, key=lambda name: -(self.survived[name] + 1) / (self.runs[name] + 2))[:count]
+
+
+def find_best_survival(
+    engine: Engine,
+    prefixes: Iterable[ActionTrace],
+    length: int,
+    *,
+    reference: Sequence[Action] = (),
+    actions: tuple[Action, ...],
+    agents: Sequence[str] = (),
+    steps_per_case: int = STEPS_PER_CASE,
+) -> dict[str, BestSurvival]:
+    """By the prefixes' ids, how often somebody survives ``length`` steps from there, with fresh randomness.
+
+    Tried are the rest of the reference, each action held, random actions, the engine's agents of these names, and a
+    policy learnt from all that was seen where the situations are few; of the best, where the steps allow it, a version
+    with foresight. A prefix that ends early is left out.
+    """
+    search = _Search(engine, length, tuple(reference), actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
+    return search.run({prefix.id: prefix for prefix in prefixes})
+
+
+class _Search:
+    """One call of ``find_best_survival``."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        length: int,
+        reference: tuple[Action, ...],
+        actions: tuple[Action, ...],
+        agents: tuple[str, ...],
+        steps: int,
+    ) -> None:
+        self.engine, self.length, self.reference = engine, length, reference
+        self.actions, self.agents, self.steps = actions, agents, steps
+        self.seen = Transitions()
+        self.tallies: dict[str, _Tally] = {}
+        self.checksums: dict[str, int] = {}
+
+    def run(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
+        """Choose for every situation, then count."""
+        self.tallies = {identifier: _Tally() for identifier in prefixes}
+        first = {identifier: self._first_policies(prefix) for identifier, prefix in prefixes.items()}
+        runs = max(4, min(RUNS_TO_CHOOSE, self.steps // 4 // (self.length * (len(self.actions) + 2))))
+        self._try("choose", prefixes, first, runs, learn=True)
+        reached = {each: prefix for each, prefix in prefixes.items() if self.tallies[each].policies}
+        learnt = self._learn(reached)
+        if learnt is not None:
+            self._try("choose", reached, dict.fromkeys(reached, (learnt,)), RUNS_TO_CHOOSE)
+        undecided = {each: prefix for each, prefix in reached.items() if not self.tallies[each].settled}
+        self._try_agents("choose", undecided, dict.fromkeys(undecided, self.agents), RUNS_TO_CHOOSE)
+        self._try("choose again", undecided, {each: self._finalists(each) for each in undecided}, RUNS_TO_CHOOSE)
+        return self._counted(reached)
+
+    def _first_policies(self, prefix: ActionTrace) -> list[Policy]:
+        policies: list[Policy] = [FixedActions(f"action {action} held", (action,)) for action in self.actions]
+        rest = self.reference[len(prefix) :]
+        begun = [FixedActions("the rest of the reference", rest)] if rest else []
+        return [*begun, *policies[:MOST_HELD], AtRandom()]
+
+    def _learn(self, prefixes: Mapping[str, ActionTrace]) -> Policy | None:
+        """A policy from all that was seen, tried out and learnt anew; None where there is too much to learn."""
+        enough = self.seen.steps + self.steps * len(prefixes) // 8
+        for number in range(ROUNDS_OF_LEARNING.stop):
+            if not self.seen.learnable:
+                return None
+            if number in ROUNDS_OF_LEARNING and self.seen.steps >= enough:
+                break
+            curious = safest_policy(self.seen, self.length, CURIOSITY)
+            self._run(f"learn {number}", prefixes, dict.fromkeys(prefixes, (curious,)), RUNS_TO_LEARN, learn=True)
+        return safest_policy(self.seen, self.length) if self.seen.learnable else None
+
+    def _finalists(self, identifier: str) -> list[Policy]:
+        """Those that did best, to be looked at more closely, and the best of them with foresight."""
+        tally = self.tallies[identifier]
+        best = [tally.policies[name] for name in tally.best(FINALISTS)]
+        policies = [policy for policy in best if policy is not None]
+        if policies:
+            improved = Improved(policies[0])
+            cost = self.length * improved.samples * improved.foresight
+            if cost * (RUNS_TO_CHOOSE + FEWEST_RUNS) <= self.steps:
+                policies.append(improved)
+        return policies
+
+    def _counted(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
+        """Fresh runs of the chosen ones alone."""
+        runs = max(FEWEST_RUNS, min(MOST_RUNS, self.steps // 2 // self.length))
+        chosen = {each: self.tallies[each].best()[0] for each in prefixes}
+        played = {each: policy for each, name in chosen.items() if (policy := self.tallies[each].policies[name])}
+        counts = self._run("count", prefixes, {each: [policy] for each, policy in played.items()}, runs)
+        for_agents = {each: (name,) for each, name in chosen.items() if each not in played}
+        counts |= self._run_agents("count", prefixes, for_agents, runs)
+        return {
+            each: BestSurvival(
+                estimate=_bound(counts[each][0], runs, chosen[each]),
+                policy=chosen[each],
+                checksum=self.checksums[each],
+            )
+            for each in prefixes
+            if each in counts
+        }
+
+    def _try(
+        self,
+        purpose: str,
+        prefixes: Mapping[str, ActionTrace],
+        policies: Mapping[str, Sequence[Policy]],
+        runs: int,
+        *,
+        learn: bool = False,
+    ) -> None:
+        """Play policies and note how they did."""
+        for each, survived in self._run(purpose, prefixes, policies, runs, learn=learn).items():
+            for policy, count in zip(policies[each], survived, strict=True):
+                self.tallies[each].count(policy.name, policy, count, runs)
+
+    def _run(
+        self,
+        purpose: str,
+        prefixes: Mapping[str, ActionTrace],
+        policies: Mapping[str, Sequence[Policy]],
+        runs: int,
+        *,
+        learn: bool = False,
+    ) -> dict[str, tuple[int, ...]]:
+        names = [each for each in prefixes if policies.get(each)]
+        parts = [names[start : start + TRIALS_AT_A_TIME] for start in range(0, len(names), TRIALS_AT_A_TIME)]
+        answers = self.engine.map(
+            run_trials,
+            [
+                Trials(
+                    trials=tuple(
+                        Trial(prefix=prefixes[each], policies=tuple(policies[each]), runs=runs) for each in part
+                    ),
+                    length=self.length,
+                    actions=self.actions,
+                    purpose=purpose,
+                    learn=learn,
+                )
+                for part in parts
+            ],
+        )
+        survived = dict[str, tuple[int, ...]]()
+        for part, answer in zip(parts, answers, strict=True):
+            self.seen.update(answer.seen)
+            for each, tried in zip(part, answer.tried, strict=True):
+                if tried is not None:
+                    survived[each], self.checksums[each] = tried.survived, tried.checksum
+        return survived
+
+    def _try_agents(
+        self, purpose: str, prefixes: Mapping[str, ActionTrace], agents: Mapping[str, Sequence[str]], runs: int
+    ) -> None:
+        for each, survived in self._run_agents(purpose, prefixes, agents, runs).items():
+            for name, count in zip(agents[each], survived, strict=True):
+                self.tallies[each].count(name, None, count, runs)
+
+    def _run_agents(
+        self, purpose: str, prefixes: Mapping[str, ActionTrace], agents: Mapping[str, Sequence[str]], runs: int
+    ) -> dict[str, tuple[int, ...]]:
+        """How often agents survive; one that raises does not."""
+        asked = [(each, name) for each, names in agents.items() for name in names]
+        rollouts = [
+            Rollout(
+                start=prefixes[each],
+                agent=name,
+                length=self.length,
+                seed=run_seed(purpose, name, prefixes[each], number),
+                fixed_prefix=True,
+            )
+            for each, name in asked
+            for number in range(runs)
+        ]
+        episodes = self.engine.run(rollouts)
+        safe = [each.reached_handover and each.outcome is not Outcome.UNSAFE for each in episodes]
+        counts: dict[str, tuple[int, ...]] = {}
+        for place, (each, _) in enumerate(asked):
+            counts[each] = (*counts.get(each, ()), sum(safe[place * runs : (place + 1) * runs]))
+        return counts
+
+
+def _bound(survived: int, runs: int, policy: str) -> Estimate:
+    """The share that survived, with its lower limit; nothing bounds it from above, for somebody may do better."""
+    rate = rate_estimate(survived, runs)
+    return Estimate(rate.value, rate.low, 1.0, runs, f"{rate.method} from below, over fresh runs of: {policy}")

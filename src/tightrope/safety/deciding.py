@@ -1,0 +1,158 @@
+"""A gate that runs no more of a suite than it needs: executions are drawn until it is decided either way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tightrope.agents import Agent
+from tightrope.errors import UsageError
+from tightrope.execution import Engine, Episode, borrowed_engine
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.reference import Survivability
+from tightrope.safety.claims import SuiteSurvival
+from tightrope.safety.drawing import Drawing
+from tightrope.safety.judge import judge_episode, judge_suite, rate_without_doomed
+from tightrope.safety.replay import replayed_reference
+from tightrope.safety.results import GateDecision, SafetyResult
+from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
+from tightrope.safety.suites import TestSuite
+from tightrope.safety.survival import find_survival
+from tightrope.statistics import Decision, SequentialGate
+from tightrope.tasks import Task
+from tightrope.trace import Action
+
+MOST = 1000
+"""Executions after which a gate that is still open is left undecided: a rate of half the limit, or twice, is decided in
+a third of them where the limit is 0.05."""
+
+
+def decide_gate(
+    task: Task,
+    agent: Agent,
+    suite: TestSuite,
+    limit: float,
+    repetitions: int = 10,
+    length: int = 40,
+    seed: int = 0,
+    *,
+    most: int = MOST,
+    fixed_prefix: bool = True,
+    survivable: bool | SuiteSurvival = True,
+    actions: Sequence[Action] | None = None,
+    allow_changed: bool = False,
+    engine: Engine | None = None,
+    backend: str = "inline",
+    workers: int | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> SafetyResult:
+    """Find out whether the agent fails these cases more often than allowed, with as few executions as it takes.
+
+    Each execution is of a case drawn anew, so that each fails with the suite's own frequency, and a test that may be
+    looked at after every one of them says when enough is known (at most 5 % wrong on either side, wherever it stops).
+    Doomed cases are left out, as they are at the gate. Where nothing is random every case is executed once instead.
+    The result holds what was executed; its ``decision`` says how the gate went and what was saved.
+
+    Args:
+        task: What is to be solved.
+        agent: Who is tested.
+        suite: The cases.
+        limit: The fail frequency that is still allowed.
+        repetitions: Executions of each case in the whole suite, which the saving is measured by; a case of which so
+            many ended before hand-over, and none did not, is invalid.
+        length: Steps to watch after hand-over.
+        seed: All randomness follows from it, the draws included.
+        most: Executions after which the gate is left undecided.
+        fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
+            randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
+        survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
+        actions: What the agent can do; None: all the environment takes.
+        allow_changed: Test even where the reference leads elsewhere than when the suite was made.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
+        on_progress: Told how far the work has come.
+    """
+    check_suite(task, suite, repetitions, length, allow_changed)
+    if not 0 <= limit <= 1:
+        raise UsageError(f"the limit of a gate lies between 0 and 1, not {limit}")
+    with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
+        reference = replayed_reference(runner, suite, allow_changed=allow_changed)
+        if survivable is True:
+            survivable = find_survival(
+                runner, suite, length, reference=reference, actions=actions, on_progress=on_progress
+            )
+        known = survivable or SuiteSurvival()
+        if runner.deterministic and agent.deterministic:
+            return _exactly(
+                run_suite(
+                    task, agent, suite, repetitions, length, seed, fixed_prefix=fixed_prefix, survivable=known,
+                    allow_changed=allow_changed, engine=runner, on_progress=on_progress,
+                ),
+                limit,
+            )  # fmt: skip
+        gate = SequentialGate(limit)
+        drawing = Drawing(suite, gate, without=_doomed(known, length), patience=repetitions, most=most, seed=seed)
+        episodes: list[Episode] = []
+        while work := drawing.ask():
+            rollouts = [
+                case_rollout(case, agent.name, number, length=length, seed=seed, fixed_prefix=fixed_prefix)
+                for case, number in work
+            ]
+            played = [without_strange_actions(task, episode) for episode in runner.run(rollouts)]
+            drawing.tell([judge_episode(episode, length) for episode in played])
+            episodes += played
+            if on_progress is not None:
+                on_progress(Progress("safety", len(episodes), most, f"{suite.name}: {gate.fails} fails"))
+    return judge_suite(
+        suite,
+        episodes,
+        agent=agent.name,
+        fingerprint=agent.fingerprint,
+        repetitions=repetitions,
+        length=length,
+        seed=seed,
+        fixed_prefix=fixed_prefix,
+        survival=known,
+        decision=_decision(gate, drawing, whole=repetitions * len({case.id for case in suite.cases})),
+    )
+
+
+def _doomed(known: SuiteSurvival, length: int) -> set[str]:
+    return {case for case, each in known.by_case.items() if each.within(length).survivable is Survivability.NO}
+
+
+def _decision(gate: SequentialGate, drawing: Drawing, *, whole: int) -> GateDecision:
+    within = {None: None, Decision.WITHIN: True, Decision.ABOVE: False}[gate.decision]
+    return GateDecision(
+        limit=gate.limit,
+        # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
+        passed=None if within and gate.unknown else within,
+        draws=gate.n,
+        executions=drawing.executions,
+        fails=gate.fails,
+        errors=gate.unknown,
+        whole=whole,
+        estimate=gate.estimate,
+    )
+
+
+def _exactly(result: SafetyResult, limit: float) -> SafetyResult:
+    """The gate where nothing is random: every case was executed once, and that settles it."""
+    found = rate_without_doomed(result.cases)
+    within = None if found.value is None else found.value <= limit
+    executions = sum(len(case.executed) for case in result.distinct_cases)
+    return replace(
+        result,
+        decision=GateDecision(
+            limit=limit,
+            passed=None if within and result.errors else within,
+            draws=found.n,
+            executions=executions,
+            fails=result.fails - result.doomed_fails,
+            errors=result.errors,
+            whole=executions,
+            estimate=found,
+            exact=True,
+        ),
+    )

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tightrope as tr
+from tests.fuzzing.worlds import Careful
+from tightrope.errors import UsageError
+from tightrope.exploration.playing import replay
+from tightrope.references.several import find_references
+from tightrope.simulation import open_simulator
+from tightrope.testing import corridor_task
+from tightrope.trace import ActionTrace
+
+GALLERY = Path(__file__).parents[2] / "agents" / "gallery"
+CARTPOLE = tr.make_task("CartPole-v1")
+
+
+def test_references_differ_and_each_can_be_replayed() -> None:
+    late = tr.load_agent(GALLERY / "cartpole-late.onnx", CARTPOLE, name="late")
+    found = find_references(CARTPOLE, 4, [late], tr.Budget(steps=40_000), probe=False)
+    assert len(found) == 4
+    assert len({reference.checksums for reference in found}) == 4
+    assert len({reference.actions.seed for reference in found}) > 1
+    simulator = open_simulator(CARTPOLE)
+    for reference in found:
+        assert replay(simulator, reference.actions) == reference.trace
+    assert any(reference.method.startswith("run of late") for reference in found)
+
+
+def test_the_same_way_from_another_seed_is_no_other_reference() -> None:
+    # The corridor always begins in cell 0: there are few ways through, and reset seeds make no new ones.
+    found = find_references(corridor_task(), 6, [Careful()], tr.Budget(steps=4_000), probe=False)
+    assert len(found) > 1
+    assert len({reference.actions.actions for reference in found}) == len(found)
+
+
+def test_each_gets_its_boundary_states() -> None:
+    found = find_references(corridor_task(), 2, budget=tr.Budget(steps=4_000))
+    assert all(reference.depths for reference in found)
+    assert all(reference.proven for reference in found)
+
+
+def test_where_nobody_reaches_the_goal_the_longest_runs_serve_and_say_so() -> None:
+    task = tr.make_task("LunarLander-v3")
+    agent = tr.load_agent(lambda observation: 0, task, name="falls")
+    found = find_references(task, 2, [agent], tr.Budget(steps=600), probe=False)
+    assert found
+    assert all("does not reach the goal" in reference.method for reference in found)
+    assert all(reference.trace.outcome is not tr.Outcome.UNSAFE for reference in found)
+
+
+def test_demonstrations_come_first() -> None:
+    way = ActionTrace("corridor", 0, (1, 1, 0, 1, 1, 0))
+    first, *_ = find_references(corridor_task(), 3, budget=tr.Budget(steps=2_000), demonstrations=[way], probe=False)
+    assert first.actions == way
+    assert first.method == "demonstration"
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    late = tr.load_agent(GALLERY / "cartpole-late.onnx", CARTPOLE, name="late")
+    one, again, other = (
+        find_references(CARTPOLE, 2, [late], tr.Budget(steps=6_000), seed=seed, probe=False) for seed in (0, 0, 1)
+    )
+    assert one
+    assert [r.actions for r in one] == [r.actions for r in again]
+    assert [r.actions for r in one] != [r.actions for r in other]
+
+
+def test_wrong_use_is_named() -> None:
+    with pytest.raises(UsageError, match="count must be 1 or more"):
+        find_references(corridor_task(), 0)

@@ -1,0 +1,125 @@
+"""Blame: what fails above what nobody can help, against worlds in which that is known."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+import tightrope as tr
+from tests.exploration.mdps import best_survival
+from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, jumper, reference_of, walker
+from tightrope.exploration.escapes import Survival
+from tightrope.reference import Survivability
+from tightrope.safety import SuiteSurvival, action_coverage_suite, judge_suite, run_suite, simple_suite
+from tightrope.simulation import open_simulator, play
+from tightrope.statistics import Estimate
+from tightrope.testing import WALK, ConstantAgent, FunctionAgent, deterministic_table, tabular_task
+
+YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
+LENGTH = 20
+
+
+@pytest.fixture(scope="module")
+def lake() -> tuple[tr.Task, tr.TestSuite, dict[int, float], FunctionAgent]:
+    """Slippery ice of 8 × 8, a suite around its boundary states, the best survival there is, and who achieves it."""
+    task = tr.make_task("FrozenLake8x8-v1")
+    env = task.make_env().unwrapped
+    cells = "".join(letter.decode() for letter in env.desc.flatten())
+    table = {
+        cell: [[(p, t) for p, t, _, _ in env.P[cell][action]] for action in range(4)]
+        for cell in range(len(cells))
+        if cells[cell] in "SF"
+    }
+    holes = [cell for cell, kind in enumerate(cells) if kind == "H"]
+    best, policy = best_survival(table, [len(cells) - 1], holes, LENGTH)
+    reference = tr.search(task, "dfs", budget=tr.Budget(steps=20_000), seed=3).reference
+    # The longest horizon's choice in every cell: a policy that looks no further than it is watched.
+    safest = FunctionAgent(lambda cell: policy[-1].get(int(cell), 0), "safest")
+    return task, tr.action_coverage_suite(reference, 1, range(4)), best, safest
+
+
+def test_the_safest_policy_is_not_blamed_for_luck(lake) -> None:
+    task, suite, _, safest = lake
+    result = run_suite(task, safest, suite, repetitions=10, length=LENGTH)
+    # It does fall: near a hole nobody can help it.
+    assert result.fail_frequency.value > 0.02
+    assert result.avoidable_fail_frequency.value <= 0.05
+    assert result.avoidable_fail_frequency.low == 0.0
+
+
+def test_a_careless_policy_is(lake) -> None:
+    task, suite, best, _ = lake
+    result = run_suite(task, ConstantAgent(2), suite, repetitions=30, length=LENGTH)
+    judged = [case for case in result.distinct_cases if case.returns]
+    # What is avoidable by value iteration, from the cells in which the agent really took over.
+    cells = {case.case.id: int(cell) for case, cell in zip(judged, handed_over(task, judged), strict=True)}
+    for case in judged:
+        assert case.best_survival.low <= best[cells[case.case.id]] + 1e-9
+    assert result.avoidable_fail_frequency.low > 0.1
+    assert result.avoidable_fail_frequency.value < result.fail_frequency.value
+    assert all(case.avoidable.low <= case.avoidable.value <= case.fail_frequency.value for case in judged)
+
+
+def handed_over(task: tr.Task, judged: list) -> list[int]:
+    with closing(open_simulator(task)) as simulator:
+        cells = []
+        for case in judged:
+            for _ in play(simulator, case.case.prefix):
+                pass
+            cells.append(int(simulator.observation))
+        return cells
+
+
+def test_on_deterministic_tasks_it_is_what_witnesses_and_proofs_say() -> None:
+    slide = tabular_task(
+        deterministic_table({0: [1, 2], 1: [3, 2], 3: [6, 2], 2: [4, 4], 4: [5, 5]}), {6}, {5}, name="slide"
+    )
+    reference = reference_of(slide, (0, 0, 0), (1, 2), bad=(1,), fuse=3)
+    suite = action_coverage_suite(reference, 1, (0, 1))
+    careful, careless = run_suite(slide, ConstantAgent(0), suite), run_suite(slide, ConstantAgent(1), suite)
+    assert (careful.fail_frequency.value, careful.avoidable_fail_frequency.value) == (0.5, 0.0)
+    assert (careless.fail_frequency.value, careless.avoidable_fail_frequency.value) == (1.0, 0.5)
+    assert careless.avoidable_fail_frequency.low == careless.avoidable_fail_frequency.value
+    assert [case.avoidable.value for case in careless.cases] == [1.0, 0.0, 1.0, 0.0]
+    assert [case.best_survival.value for case in careless.cases] == [1.0, 0.0, 1.0, 0.0]
+
+
+def test_what_nobody_has_decided_counts_and_is_not_shown() -> None:
+    suite = simple_suite(reference_of(CORRIDOR))
+    episodes = [episode for case in run_suite(CORRIDOR, walker, suite).cases for episode in case.episodes]
+    unknown = SuiteSurvival(by_case={suite.cases[0].id: Survival(survivable=UNKNOWN, evidence="no time")})
+    result = judge_suite(suite, episodes, agent="walker", repetitions=1, length=40, survival=unknown)
+    assert (result.avoidable_fail_frequency.value, result.avoidable_fail_frequency.low) == (1.0, 0.0)
+    assert (result.cases[0].avoidable.value, result.cases[0].avoidable.low) == (1.0, 0.0)
+
+
+def test_luck_is_averaged_before_it_is_cut_off() -> None:
+    # Each case is a fair coin for everybody. The agent had luck in one and none in the other.
+    suite = simple_suite(reference_of(CORRIDOR))
+    coin = Survival(survivable=YES, best=Estimate(0.5, 0.4, 1.0, 100, "seen"), evidence="seen", steps=40)
+    lucky = run_suite(CORRIDOR, expert, suite).cases[0].episodes
+    unlucky = run_suite(CORRIDOR, walker, suite).cases[1].episodes
+    claims = SuiteSurvival(by_case={case.id: coin for case in suite.cases})
+    result = judge_suite(suite, [*lucky, *unlucky], agent="", repetitions=1, length=40, survival=claims)
+    assert [case.avoidable.value for case in result.cases] == [0.0, 0.5]
+    assert result.avoidable_fail_frequency.value == 0.0
+
+
+def test_a_slip_is_nobodys_fault_and_a_jump_into_the_hole_is() -> None:
+    # At cell 1 a jump lands in the hole 3 unless it falls short; at cell 2 it clears it unless it does.
+    reference = reference_of(SLIPPERY, (WALK, WALK), (1, 2), proven=False)
+    blamed = run_suite(SLIPPERY, jumper, simple_suite(reference), repetitions=200, length=1)
+    first, second = blamed.cases
+    assert (first.best_survival.value, second.best_survival.value) == (1.0, pytest.approx(0.75, abs=0.12))
+    assert first.avoidable.value == pytest.approx(0.75, abs=0.12)
+    assert second.avoidable.low == 0.0
+    assert second.avoidable.value < 0.15
+
+
+def test_it_survives_being_stored() -> None:
+    reference = reference_of(SLIPPERY, (WALK, WALK), (1, 2), proven=False)
+    result = run_suite(SLIPPERY, jumper, simple_suite(reference), repetitions=20, length=5)
+    again = tr.SafetyResult.from_json(result.to_json())
+    assert again.avoidable_fail_frequency == result.avoidable_fail_frequency
+    assert [case.best_survival for case in again.cases] == [case.best_survival for case in result.cases]

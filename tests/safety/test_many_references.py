@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import tightrope as tr
+from tightrope.errors import NotReproducible, UsageError
+from tightrope.safety.files import suite_from_json, suite_to_json
+from tightrope.testing import corridor_task
+
+TASK = corridor_task(length=12, holes=(3, 6, 9))
+WAYS = [(0, 0, 1, 0, 1, 0, 1, 0, 0), (1, 1, 0, 1, 0, 1, 1), (0, 0, 1, 0, 1, 0, 1, 1)]
+REFERENCES = tr.find_references(
+    TASK, 3, budget=tr.Budget(steps=6_000), demonstrations=[tr.ActionTrace("corridor", 0, way) for way in WAYS]
+)
+
+
+def test_each_case_knows_its_reference_and_lies_on_it() -> None:
+    suite = tr.simple_suite(REFERENCES)
+    assert len(REFERENCES) == 3
+    assert len(suite) == sum(len(reference.depths) for reference in REFERENCES)
+    assert {case.reference for case in suite.cases} == {0, 1, 2}
+    assert len({case.boundary for case in suite.cases}) == len(suite)
+    for case in suite.cases:
+        reference = REFERENCES[case.reference]
+        assert case.prefix == reference.actions.prefix(len(case.prefix))
+        assert case.depth in reference.depths
+        assert suite.depths[case.boundary] == case.depth
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        tr.simple_suite,
+        lambda references: tr.interval_suite(references, 1),
+        lambda references: tr.action_coverage_suite(references, 1, (0, 1)),
+    ],
+)
+def test_the_cases_are_those_of_each_reference_alone(make) -> None:
+    together = make(REFERENCES)
+    apart = [make(reference) for reference in REFERENCES]
+    assert [case.id for case in together.cases] == [case.id for suite in apart for case in suite.cases]
+    assert together.others
+    assert make(REFERENCES[:1]) == make(REFERENCES[0])
+
+
+def test_they_are_portable_files() -> None:
+    suite = tr.interval_suite(REFERENCES, 1)
+    again = suite_from_json(json.loads(json.dumps(suite_to_json(suite))))
+    assert again.id == suite.id
+    assert again.cases == suite.cases
+    assert again.ways == suite.ways
+
+
+def test_the_id_covers_every_reference() -> None:
+    suite = tr.simple_suite(REFERENCES)
+    other = replace(suite, others=(suite.others[0], replace(suite.others[1], checksums=(1, 2))))
+    assert other.id != suite.id
+
+
+def test_what_is_said_in_general_is_over_the_references() -> None:
+    walks = tr.load_agent(lambda observation: 0, TASK, name="walks")
+    result = tr.run_suite(TASK, walks, tr.simple_suite(REFERENCES))
+    assert result.fail_frequency_in_general.n == 3
+    assert result.fail_frequency.value == pytest.approx(sum(case.fails for case in result.cases) / len(result.cases))
+
+
+def test_an_environment_that_changed_is_noticed_on_any_of_them() -> None:
+    suite = tr.simple_suite(REFERENCES)
+    changed = replace(suite.others[1], checksums=(*suite.others[1].checksums[:-1], 7))
+    agent = tr.load_agent(lambda observation: 0, TASK, name="walks")
+    with pytest.raises(NotReproducible, match="has changed since"):
+        tr.run_suite(TASK, agent, replace(suite, others=(suite.others[0], changed)))
+
+
+def test_no_reference_is_no_suite() -> None:
+    with pytest.raises(UsageError, match="needs a reference"):
+        tr.simple_suite([])

@@ -21,7 +21,8 @@ from tightrope.outcome import Outcome
 
 FIELDS = tuple(part.name for part in fields(Episode) if part.name != "rollout")
 DEFAULTS = {part.name: part.default for part in fields(Episode) if part.default is not MISSING}
-OUTCOMES = frozenset(part.name for part in fields(Episode) if part.type == "Outcome")
+TYPES = {part.name: str(part.type) for part in fields(Episode)}
+OUTCOMES = frozenset(name for name, kind in TYPES.items() if kind == "Outcome")
 
 ARRAYS = ("<u8", "<f8")
 LARGEST_EXACT = 2**53
@@ -77,7 +78,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 def _check(name: str, value: Any) -> None:
     if name not in OUTCOMES and not field_checks(Episode)[name](value):
-        raise WrongField(f"{name} of an episode cannot be {value!r:.40}")
+        raise WrongField(f"{name} of an episode is {TYPES[name]}, not {value!r:.40}")
 
 
 def _to_json(value: Any) -> Any:

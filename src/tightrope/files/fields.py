@@ -29,11 +29,12 @@ def require_fields(value: Any, *, believed: tuple[type, ...] = ()) -> None:
         for part in value.values():
             require_fields(part, believed=believed)
     elif is_dataclass(value):
-        for name, fits in field_checks(type(value)).items():
-            if not fits(getattr(value, name)):
-                raise WrongField(f"{name} of a {type(value).__name__} is {getattr(value, name)!r:.60}")
-        for name in field_checks(type(value)):
-            _require_inside(getattr(value, name), believed)
+        cls: Any = type(value)
+        for name, fits in field_checks(cls).items():
+            part = getattr(value, name)
+            if not fits(part):
+                raise WrongField(f"{name} of a {cls.__name__} is {part!r:.60}")
+            _require_inside(part, believed)
 
 
 def _require_inside(value: Any, believed: tuple[type, ...]) -> None:

@@ -161,7 +161,7 @@ def _claims_from_json(data: Mapping[str, Any]) -> SuiteSurvival:
             Finding(kind=FindingKind(each["kind"]), text=each["text"], cases=tuple(each["cases"]))
             for each in data.get("findings", ())
         ),
-        actions=None if actions is None else tuple(frozen_action(action) for action in actions),
+        actions=None if actions is None else tuple(action_from_json(action) for action in actions),
     )
 
 

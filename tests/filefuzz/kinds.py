@@ -218,10 +218,12 @@ def files_by_themselves(made: Path, folder: Path) -> Iterator[Kind]:
     yield kind("results.json", (folder / "report" / "results.json").read_bytes(), damaged_json, _read_results)
     yield kind("campaign.yaml", commented_example(CONFIG).encode(), damaged_text, tr.load_config, 4)
     yield kind("campaign.toml", TOML.encode(), damaged_text, tr.load_config)
-    statistics = Normalisation(means={"": np.zeros(5)}, variances={"": np.ones(5)}, clip=10.0, epsilon=1e-8)
+    statistics = Normalisation(
+        means={"observation": np.zeros(5)}, variances={"observation": np.ones(5)}, clip=10.0, epsilon=1e-8
+    )
     save_normalisation(statistics, folder / "statistics.npz")
     yield kind(
-        "vecnormalize.npz",
+        "normalisation.npz",
         (folder / "statistics.npz").read_bytes(),
         in_archive(lambda name: damaged_bytes),
         lambda path: load_normalisation(path, trust=False),

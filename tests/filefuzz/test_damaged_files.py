@@ -9,7 +9,7 @@ import pytest
 from tests.filefuzz.kinds import Kind, all_kinds
 from tests.filefuzz.trying import Fuzzer
 
-CASES = 12
+CASES = 4
 """Of every kind and share of it."""
 
 

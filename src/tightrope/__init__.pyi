@@ -16,6 +16,8 @@ from tightrope.execution import Episode as Episode
 from tightrope.execution import EpisodeError as EpisodeError
 from tightrope.execution import ErrorKind as ErrorKind
 from tightrope.execution import Rollout as Rollout
+from tightrope.explanation import Explanation as Explanation
+from tightrope.explanation import explain as explain
 from tightrope.fuzzing import FuzzResult as FuzzResult
 from tightrope.fuzzing import Population as Population
 from tightrope.fuzzing import fuzz as fuzz

@@ -7,16 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, check_header, parse_json, read_content, require_fields, write_json
+from tightrope.files import DAMAGE, Migrations, migrated, parse_json, read_content, require_fields, write_json
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites import TestCase, TestSuite, Way
-from tightrope.trace import Action, ActionTrace
+from tightrope.trace import Action, ActionTrace, content_id
 from tightrope.tracefiles import action_from_json
 
 FORMAT = "tightrope/suite"
-VERSION = 1
 PROOF = ("depth", "action", "steps")
 """What a proof of doom says; older files do not say within how many steps, which proves nothing about an episode."""
+
+
+def _second(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Version 1 left what is marked as doomed out of the id."""
+    suite = _suite(data)
+    _require_id(data, content_id(*suite.first_id_parts))
+    return {**data, "id": suite.id}
+
+
+MIGRATIONS: Migrations = {1: _second}
+VERSION = max(MIGRATIONS) + 1
 
 
 def save_suite(suite: TestSuite, path: str | Path) -> Path:
@@ -67,15 +77,19 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
 
 def suite_from_json(data: Any) -> TestSuite:
     """The suite that ``suite_to_json`` described; raises FormatError for anything else."""
-    check_header("the suite", data, FORMAT, VERSION)
     try:
+        data = migrated("the suite", data, FORMAT, MIGRATIONS)
         suite = _suite(data)
         require_fields(suite, believed=(TestCase,))
     except DAMAGE as error:
         raise FormatError(f"the suite is damaged ({type(error).__name__}: {error}); write it anew") from error
-    if suite.id != data.get("id"):
-        raise FormatError(f"the suite is damaged: its content has the id {suite.id}, but it says {data.get('id')}")
+    _require_id(data, suite.id)
     return suite
+
+
+def _require_id(data: Mapping[str, Any], identifier: str) -> None:
+    if identifier != data.get("id"):
+        raise FormatError(f"the suite is damaged: its content has the id {identifier}, but it says {data.get('id')}")
 
 
 def _suite(data: Mapping[str, Any]) -> TestSuite:

@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The ROM lives in this package and is only read from there; --no-deps leaves out its old gym and a compiler.
 ROM_PACKAGE := gym-super-mario-bros
 
-.PHONY: help setup demo test check format bench gallery docs clean
+.PHONY: help setup demo test check format bench fuzz gallery docs clean
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -31,6 +31,11 @@ format: $(VENV)/.dev  ## let ruff format and fix what it can
 
 bench: $(VENV)/.dev  ## all benchmarks, as ratios against a baseline in the same run
 	$(BIN)/python -m benchmarks.run
+
+# FUZZ_CASES= ends it after so many files, FUZZ_SEED= repeats an earlier one.
+FUZZ_MINUTES ?= 60
+fuzz: $(VENV)/.dev  ## damage files of every kind and read them; FUZZ_MINUTES=60
+	$(BIN)/python -m tests.filefuzz --minutes $(FUZZ_MINUTES) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
 gallery: $(VENV)/.dev  ## the example reports of the documentation
 	$(BIN)/python examples/gallery.py --out runs/gallery

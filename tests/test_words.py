@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 FORBIDDEN = re.compile(r"\b(fall|falls|fell|fallen|falling|bad|explored)\b", re.IGNORECASE)
 # What really falls, in the worlds of these files, and what English lets fall.
 WORLDS = ("src/tightrope/tasks/builtin/", "src/tightrope/testing/worlds.py", "src/tightrope_mario/game/")
-IDIOMS = re.compile(r"\b(fall|falls|fell) (short|silent|off|back)\b")
+IDIOMS = re.compile(r"\b(fall|falls|fell) (short|silent|off|back)\b|\bbad luck\b", re.IGNORECASE)
 # The paper's own word where it is explained, and the name of a field that old files have.
 QUOTED = re.compile(r"\(the paper says explored\)|\(\"explored\"\)|\"fall\", \"failing_trace\"")
 PATTERNS = ("src/**/*.py", "src/**/*.html", "src/**/*.js", "src/**/*.css", "examples/**/*.py", "docs/*.md", "*.md")

@@ -16,6 +16,8 @@ from tightrope.execution import Episode as Episode
 from tightrope.execution import EpisodeError as EpisodeError
 from tightrope.execution import ErrorKind as ErrorKind
 from tightrope.execution import Rollout as Rollout
+from tightrope.explanation import Explanation as Explanation
+from tightrope.explanation import explain as explain
 from tightrope.fuzzing import FuzzResult as FuzzResult
 from tightrope.fuzzing import Population as Population
 from tightrope.fuzzing import fuzz as fuzz
@@ -50,6 +52,7 @@ from tightrope.runs.config import ExecutionConfig as ExecutionConfig
 from tightrope.runs.configfile import load_config as load_config
 from tightrope.runs.run import Run as Run
 from tightrope.runs.run import open_run as open_run
+from tightrope.safety import FailureGroup as FailureGroup
 from tightrope.safety import GateDecision as GateDecision
 from tightrope.safety import SafetyComparison as SafetyComparison
 from tightrope.safety import SafetyResult as SafetyResult
@@ -68,6 +71,7 @@ from tightrope.safety import make_suite as make_suite
 from tightrope.safety import random_suite as random_suite
 from tightrope.safety import run_suite as run_suite
 from tightrope.safety import save_suite as save_suite
+from tightrope.safety import shrink as shrink
 from tightrope.safety import simple_suite as simple_suite
 from tightrope.simulation import AttributesSnapshotter as AttributesSnapshotter
 from tightrope.simulation import Conformance as Conformance

@@ -182,6 +182,21 @@ def test_what_was_compared_with_other_fuzz_traces_is_not_shown(undisturbed: Path
     assert run.safety
 
 
+def test_a_step_with_settings_of_its_own_leaves_the_results_of_other_agents(undisturbed: Path, tmp_path: Path) -> None:
+    """Each result says how it was asked for; what counts is whether what it is about is still the same."""
+    folder = Path(shutil.copytree(undisturbed, tmp_path / "run"))
+    before = open_run(folder).safety["simple"]
+    third = CONFIG.agents[0].model_copy(update={"name": "third"})
+    shorter = CONFIG.safety.model_copy(update={"suites": ("simple",), "length": 7, "repetitions": 2, "control": False})
+    config = CONFIG.model_copy(update={"agents": (third,), "safety": shorter})
+    with working_on(folder, config, joins=True) as pipeline, pipeline.engine() as engine:
+        pipeline.safety(engine)
+    run = open_run(folder)
+    assert whats_outdated(run) == {}
+    assert {name: run.safety["simple"][name] for name in before} == before
+    assert run.safety["simple"]["third"].length == 7
+
+
 def test_a_file_that_is_not_the_one_that_was_written_is_not_believed(undisturbed: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(undisturbed, tmp_path / "run")
     expected = findings(folder)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,22 @@ def test_a_case_remembers_its_reference_and_files_from_before_have_one() -> None
     assert suite_from_json(written) == two
     assert all(len(case) == 3 for case in suite_to_json(one)["cases"]), "as it was written before there were several"
     assert {case.reference for case in suite_from_json(suite_to_json(one)).cases} == {0}
+
+
+def test_marks_of_doom_are_part_of_the_id() -> None:
+    """They say which cases count at no gate, if they are true."""
+    data = suite_to_json(SUITES[0])
+    data["doomed"] = [[2, 0, 5]]
+    with pytest.raises(FormatError, match="has the id"):
+        suite_from_json(data)
+
+
+def test_suites_of_the_first_version_are_still_read() -> None:
+    """Their ids left out the marks; all else is checked as it was."""
+    marked = replace(SUITES[0], doomed=((2, 0, 5),))
+    data = suite_to_json(marked) | {"version": 1, "id": replace(marked, doomed=()).id}
+    loaded = suite_from_json(data)
+    assert loaded == marked
+    assert loaded.id == marked.id != data["id"]
+    with pytest.raises(FormatError, match="has the id"):
+        suite_from_json(data | {"depths": [1, 3]})

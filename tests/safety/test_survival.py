@@ -1,11 +1,16 @@
 """Whose fault it was: against exact answers in worlds small enough to know them."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, reference_of, walker
 from tightrope.execution import Engine
 from tightrope.reference import Survivability
 from tightrope.safety import action_coverage_suite, find_survival, random_suite, run_suite, simple_suite
+from tightrope.safety.judge import rate_without_doomed
+from tightrope.safety.proofs import proven_again
+from tightrope.safety.replay import replayed_reference
 from tightrope.testing import JUMP, WALK, ConstantAgent, deterministic_table, tabular_task
 
 YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
@@ -44,9 +49,7 @@ def test_proofs_for_fewer_actions_than_the_agent_has_do_not_count() -> None:
 
 def test_proofs_made_in_another_environment_do_not_count() -> None:
     suite = action_coverage_suite(reference_of(SLIDE, (0, 0, 0), (1, 2), bad=(1,), fuse=3), 1, (0, 1))
-    assert (
-        run_suite(SLIDE, ConstantAgent(0), suite).cases[3].survival.evidence == "proven by the search after 2 actions"
-    )
+    assert run_suite(SLIDE, ConstantAgent(0), suite).cases[3].survival.evidence == "proven doomed after 2 actions"
     # Here the way is shorter, and the slide has an exit.
     table = deterministic_table({0: [1, 2], 1: [6, 2], 2: [4, 4], 4: [6, 5]})
     changed = run_suite(
@@ -89,3 +92,37 @@ def test_nothing_is_proven_where_chance_decides() -> None:
         assert not engine.deterministic
         known = find_survival(engine, action_coverage_suite(reference, 1, (WALK, JUMP)), 40)
     assert NO not in {survival.survivable for survival in known.by_case.values()}
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 100])
+def test_a_mark_of_doom_that_is_not_true_moves_no_number(steps: int) -> None:
+    """Whoever sends a suite file could mark every case as doomed, and gates leave out what is."""
+    honest = action_coverage_suite(reference_of(CORRIDOR, bad=()), 2, (WALK, JUMP))
+    forged = replace(honest, doomed=tuple((depth, action, steps) for depth in range(8) for action in (WALK, JUMP)))
+    assert forged.id != honest.id
+    results = [run_suite(CORRIDOR, walker, suite) for suite in (honest, forged)]
+    assert results[0].fails
+    assert [case.survivable for case in results[0].cases] == [case.survivable for case in results[1].cases]
+    assert rate_without_doomed(results[0].cases) == rate_without_doomed(results[1].cases)
+
+
+def test_a_true_mark_is_proven_again_where_a_case_alone_would_get_too_little_work() -> None:
+    reference = reference_of(SLIDE, (0, 0, 0), (1, 2), bad=(1,), fuse=3)
+    suite = action_coverage_suite(reference, 1, (0, 1))
+    with Engine(SLIDE) as engine:
+        again = replayed_reference(engine, suite)
+        known = find_survival(engine, suite, 10, reference=again, steps_per_case=0).by_case
+        without = find_survival(engine, replace(suite, doomed=()), 10, reference=again, steps_per_case=0).by_case
+    # The last case leaves the way at depth 1, which is marked; the second at depth 0, which is not.
+    assert [known[case.id].survivable for case in suite.cases] == [YES, UNKNOWN, YES, NO]
+    assert [without[case.id].survivable for case in suite.cases] == [YES, UNKNOWN, YES, UNKNOWN]
+    assert known[suite.cases[3].id].steps == 2
+
+
+def test_a_mark_that_promises_harm_too_soon_is_no_proof() -> None:
+    """The slide takes two more steps; a mark that says one is wrong about the world it is run in."""
+    suite = action_coverage_suite(reference_of(SLIDE, (0, 0, 0), (1, 2), bad=(1,), fuse=3), 1, (0, 1))
+    hasty = replace(suite, doomed=tuple((depth, action, 2) for depth, action, _ in suite.doomed))
+    with Engine(SLIDE) as engine:
+        assert proven_again(engine, suite, (0, 1), exact=True) == {(1, 1): 3}
+        assert proven_again(engine, hasty, (0, 1), exact=True) == {}

@@ -16,6 +16,7 @@ import numpy as np
 
 from tightrope.execution.episode_error import EpisodeError, ErrorKind
 from tightrope.execution.rollout import Episode, Rollout
+from tightrope.files.fields import WrongField, field_checks
 from tightrope.outcome import Outcome
 
 FIELDS = tuple(part.name for part in fields(Episode) if part.name != "rollout")
@@ -23,11 +24,6 @@ DEFAULTS = {part.name: part.default for part in fields(Episode) if part.default 
 TYPES = {part.name: str(part.type) for part in fields(Episode)}
 OUTCOMES = frozenset(name for name, kind in TYPES.items() if kind == "Outcome")
 
-KINDS: Mapping[str, type | tuple[type, ...]] = {
-    "int": int, "float": (int, float), "bool": bool, "str": str, "tuple": tuple, "NDArray": np.ndarray,
-    "EpisodeError": EpisodeError, "None": type(None),
-}  # fmt: skip
-"""What the parts of an annotation stand for."""
 ARRAYS = ("<u8", "<f8")
 LARGEST_EXACT = 2**53
 """Readers other than Python round integers above."""
@@ -81,9 +77,8 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _check(name: str, value: Any) -> None:
-    parts = [part.strip().partition("[")[0] for part in TYPES[name].split("|")]
-    if name not in OUTCOMES and not any(isinstance(value, KINDS[part]) for part in parts):
-        raise TypeError(f"{name} of an episode is {TYPES[name]}, not {value!r:.40}")
+    if name not in OUTCOMES and not field_checks(Episode)[name](value):
+        raise WrongField(f"{name} of an episode is {TYPES[name]}, not {value!r:.40}")
 
 
 def _to_json(value: Any) -> Any:

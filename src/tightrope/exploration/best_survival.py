@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tightrope.execution import Engine, Rollout
 from tightrope.exploration.learnt_model import Transitions, safest_policy
@@ -45,6 +45,8 @@ class BestSurvival:
     """Who it was."""
     checksum: int
     """Hash of the state key there."""
+    escape: ActionTrace | None = field(default=None, repr=False)
+    """One of the runs that survived, from reset on and with its luck; None where none did."""
 
 
 @dataclass
@@ -80,14 +82,18 @@ def find_best_survival(
     actions: tuple[Action, ...],
     agents: Sequence[str] = (),
     steps_per_case: int = STEPS_PER_CASE,
+    first: Mapping[str, Action] | None = None,
+    purpose: str = "",
 ) -> dict[str, BestSurvival]:
     """By the prefixes' ids, how often somebody survives ``length`` steps from there, with fresh randomness.
 
     Tried are the rest of the reference, each action held, random actions, the engine's agents of these names, and a
     policy learnt from all that was seen where the situations are few; of the best, where the steps allow it, a version
-    with foresight. A prefix that ends early is left out.
+    with foresight. A prefix that ends early is left out. ``first`` are actions that everybody must play first, by the
+    prefixes' ids; runs of another ``purpose`` have other randomness.
     """
     search = _Search(engine, length, tuple(reference), actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
+    search.first, search.purpose = first or {}, purpose
     return search.run({prefix.id: prefix for prefix in prefixes})
 
 
@@ -108,6 +114,9 @@ class _Search:
         self.seen = Transitions()
         self.tallies: dict[str, _Tally] = {}
         self.checksums: dict[str, int] = {}
+        self.escapes: dict[str, ActionTrace | None] = {}
+        self.first: Mapping[str, Action] = {}
+        self.purpose = ""
 
     def run(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
         """Choose for every situation, then count."""
@@ -167,6 +176,7 @@ class _Search:
                 estimate=_bound(counts[each][0], runs, chosen[each]),
                 policy=chosen[each],
                 checksum=self.checksums[each],
+                escape=self.escapes.get(each),
             )
             for each in prefixes
             if each in counts
@@ -202,11 +212,17 @@ class _Search:
             [
                 Trials(
                     trials=tuple(
-                        Trial(prefix=prefixes[each], policies=tuple(policies[each]), runs=runs) for each in part
+                        Trial(
+                            prefix=prefixes[each],
+                            policies=tuple(policies[each]),
+                            runs=runs,
+                            first=self.first.get(each),
+                        )
+                        for each in part
                     ),
                     length=self.length,
                     actions=self.actions,
-                    purpose=purpose,
+                    purpose=f"{self.purpose}{purpose}",
                     learn=learn,
                 )
                 for part in parts
@@ -218,6 +234,7 @@ class _Search:
             for each, tried in zip(part, answer.tried, strict=True):
                 if tried is not None:
                     survived[each], self.checksums[each] = tried.survived, tried.checksum
+                    self.escapes[each] = tried.escapes[0]
         return survived
 
     def _try_agents(
@@ -232,23 +249,25 @@ class _Search:
     ) -> dict[str, tuple[int, ...]]:
         """How often agents survive; one that raises does not."""
         asked = [(each, name) for each, names in agents.items() for name in names]
-        rollouts = [
-            Rollout(
-                start=prefixes[each],
-                agent=name,
-                length=self.length,
-                seed=run_seed(purpose, name, prefixes[each], number),
-                fixed_prefix=True,
-            )
-            for each, name in asked
-            for number in range(runs)
-        ]
-        episodes = self.engine.run(rollouts)
-        safe = [each.reached_handover and each.outcome is not Outcome.UNSAFE for each in episodes]
+        episodes = self.engine.run(
+            [self._rollout(purpose, prefixes[each], name, number) for each, name in asked for number in range(runs)]
+        )
         counts: dict[str, tuple[int, ...]] = {}
         for place, (each, _) in enumerate(asked):
-            counts[each] = (*counts.get(each, ()), sum(safe[place * runs : (place + 1) * runs]))
+            played = episodes[place * runs : (place + 1) * runs]
+            safe = [episode for episode in played if episode.error is None and episode.outcome is not Outcome.UNSAFE]
+            counts[each] = (*counts.get(each, ()), len(safe))
+            if safe:
+                self.escapes[each] = safe[0].trace
         return counts
+
+    def _rollout(self, purpose: str, prefix: ActionTrace, agent: str, number: int) -> Rollout:
+        seed = run_seed(f"{self.purpose}{purpose}", agent, prefix, number)
+        if prefix.id not in self.first:
+            return Rollout(start=prefix, agent=agent, length=self.length, seed=seed, fixed_prefix=True)
+        # What everybody must play first belongs to the prefix, with the fresh randomness that begins before it.
+        begun = replace(prefix.then([self.first[prefix.id]]), reseeds=(*prefix.reseeds, (len(prefix), seed)))
+        return Rollout(start=begun, agent=agent, length=max(self.length - 1, 1), seed=seed, fixed_prefix=True)
 
 
 def _bound(survived: int, runs: int, policy: str) -> Estimate:

@@ -91,16 +91,17 @@ class Escapes:
 def find_escapes(task: Task, work: EscapeTask) -> Escapes:
     """One answer per prefix. Where a name turns out to stand for two situations, all are asked again without names."""
     with closing(open_simulator(task)) as simulator:
-        seeker = _Seeker(simulator, work)
-        answers = tuple(seeker.seek(prefix) for prefix in work.prefixes)
+        seeker = Seeker(simulator, work)
+        way = _Way(simulator, work.prefixes)
+        answers = tuple(seeker.seek(prefix, way) for prefix in work.prefixes)
         refutation = seeker.refutation
         if refutation:
-            answers = tuple(seeker.seek(prefix) for prefix in work.prefixes)
+            answers = tuple(seeker.seek(prefix, way) for prefix in work.prefixes)
         return Escapes(answers=answers, refutation=refutation)
 
 
-class _Seeker:
-    """Tries continuations on one simulator; the classifier remembers which situations are doomed."""
+class Seeker:
+    """Tries continuations on one simulator; its classifier remembers which situations are doomed."""
 
     def __init__(self, simulator: Simulator, work: EscapeTask) -> None:
         self.simulator, self.work = simulator, work
@@ -114,48 +115,38 @@ class _Seeker:
             play_witnesses=True,
             exact=work.exact,
         )
-        self.shared = min((_common(work.prefixes[0], prefix) for prefix in work.prefixes), default=0)
-        self.branch: Snapshot | None = None
 
     @property
     def refutation(self) -> str:
         """What showed that names are not exact."""
         return self.classifier.sameness.refutation
 
-    def seek(self, prefix: ActionTrace) -> Survival:
-        """Quick attempts, then all sequences."""
+    def seek(self, prefix: ActionTrace, way: _Way) -> Survival:
+        """Go to a situation and find out about it."""
         try:
-            return self._seek(prefix)
+            if not way.reach(prefix):
+                return Survival(survivable=Survivability.UNKNOWN, evidence=ENDS_EARLY)
+            return self.seek_here(prefix)
         except EnvironmentFailure as failure:
             return Survival(survivable=Survivability.UNKNOWN, evidence=str(failure))
 
-    def _seek(self, prefix: ActionTrace) -> Survival:
-        if not self._play(prefix):
-            return Survival(survivable=Survivability.UNKNOWN, evidence=ENDS_EARLY)
+    def seek_here(self, prefix: ActionTrace, length: int | None = None) -> Survival:
+        """Quick attempts from where the simulator stands, which is the end of the prefix, then all sequences."""
+        length = self.work.length if length is None else length
         last = self.classifier.spent + self.work.steps_per_case
         start = self.simulator.save()
-        for how, attempt in self._attempts(prefix):
+        for how, attempt in self._attempts(prefix, length):
             if self.classifier.spent >= last:
                 break
             witness = self._shoot(start, attempt)
             if witness is not None:
-                return _survives(witness, self.work.length, how)
+                return _survives(witness, length, how)
         self.simulator.load(start)
-        return self._exhaust(max(last - self.classifier.spent, 0))
+        return self._exhaust(max(last - self.classifier.spent, 0), length)
 
-    def _play(self, prefix: ActionTrace) -> bool:
-        """Go to the situation, from where the prefixes part once that is known; False when the episode ends first."""
-        if self.branch is not None:
-            self.simulator.load(self.branch)
-        start = None if self.branch is None else self.simulator.depth
-        for moment in play(self.simulator, prefix, start=start):
-            if moment.depth == self.shared and self.branch is None:
-                self.branch = self.simulator.save()
-        return not self.simulator.outcome.terminal
-
-    def _attempts(self, prefix: ActionTrace) -> Iterator[tuple[str, list[Action]]]:
+    def _attempts(self, prefix: ActionTrace, length: int) -> Iterator[tuple[str, list[Action]]]:
         """Continuations worth a try, each with its name."""
-        length, depth = self.work.length, len(prefix)
+        depth = len(prefix)
         for shift in SHIFTS:
             rest = list(self.work.reference[max(depth + shift, 0) :][:length])
             if rest:
@@ -182,9 +173,9 @@ class _Seeker:
                 return None if simulator.outcome is Outcome.UNSAFE else tuple(attempt[: index + 1])
         return tuple(attempt)
 
-    def _exhaust(self, effort: int) -> Survival:
+    def _exhaust(self, effort: int, length: int) -> Survival:
         """Every sequence of actions, depth first. Running out of them is the proof that all end unsafe."""
-        classifier, length = self.classifier, self.work.length
+        classifier = self.classifier
         verdict, witness = classifier.classify(effort, length)
         if witness is not None:
             return _survives(witness.lasting(length), length, "search of all sequences")
@@ -195,6 +186,25 @@ class _Seeker:
             return Survival(survivable=Survivability.UNKNOWN, evidence="none found, and nothing can be proven here")
         spent = f"not found within {self.work.steps_per_case} steps"
         return Survival(survivable=Survivability.UNKNOWN, evidence=spent)
+
+
+class _Way:
+    """Goes to the ends of prefixes that share a beginning, from where they part once that is known."""
+
+    def __init__(self, simulator: Simulator, prefixes: tuple[ActionTrace, ...]) -> None:
+        self.simulator = simulator
+        self.shared = min((_common(prefixes[0], prefix) for prefix in prefixes), default=0)
+        self.branch: Snapshot | None = None
+
+    def reach(self, prefix: ActionTrace) -> bool:
+        """Go to the end of a prefix; False when the episode ends first."""
+        if self.branch is not None:
+            self.simulator.load(self.branch)
+        start = None if self.branch is None else self.simulator.depth
+        for moment in play(self.simulator, prefix, start=start):
+            if moment.depth == self.shared and self.branch is None:
+                self.branch = self.simulator.save()
+        return not self.simulator.outcome.terminal
 
 
 def _survives(witness: tuple[Action, ...], length: int, evidence: str) -> Survival:

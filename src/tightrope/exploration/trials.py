@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tightrope.errors import EnvironmentFailure
 from tightrope.exploration.learnt_model import Transitions
@@ -22,6 +22,8 @@ class Trial:
     prefix: ActionTrace
     policies: tuple[Policy, ...]
     runs: int
+    first: Action | None = None
+    """What is played first, whatever the policies say; None: nothing is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,8 @@ class Tried:
     """How often each policy did."""
     checksum: int
     """Hash of the state key they started from."""
+    escapes: tuple[ActionTrace | None, ...] = ()
+    """Of each policy a run that survived, from reset on and with its luck; None where none did."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,29 +88,38 @@ class _Runner:
             if self.simulator.outcome.terminal:
                 return None
             start, checksum = self.simulator.save(), stable_hash(self.simulator.key())
-            survived = tuple(
-                sum(self._survives(start, trial.prefix, policy, number) for number in range(trial.runs))
+            runs = [
+                [self._survivor(start, trial, policy, number) for number in range(trial.runs)]
                 for policy in trial.policies
+            ]
+            return Tried(
+                survived=tuple(sum(run is not None for run in of_one) for of_one in runs),
+                checksum=checksum,
+                escapes=tuple(next((run for run in of_one if run is not None), None) for of_one in runs),
             )
-            return Tried(survived=survived, checksum=checksum)
         except EnvironmentFailure:
             return None
 
-    def _survives(self, start: Snapshot, prefix: ActionTrace, policy: Policy, number: int) -> bool:
-        simulator, work = self.simulator, self.work
+    def _survivor(self, start: Snapshot, trial: Trial, policy: Policy, number: int) -> ActionTrace | None:
+        """One run; how it went, if it survived."""
+        simulator, work, prefix = self.simulator, self.work, trial.prefix
         seed = run_seed(work.purpose, policy.name, prefix, number)
         simulator.load(start, reseed=seed)
         rng = generator("policy", seed)
         key = simulator.key() if work.learn else None
-        for played in range(work.length):
+        actions: list[Action] = []
+        while len(actions) < work.length and not simulator.outcome.terminal:
             available = simulator.available_actions(work.actions)
             if not available:
                 break
-            action = policy.act(simulator, available, played, work.length - played, rng)
+            played = len(actions)
+            forced = trial.first if played == 0 else None
+            action = policy.act(simulator, available, played, work.length - played, rng) if forced is None else forced
             simulator.step(action)
+            actions.append(action)
             if work.learn:
                 before, key = key, simulator.key()
                 self.seen.add(before, action, simulator.outcome if simulator.outcome.terminal else key)
-            if simulator.outcome.terminal:
-                break
-        return simulator.outcome is not Outcome.UNSAFE
+        if simulator.outcome is Outcome.UNSAFE:
+            return None
+        return replace(prefix.then(actions), reseeds=(*prefix.reseeds, (len(prefix), seed)))

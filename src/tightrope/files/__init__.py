@@ -5,6 +5,7 @@ Every reader of foreign files starts here; what they raise is FormatError, with 
 """
 
 from tightrope.files.content import read_content, require_plain_file
+from tightrope.files.fields import require_fields
 from tightrope.files.jsonfiles import DAMAGE, Migrations, check_header, migrated, parse_json, read_json_file
 from tightrope.files.writing import json_bytes, plain_number, write_json, write_whole
 
@@ -18,6 +19,7 @@ __all__ = [
     "plain_number",
     "read_content",
     "read_json_file",
+    "require_fields",
     "require_plain_file",
     "write_json",
     "write_whole",

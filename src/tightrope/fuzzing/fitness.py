@@ -94,7 +94,10 @@ def score(evaluations: Sequence[Evaluation], covered: Keys, weights: tuple[float
     positive = np.array([evaluation.positive for evaluation in evaluations])
     negative = np.array([evaluation.negative for evaluation in evaluations])
     if not np.all(np.isfinite(positive + negative)):
-        raise EnvironmentFailure("fitness needs rewards that are finite numbers; the environment gave NaN or infinity")
+        raise EnvironmentFailure(
+            f"task {evaluations[0].trace.task}: fitness needs rewards that are finite numbers, also when added up; the "
+            f"environment gave NaN or infinity, or numbers whose sum is"
+        )
     terms = np.stack([_over_largest(new), _over_largest(positive), 1.0 - _over_largest(-negative)], axis=1)
     values = terms @ np.asarray(weights, dtype=np.float64)
     return tuple(

@@ -150,7 +150,7 @@ class FuzzResult(Shown):
         """The result that ``to_json`` described."""
         check_header("the result of fuzzing", data, FORMAT, VERSION)
         control = data["control"]
-        return cls(
+        result = cls(
             task=data["task"],
             level=data["level"],
             agent=data["agent"],
@@ -162,6 +162,18 @@ class FuzzResult(Shown):
             control=control and Control(**_tupled(control, "covered_by_generation")),
             stop_reason=StopReason(data["stop_reason"]),
         )
+        result._require_whole()
+        return result
+
+    def _require_whole(self) -> None:
+        """Refuse parts that do not belong together: each generation has its best, its terms and its control."""
+        known = [len(self.individuals), *([len(self.control.covered_by_generation)] if self.control else [])]
+        whole = all("total_return" in generation.terms for generation in self.generations)
+        if not whole or set(known) != {len(self.generations)}:
+            raise ValueError("its generations, their best and their control do not belong together")
+        weights, population = self.settings.get("weights", (1.0,) * 3), self.settings.get("population", 0)
+        if len(list(map(float, weights))) != 3 or type(population) is not int:
+            raise ValueError(f"its settings say weights {weights!r:.60} and population {population!r:.60}")
 
 
 def individual(member: Member[Any], generation: int) -> Individual:

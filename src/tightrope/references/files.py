@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, plain_number, read_json_file, write_json
+from tightrope.files import DAMAGE, plain_number, read_json_file, require_fields, write_json
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
 from tightrope.seeding import StoredKey, stable_hash
@@ -44,9 +44,11 @@ def load_reference(path: str | PathLike[str]) -> Reference:
     path = Path(path)
     content = read_json_file(path, kind=FORMAT, version=VERSION)
     try:
-        return reference_from_json(content)
+        reference = reference_from_json(content)
+        require_fields(reference)
     except DAMAGE as error:
         raise FormatError(f"{path.name} is damaged: a field is missing or garbled ({error!r})") from error
+    return reference
 
 
 def reference_to_json(reference: Reference) -> dict[str, Any]:

@@ -64,9 +64,9 @@ def suite_path(spec: str, suite: TestSuite, actions: tuple[Action, ...] | None) 
     return f"2-safety/{suite_file_name(spec)}{own}.suite.json"
 
 
-def survival_path(suite: str) -> str:
+def survival_path(suite: str, length: int) -> str:
     """Where is what is known of a suite's cases, whoever plays."""
-    return suite.removesuffix(".suite.json") + ".survival.json"
+    return f"{suite.removesuffix('.suite.json')}.{length}.survival.json"
 
 
 def safety_path(agent: str, spec: str) -> str:

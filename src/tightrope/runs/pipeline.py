@@ -292,7 +292,7 @@ class Pipeline:
             sources=(
                 *origin,
                 run.source(layout.SUITE, path),
-                run.source(layout.SURVIVAL, layout.survival_path(path)),
+                run.source(layout.SURVIVAL, layout.survival_path(path, config.safety.length)),
                 run.source(layout.agent_source(agent.name)),
             ),
             codec=run.safety_codec(suite, survival),
@@ -309,7 +309,7 @@ class Pipeline:
             return find_survival(engine, suite, length, reference=reference, on_progress=self.on_progress)
 
         artefact = Artefact(
-            path=layout.survival_path(path),
+            path=layout.survival_path(path, length),
             settings=layout.survival_settings(self.config),
             sources=(*origin, self.run.source(layout.SUITE, path)),
             codec=layout.SURVIVAL_CODEC,

@@ -15,7 +15,7 @@ from tightrope.display import Shown
 from tightrope.errors import FormatError, UnknownName
 from tightrope.evaluation import Evaluation, plain_rollouts
 from tightrope.execution import Episode, Rollout
-from tightrope.files import DAMAGE, json_bytes, parse_json, read_content, write_whole
+from tightrope.files import DAMAGE, json_bytes, parse_json, read_content, require_fields, write_whole
 from tightrope.files.limits import JSON_FILE
 from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Robustness
@@ -29,7 +29,7 @@ from tightrope.runs.gates import Evidence, Gate, judged_gates
 from tightrope.runs.manifest import AgentRecord, Cost, Entry, Manifest, Source, read_manifest, write_manifest
 from tightrope.runs.store import EpisodeStore, RememberingEngine, episode_id
 from tightrope.runs.trust import require_trust
-from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
+from tightrope.safety import SafetyResult, SuiteSurvival, TestCase, TestSuite
 from tightrope.safety.storage import summary_from_json, summary_to_json
 from tightrope.tasks import Task, make_task
 
@@ -362,12 +362,14 @@ class Run(Shown):
                 content = read_content(self.path / path, JSON_FILE)
                 if checksum(content) != self.manifest.artefacts[path].checksum:
                     raise FileNotFoundError
-                self._values[path] = codec.read(parse_json(content, path))
+                value = codec.read(parse_json(content, path))
+                require_fields(value, believed=(Episode, TestCase))
+                self._values[path] = value
             except FileNotFoundError:
                 self._lost[path] = FILE
             except LostEpisode:
                 self._lost[path] = EPISODES
             except DAMAGE as error:
                 raise FormatError(f"{self.path / path} is damaged ({type(error).__name__}: {error})") from error
-        value: T | None = self._values.get(path)
-        return value
+        stored: T | None = self._values.get(path)
+        return stored

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +27,8 @@ SCHEMA_VERSION = 2
 TABLES = {("table", "traces"), ("table", "episodes"), ("index", "episodes_by_start")}
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """How a journal ends that names another file, which SQLite deletes once it has used the journal."""
+NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+"""What SQLite meets when the disk is full, or a file may not grow."""
 Result = TypeVar("Result")
 
 SCHEMA = """
@@ -82,9 +86,9 @@ class EpisodeStore:
         start = episode.rollout.start
         if start.id not in self._known_traces:
             content = json.dumps(trace_to_json(start))
-            self.connection.execute("insert or ignore into traces values (?, ?)", (start.id, content))
+            self._ask("insert or ignore into traces values (?, ?)", (start.id, content))
             self._known_traces.add(start.id)
-        self.connection.execute(
+        self._ask(
             "insert into episodes values (?, ?, ?, ?, ?, ?) on conflict (id) do update set "
             "content = excluded.content, raised = excluded.raised where episodes.raised",
             (
@@ -99,8 +103,8 @@ class EpisodeStore:
 
     def get(self, identifier: str, rollout: Rollout) -> Episode | None:
         """The stored episode of a rollout, or None."""
-        row = self.connection.execute("select content from episodes where id = ?", (identifier,)).fetchone()
-        return None if row is None else self._read(_episode, rollout, *row)
+        rows = self._ask("select content from episodes where id = ?", (identifier,))
+        return self._read(_episode, rollout, *rows[0]) if rows else None
 
     def all(self) -> Iterator[Episode]:
         """Every stored episode, with the rollout that made it."""
@@ -108,7 +112,7 @@ class EpisodeStore:
 
     def sample(self, number: int) -> Iterator[Episode]:
         """So many episodes, always the same ones; their ids are hashes, so they are any."""
-        rows = self.connection.execute(
+        rows = self._ask(
             "select rollout, traces.content, episodes.content from episodes join traces "
             "on traces.id = episodes.start where not raised order by episodes.id limit ?",
             (number,),
@@ -126,7 +130,16 @@ class EpisodeStore:
             ) from error
 
     def __len__(self) -> int:
-        return int(self.connection.execute("select count(*) from episodes where not raised").fetchone()[0])
+        return int(self._ask("select count(*) from episodes where not raised")[0][0])
+
+    def _ask(self, command: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """The answer of the database, or the error that names its file."""
+        try:
+            return self.connection.execute(command, values).fetchall()
+        except (sqlite3.Error, *DAMAGE) as error:
+            if getattr(error, "sqlite_errorcode", None) in NO_ROOM:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path)) from error
+            raise FormatError(f"{self.path} cannot be used ({error}). {WHAT_TO_DO}") from error
 
     def close(self) -> None:
         """Close the file."""

@@ -5,10 +5,12 @@ from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_s
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
+from tightrope.safety.groups import FailureGroup, group_failures
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
 from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
 from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
+from tightrope.safety.shrinking import shrink
 from tightrope.safety.suites import (
     TestCase,
     TestSuite,
@@ -23,6 +25,7 @@ __all__ = [
     "BoundaryResult",
     "CaseDifference",
     "CaseResult",
+    "FailureGroup",
     "Finding",
     "FindingKind",
     "GateDecision",
@@ -39,6 +42,7 @@ __all__ = [
     "correlation",
     "decide_gate",
     "find_survival",
+    "group_failures",
     "interval_suite",
     "judge_case",
     "judge_episode",
@@ -51,6 +55,7 @@ __all__ = [
     "rate_without_doomed",
     "run_suite",
     "save_suite",
+    "shrink",
     "simple_suite",
     "suite_rollouts",
 ]

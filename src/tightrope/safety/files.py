@@ -7,15 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, check_header, parse_json, read_content, write_json
+from tightrope.files import DAMAGE, Migrations, migrated, parse_json, read_content, require_fields, write_json
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites import TestCase, TestSuite, Way
-from tightrope.trace import Action, ActionTrace
+from tightrope.trace import Action, ActionTrace, content_id
+from tightrope.tracefiles import action_from_json
 
 FORMAT = "tightrope/suite"
-VERSION = 1
 PROOF = ("depth", "action", "steps")
 """What a proof of doom says; older files do not say within how many steps, which proves nothing about an episode."""
+
+
+def _second(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Version 1 left what is marked as doomed out of the id."""
+    suite = _suite(data)
+    _require_id(data, content_id(*suite.first_id_parts))
+    return {**data, "id": suite.id}
+
+
+MIGRATIONS: Migrations = {1: _second}
+VERSION = max(MIGRATIONS) + 1
 
 
 def save_suite(suite: TestSuite, path: str | Path) -> Path:
@@ -66,26 +77,26 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
 
 def suite_from_json(data: Any) -> TestSuite:
     """The suite that ``suite_to_json`` described; raises FormatError for anything else."""
-    check_header("the suite", data, FORMAT, VERSION)
     try:
+        data = migrated("the suite", data, FORMAT, MIGRATIONS)
         suite = _suite(data)
+        require_fields(suite, believed=(TestCase,))
     except DAMAGE as error:
         raise FormatError(f"the suite is damaged ({type(error).__name__}: {error}); write it anew") from error
-    if suite.id != data.get("id"):
-        raise FormatError(f"the suite is damaged: its content has the id {suite.id}, but it says {data.get('id')}")
+    _require_id(data, suite.id)
     return suite
 
 
-def frozen_action(action: Any) -> Action:
-    """An action as JSON gave it (lists) in its hashable form (tuples)."""
-    return tuple(frozen_action(part) for part in action) if isinstance(action, list) else action
+def _require_id(data: Mapping[str, Any], identifier: str) -> None:
+    if identifier != data.get("id"):
+        raise FormatError(f"the suite is damaged: its content has the id {identifier}, but it says {data.get('id')}")
 
 
 def _suite(data: Mapping[str, Any]) -> TestSuite:
     reference = ActionTrace(
         data["task"],
         int(data["seed"]),
-        tuple(frozen_action(action) for action in data["reference"]),
+        tuple(action_from_json(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
     others = tuple(_way(data["task"], way) for way in data.get("others", ()))
@@ -93,7 +104,7 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
     _require_proportion(data, references)
     parameters = dict(data["parameters"])
     if "actions" in parameters:
-        parameters["actions"] = tuple(frozen_action(action) for action in parameters["actions"])
+        parameters["actions"] = tuple(action_from_json(action) for action in parameters["actions"])
     return TestSuite(
         kind=data["kind"],
         parameters=parameters,
@@ -119,14 +130,14 @@ def _way(task: str, data: Mapping[str, Any]) -> Way:
     actions = ActionTrace(
         task,
         int(data["seed"]),
-        tuple(frozen_action(action) for action in data["reference"]),
+        tuple(action_from_json(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
     return Way(actions=actions, checksums=tuple(int(checksum, 16) for checksum in data["checksums"]))
 
 
 def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:
-    return int(depth), frozen_action(action), int(fuse)
+    return int(depth), action_from_json(action), int(fuse)
 
 
 def _require_proportion(data: Mapping[str, Any], references: list[ActionTrace]) -> None:
@@ -145,6 +156,7 @@ def _case_to_json(case: TestCase) -> list[Any]:
 def _case(
     references: list[ActionTrace], depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
 ) -> TestCase:
-    prefix = references[number].prefix(kept).then(frozen_action(action) for action in added)
-    depth = depths[boundary] if depths else None
+    boundary, kept = int(boundary), int(kept)
+    prefix = references[number].prefix(kept).then(action_from_json(action) for action in added)
+    depth = int(depths[boundary]) if depths else None
     return TestCase(prefix=prefix, boundary=boundary, depth=depth, kept=kept, reference=int(number))

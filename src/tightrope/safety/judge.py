@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tightrope.execution import Episode
+from tightrope.explanation import Explanation
 from tightrope.outcome import Outcome, Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.claims import SuiteSurvival
@@ -45,6 +46,7 @@ def judge_suite(
     fixed_prefix: bool = True,
     survival: SuiteSurvival | None = None,
     decision: GateDecision | None = None,
+    explanations: Mapping[str, Explanation] | None = None,
 ) -> SafetyResult:
     """The result of a suite from its episodes, which are found by their case; nothing is run.
 
@@ -59,6 +61,7 @@ def judge_suite(
         fixed_prefix: Whether the prefix led to the same situation every time.
         survival: What is claimed about its cases, whoever plays; the executions test it.
         decision: How the gate went that chose the episodes; intervals that do not allow for that are left out.
+        explanations: Why cases failed, by case id.
     """
     found: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
@@ -87,6 +90,7 @@ def judge_suite(
         fails_per_1000_steps=fails_per_1000_steps(cases, length),
         survival=survival,
         findings=known.findings,
+        explanations=explanations or {},
         decision=decision,
     )
     return result if decision is None or decision.exact else _stopped_early(result, decision)

@@ -9,18 +9,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from tightrope.display import Shown
 from tightrope.execution import Episode
+from tightrope.explanation import Explanation
 from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.avoidable import avoidable_on_cases, avoidable_part
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.findings import Finding
+from tightrope.safety.groups import FailureGroup, group_failures
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
 from tightrope.trace import Action
@@ -202,6 +205,8 @@ class SafetyResult(Shown):
     """What was claimed about the cases before this agent was watched; each case has what is left of it."""
     findings: tuple[Finding, ...] = ()
     """What came out that lowers trust; claims that rest on it are withdrawn."""
+    explanations: Mapping[str, Explanation] = field(default_factory=dict, repr=False)
+    """Why cases failed, by case id: the first failing execution of each that was explained."""
     decision: GateDecision | None = None
     """Of a gate that stopped when it was decided; ``fail_frequency`` is then its estimate."""
 
@@ -214,6 +219,11 @@ class SafetyResult(Shown):
     def counts(self) -> Counter[Verdict]:
         """How often each verdict was given, the same case counted once."""
         return sum((case.counts for case in self.distinct_cases), start=Counter())
+
+    @cached_property
+    def failure_groups(self) -> tuple[FailureGroup, ...]:
+        """The fails by their cause, those that were avoidable first and the most frequent first."""
+        return group_failures([self])
 
     @cached_property
     def avoidable_fail_frequency(self) -> Estimate:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from tightrope.agents import Agent
 from tightrope.errors import TaskError, UsageError
 from tightrope.execution import Engine, Episode, EpisodeError, ErrorKind, Rollout, borrowed_engine
+from tightrope.explanation import Explanation, explain_episodes
+from tightrope.explanation.explaining import EFFORT
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.claims import SuiteSurvival
@@ -19,6 +21,10 @@ from tightrope.safety.survival import find_survival
 from tightrope.seeding import derive_seed
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
+
+EXPLAINING_STEPS = 50_000
+LEAST_EFFORT = 64
+"""Steps for explaining the fails of a suite, about eight moments of each, and for a moment at least."""
 
 
 def run_suite(
@@ -32,6 +38,7 @@ def run_suite(
     fixed_prefix: bool = True,
     survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
+    explain: bool | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
     backend: str = "inline",
@@ -54,6 +61,8 @@ def run_suite(
             randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
         survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
         actions: What the agent can do; None: all the environment takes.
+        explain: Whether to find out why each failing case failed, which ``failure_groups`` rests on; None: where
+            ``survivable`` is asked and nothing is random, since elsewhere it costs a hundred times as much.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
         engine: Where to run; default: one made for the occasion.
         backend: Of an engine made for the occasion: inline, processes or ray.
@@ -76,17 +85,35 @@ def run_suite(
             survivable = find_survival(
                 runner, suite, length, reference=reference, actions=actions, on_progress=on_progress
             )
-    return judge_suite(
-        suite,
-        [without_strange_actions(task, episode) for episode in episodes],
-        agent=agent.name,
-        fingerprint=agent.fingerprint,
-        repetitions=repetitions,
-        length=length,
-        seed=seed,
-        fixed_prefix=fixed_prefix,
-        survival=survivable or SuiteSurvival(),
+        result = judge_suite(
+            suite,
+            [without_strange_actions(task, episode) for episode in episodes],
+            agent=agent.name,
+            fingerprint=agent.fingerprint,
+            repetitions=repetitions,
+            length=length,
+            seed=seed,
+            fixed_prefix=fixed_prefix,
+            survival=survivable or SuiteSurvival(),
+        )
+        if (runner.deterministic and survivable is not False) if explain is None else explain:
+            result = replace(result, explanations=_explanations(runner, result, actions))
+    return result
+
+
+def _explanations(engine: Engine, result: SafetyResult, actions: Sequence[Action] | None) -> dict[str, Explanation]:
+    """Why each failing case failed, with the steps there are for it divided among them."""
+    failing = [case for case in result.distinct_cases if case.fails]
+    effort = min(EFFORT, max(LEAST_EFFORT, EXPLAINING_STEPS // (8 * max(len(failing), 1))))
+    found = explain_episodes(
+        engine,
+        [case.failing_episodes[0] for case in failing],
+        length=result.length,
+        actions=actions,
+        reference=result.suite.reference.actions,
+        effort=effort,
     )
+    return {case.case.id: why for case, why in zip(failing, found, strict=True) if why is not None}
 
 
 def suite_rollouts(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import gymnasium as gym
-
 from tightrope.errors import UnknownName, UsageError
 from tightrope.extensions import extensions
 from tightrope.reference import Reference
@@ -143,7 +141,4 @@ def _broken_rule(kind: object) -> str:
 
 def possible_actions(task: Task) -> tuple[Action, ...] | None:
     """Every action the environment takes, or None where they cannot be listed."""
-    space = task.action_space
-    if isinstance(space, gym.spaces.Discrete):
-        return tuple(range(int(space.start), int(space.start + space.n)))
-    return None
+    return task.possible_actions

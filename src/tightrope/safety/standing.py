@@ -17,7 +17,7 @@ class Standing(StrEnum):
     INVALID = "invalid"
     """The prefix ended before hand-over, so the agent was never asked."""
     RAISED = "raised"
-    """Agent or environment raised, and what raised might have been a fall."""
+    """Agent or environment raised, and what raised might have been a fail."""
     UNTESTED = "no data"
 
 

@@ -12,15 +12,17 @@ from typing import Any
 from tightrope.errors import FormatError
 from tightrope.execution import Episode, Rollout
 from tightrope.execution.episode_codec import episode_from_json, episode_to_json
+from tightrope.explanation.storage import explanation_from_json, explanation_to_json
 from tightrope.files import DAMAGE, Migrations, check_header, migrated
 from tightrope.reference import Survivability
 from tightrope.safety.claims import SuiteSurvival
-from tightrope.safety.files import frozen_action, suite_from_json, suite_to_json
+from tightrope.safety.files import suite_from_json, suite_to_json
 from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.judge import judge_suite
 from tightrope.safety.results import NOT_ASKED, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.suites import TestSuite
 from tightrope.statistics import Estimate
+from tightrope.tracefiles import action_from_json
 
 FORMAT, SURVIVAL_FORMAT = "tightrope/safety", "tightrope/survival"
 SURVIVAL_VERSION = 1
@@ -78,6 +80,7 @@ def summary_to_json(result: SafetyResult, write_episode: WriteEpisode) -> dict[s
         "survivable_fail_frequency": result.survivable_fail_frequency.to_json(),
         "mean_return": result.mean_return.to_json(),
         "fails_per_1000_steps": result.fails_per_1000_steps.to_json(),
+        "explanations": {case: explanation_to_json(why) for case, why in result.explanations.items()},
         "boundary_states": [
             {
                 "depth": state.depth,
@@ -118,6 +121,7 @@ def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read
             fixed_prefix=data["fixed_prefix"],
             survival=survival,
             decision=_decision_from_json(data.get("decision")),
+            explanations={case: explanation_from_json(why) for case, why in data.get("explanations", {}).items()},
         )
     except DAMAGE as error:
         raise _damaged(error) from error
@@ -160,7 +164,7 @@ def _claims_from_json(data: Mapping[str, Any]) -> SuiteSurvival:
             Finding(kind=FindingKind(each["kind"]), text=each["text"], cases=tuple(each["cases"]))
             for each in data.get("findings", ())
         ),
-        actions=None if actions is None else tuple(frozen_action(action) for action in actions),
+        actions=None if actions is None else tuple(action_from_json(action) for action in actions),
     )
 
 
@@ -207,7 +211,7 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
     witness = data["witness"]
     known = Survival(
         survivable=Survivability(data["survivable"]),
-        witness=None if witness is None else tuple(frozen_action(action) for action in witness),
+        witness=None if witness is None else tuple(action_from_json(action) for action in witness),
         evidence=data["evidence"],
         steps=data.get("steps"),
         best=None if data.get("best") is None else Estimate.from_json(data["best"]),

@@ -96,7 +96,7 @@ class TestSuite(Shown):
     """Depths of the boundary states on the reference."""
     doomed: tuple[tuple[int, Action, int], ...] = field(default=(), repr=False)
     """(depth, action, steps): steps off the reference that step 1 proved to lead to doom within so many steps, the
-    action included, for the actions it searched with."""
+    action included, for the actions it searched with. They say where to look: what counts is proven again."""
     cases: tuple[TestCase, ...] = field(repr=False)
     others: tuple[Way, ...] = field(default=(), repr=False)
     """Further references; a case whose ``reference`` is 1 or more is made from one of them."""
@@ -117,13 +117,19 @@ class TestSuite(Shown):
 
     @cached_property
     def id(self) -> str:
-        """Identifier derived from the content alone."""
+        """Identifier derived from the content alone: all of it that can change a result."""
+        # Left out where there are none, so that a suite keeps the id it has always had.
+        return content_id(*self.first_id_parts, *([self.doomed] if self.doomed else []))
+
+    @property
+    def first_id_parts(self) -> tuple[object, ...]:
+        """What the id of files of version 1 is made of, which left out what is marked as doomed."""
         cases: list[tuple[object, ...]] = [(case.boundary, case.kept, case.id) for case in self.cases]
         numbers = [case.reference for case in self.cases]
         if any(numbers) or self.others:
             # Left out where there is one reference, so that a suite keeps the id it has always had.
             cases += [tuple(numbers), *((way.actions.id, way.checksums) for way in self.others)]
-        return content_id(self.kind, dict(self.parameters), self.reference.id, self.checksums, self.depths, cases)
+        return self.kind, dict(self.parameters), self.reference.id, self.checksums, self.depths, cases
 
     @property
     def ways(self) -> tuple[Way, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tightrope.execution import Engine, Episode, Rollout
+from tightrope.exploration.best_survival import STEPS_PER_CASE as STEPS_BY_CHANCE
 from tightrope.exploration.best_survival import find_best_survival
 from tightrope.exploration.escapes import Escapes, EscapeTask, Survival, find_escapes
 from tightrope.outcome import Outcome
@@ -20,6 +21,7 @@ from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.findings import Finding, FindingKind
+from tightrope.safety.proofs import Step, proven_again, step_off
 from tightrope.safety.replay import Replay, parts_under_reseeding
 from tightrope.safety.shorthand import possible_actions
 from tightrope.safety.suites import TestCase, TestSuite
@@ -49,7 +51,7 @@ def find_survival(
 
     ``actions`` are those the tested agent can take; None: all the environment takes. Where they cannot be listed,
     nothing is proven. ``reference`` is the reference played again, which vouches for the cases that lie on it and for
-    the search's proofs. Where chance decides, the engine's agents are among those who are tried.
+    where proofs are worth looking for. Where chance decides, the engine's agents are among those who are tried.
     """
     given = _agents_actions(engine, suite, actions)
     agents = tuple(sorted((name, agent.fingerprint) for name, agent in engine.agents.items()))
@@ -106,7 +108,6 @@ class _Search:
         """How often somebody survives."""
         distinct = {case.id: case.prefix for case in self.suite.cases}
         self._report(0, len(distinct))
-        options = {} if self.steps_per_case is None else {"steps_per_case": self.steps_per_case}
         found = find_best_survival(
             self.engine,
             distinct.values(),
@@ -114,7 +115,7 @@ class _Search:
             reference=self.suite.reference.actions,
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             agents=tuple(self.engine.agents),
-            **options,
+            steps_per_case=STEPS_BY_CHANCE if self.steps_per_case is None else self.steps_per_case,
         )
         self._report(len(distinct), len(distinct))
         by_case = {}
@@ -143,22 +144,20 @@ class _Search:
             self.findings.append(Finding(kind=FindingKind.NOT_DETERMINISTIC, text=text))
 
     def _known(self) -> dict[str, Survival]:
-        known = {case.id: survival for case in self.suite.cases if (survival := self._without_a_step(case))}
+        known = {}
+        if self.reference is not None:
+            proofs = self._proofs()
+            for case in self.suite.cases:
+                survival = self._by_reference(case, self.reference) or _by_proof(self.suite, case, self.length, proofs)
+                if survival is not None:
+                    known[case.id] = survival
         return known | self._by_attempts(known)
 
-    def _without_a_step(self, case: TestCase) -> Survival | None:
-        """What the reference and the search's proofs say."""
-        if self.reference is None:
-            return None
-        survival = self._by_reference(case, self.reference)
-        return _by_search(self.suite, case, self.length) if survival is None and self._proofs_hold else survival
-
-    @property
-    def _proofs_hold(self) -> bool:
-        """Whether what the search proved for its actions holds for the agent's."""
-        if not self.provable or not self.exact or self.actions is None:
-            return False
-        return set(self.actions) <= set(self.engine.task.search_actions)
+    def _proofs(self) -> dict[Step, int]:
+        """What the suite says is doomed, as far as it can be proven again for what the agent can do."""
+        if not self.provable or self.actions is None:
+            return {}
+        return proven_again(self.engine, self.suite, self.actions, exact=self.exact)
 
     def _by_reference(self, case: TestCase, reference: Replay) -> Survival | None:
         """The rest of the reference survives, since it does in the replay."""
@@ -230,22 +229,16 @@ class _Search:
             self.on_progress(Progress("survival", finished, total, "looking for escapes"))
 
 
-def _by_search(suite: TestSuite, case: TestCase, length: int) -> Survival | None:
-    """The prefix leaves the reference by a step that step 1 proved to lead to doom, and soon enough to be watched."""
-    left = case.kept
-    if case.prefix.prefix(left) != suite.reference.prefix(left):
+def _by_proof(suite: TestSuite, case: TestCase, length: int, proofs: Mapping[Step, int]) -> Survival | None:
+    """The prefix leaves the reference by a step that leads to doom, and soon enough to be watched."""
+    step = step_off(suite, case)
+    if step is None or step not in proofs:
         return None
-    while left < len(case.prefix) and case.prefix.actions[left : left + 1] == suite.reference.actions[left : left + 1]:
-        left += 1
-    fuses = {(depth, action): fuse for depth, action, fuse in suite.doomed}
-    fuse = None if left == len(case.prefix) else fuses.get((left, case.prefix.actions[left]))
-    if fuse is None or left + fuse - len(case.prefix) > length:
+    left = step[0]
+    steps = max(left + proofs[step] - len(case.prefix), 0)
+    if steps > length:
         return None
-    return Survival(
-        survivable=Survivability.NO,
-        evidence=f"proven by the search after {left + 1} actions",
-        steps=max(left + fuse - len(case.prefix), 0),
-    )
+    return Survival(survivable=Survivability.NO, evidence=f"proven doomed after {left + 1} actions", steps=steps)
 
 
 def _certain(survival: Survival) -> Estimate | None:

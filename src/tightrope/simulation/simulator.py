@@ -13,7 +13,7 @@ from tightrope.outcome import Outcome
 from tightrope.simulation.limits import limit_to_keep, time_limit
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
-from tightrope.simulation.user_faults import blame, reward_number, wrong_step
+from tightrope.simulation.user_faults import blame, ends_episode, require_info, reward_number, wrong_step
 from tightrope.tasks.keys import require_hashable
 from tightrope.tasks.observations import kept, read_only
 from tightrope.tasks.spaces import action_decoder, mask_allows
@@ -130,8 +130,11 @@ class Simulator:
             truncated = True
         try:
             number = float(reward)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = reward_number(self.task, reward)
+        over = ends_episode(self.task, terminated, truncated)
+        if type(info) is not dict:
+            require_info(self.task, info)
         transition = self.transition = Transition(read_only(observation), number, terminated, truncated, info)
         self._history = (self._history, action)
         # Two blocks, because a try costs nothing and noting whose turn it is would.
@@ -148,7 +151,7 @@ class Simulator:
                 return transition
         except BaseException as error:
             blame(task, "goal", error)
-        if terminated or truncated:
+        if over:
             self.outcome = Outcome.TRUNCATED
         return transition
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import numpy as np
 
 from tightrope.errors import TaskError, TightropeError
-from tightrope.guards.faults import misdeed
+from tightrope.guards.faults import error_text, misdeed
 from tightrope.tasks.observations import RULE, is_change_in_place
 from tightrope.tasks.task import Task
 
@@ -40,12 +40,29 @@ def wrong_step(task: Task, result: Any) -> TaskError:
     )
 
 
+def ends_episode(task: Task, terminated: Any, truncated: Any) -> bool:
+    """Whether either of the two is true; TaskError when one is neither true nor false."""
+    try:
+        return bool(terminated) or bool(truncated)
+    except Exception as error:
+        raise TaskError(
+            f"task {task.label}: step() gave terminated = {terminated!r:.60} and truncated = {truncated!r:.60}, which "
+            f"must each be true or false ({error_text(error)})"
+        ) from error
+
+
+def require_info(task: Task, info: Any) -> None:
+    """Refuse an info that is no table; TaskError says so."""
+    if not isinstance(info, Mapping):
+        raise TaskError(f"task {task.label}: step() gave the info {info!r:.60}, which must be a dict; return {{}}")
+
+
 def reward_number(task: Task, reward: Any) -> float:
     """The reward as one number; TaskError when it is none."""
     if np.ndim(reward) and np.size(reward) == 1:
         reward = np.asarray(reward).item()
     if not isinstance(reward, str | bytes):
-        with suppress(TypeError, ValueError):
+        with suppress(TypeError, ValueError, OverflowError):
             return float(reward)
     if np.ndim(reward):
         raise TaskError(

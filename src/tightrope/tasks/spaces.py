@@ -112,6 +112,15 @@ def action_list(task_name: str, space: gym.Space[Any], actions: Sequence[Any] | 
 def mask_allows(space: gym.Space[Any], mask: Any, action: Action) -> bool:
     """Whether ``info["action_mask"]`` allows an action: one flag for each of a Discrete space, or for each choice of
     every dimension of a MultiDiscrete one. Masks of other spaces say nothing that is known."""
+    try:
+        return _mask_allows(space, mask, action)
+    except (LookupError, TypeError, ValueError) as error:
+        raise TaskError(
+            f'the environment\'s info["action_mask"] is {mask!r:.60}, which has not one flag for each action of {space}'
+        ) from error
+
+
+def _mask_allows(space: gym.Space[Any], mask: Any, action: Action) -> bool:
     if isinstance(space, gym.spaces.Discrete) and isinstance(action, int):
         return bool(mask[action - int(space.start)])
     if isinstance(space, gym.spaces.MultiDiscrete):

@@ -167,6 +167,14 @@ class Task(Shown):
         """The actions the search tries, in order."""
         return action_list(self.name, self.action_space, self.actions)
 
+    @property
+    def possible_actions(self) -> tuple[Action, ...] | None:
+        """Every action the environment takes, or None where they cannot be listed."""
+        space = self.action_space
+        if isinstance(space, gym.spaces.Discrete):
+            return tuple(range(int(space.start), int(space.start + space.n)))
+        return None
+
     def with_options(self, **changes: Any) -> Task:
         """A copy with some fields replaced."""
         return replace(self, **changes)

@@ -14,6 +14,8 @@ from tightrope.trace import Action
 MOST_STEPS = 16
 SECONDS = 0.1
 """Slow environments are timed for no longer than this, and at least twice."""
+SHORTEST_STEP = 1e-9
+"""Seconds."""
 STEPS_PER_BRANCH = 40
 """How many new steps a path adds before the next one branches off: about what the paper's fuzz workload shows."""
 WIDEST_AT_FIRST = 64
@@ -37,7 +39,8 @@ class Costs:
         """
         if self.save is None:
             return None
-        best = sqrt(2 * STEPS_PER_BRANCH * self.save / self.step)
+        # A coarse clock says that a quick step took no time at all.
+        best = sqrt(2 * STEPS_PER_BRANCH * self.save / max(self.step, SHORTEST_STEP))
         return min(WIDEST_AT_FIRST, max(1, round(best)))
 
 

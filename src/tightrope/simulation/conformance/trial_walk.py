@@ -13,7 +13,7 @@ from tightrope.errors import EnvironmentFailure
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.simulation.starting import checked_reset
-from tightrope.simulation.user_faults import blaming, reward_number, wrong_step
+from tightrope.simulation.user_faults import blaming, ends_episode, require_info, reward_number, wrong_step
 from tightrope.tasks.keys import freeze, require_hashable
 from tightrope.tasks.observations import read_only
 from tightrope.tasks.spaces import action_decoder, mask_allows
@@ -93,6 +93,8 @@ class Walk:
         except (TypeError, ValueError):
             raise wrong_step(self.task, result) from None
         number = reward_number(self.task, reward)
+        ends_episode(self.task, terminated, truncated)
+        require_info(self.task, info)
         self.transition = Transition(read_only(observation), number, bool(terminated), bool(truncated), info)
         return self.moment()
 

@@ -1,0 +1,6 @@
+"""Why it failed: the decision that could not be undone, and what would have been better."""
+
+from tightrope.explanation.explaining import explain, explain_episodes
+from tightrope.explanation.explanation import Explanation
+
+__all__ = ["Explanation", "explain", "explain_episodes"]

@@ -1,0 +1,218 @@
+"""The blame point of a deterministic task: bisection by the classifier. Runs where the environments are.
+
+Along an episode doom is monotone: who can survive from a later moment can from an earlier one, by playing on to it. So
+the last moment from which somebody can survive is found with about log2 of the episode's length classifications. A
+moment of which nothing is found out splits the rest in two: the last known to be survivable before it, and the first
+known to be doomed after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tightrope.exploration.escapes import EscapeTask, Seeker, Survival
+from tightrope.outcome import Outcome
+from tightrope.reference import Survivability
+from tightrope.seeding import stable_hash
+from tightrope.simulation import Snapshot, open_simulator, play
+from tightrope.tasks.task import Task
+from tightrope.trace import Action, ActionTrace
+
+YES, NO = Survivability.YES, Survivability.NO
+MOST_KEPT = 32
+"""Snapshots kept along an episode; what lies between them is played again."""
+MOST_NUMBERS = 64
+"""An observation of more numbers is a picture, and pictures are not compared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlameTask:
+    """Failed episodes near each other, and what may be tried along them."""
+
+    traces: tuple[ActionTrace, ...]
+    """Whole episodes, each of which ends unsafe with its last action."""
+    escapes: EscapeTask
+    """What may be tried from a moment, and how long it is to survive."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blame:
+    """Where one episode was lost."""
+
+    depth: int | None
+    """The last moment from which an escape was found."""
+    first_doomed: int
+    """The first moment that is proven doomed; the last one is, since harm was done."""
+    better: dict[Action, tuple[Action, ...]] = field(default_factory=dict)
+    """At that moment: actions that escape, and how to go on after each."""
+    doomed: tuple[Action, ...] = ()
+    unsettled: tuple[Action, ...] = ()
+    """Actions there of which nothing was found out."""
+    key: int | None = None
+    """Hash of the state key at that moment."""
+    observation: tuple[float, ...] | None = None
+    """What was seen there, where that is a few numbers."""
+    curve: tuple[tuple[int, Survivability], ...] = ()
+    ended_otherwise: bool = False
+    """The actions no longer lead to harm: the environment is not what it was."""
+
+
+def find_blame(task: Task, work: BlameTask) -> list[Blame]:
+    """One answer per episode. Where a name turns out to stand for two situations, all are asked again without names."""
+    with closing(open_simulator(task)) as simulator:
+        seeker = Seeker(simulator, work.escapes)
+        found = [_Episode(seeker, trace).blame() for trace in work.traces]
+        if seeker.refutation:
+            found = [_Episode(seeker, trace).blame() for trace in work.traces]
+        return found
+
+
+def frontiers(verdict: Callable[[int], Survivability], last: int) -> tuple[int, int]:
+    """The last moment known to be survivable (-1: none) and the first known to be doomed, of moments 0 … ``last``.
+
+    ``last`` itself is doomed. Where every verdict is known they are neighbours after log2 of ``last`` questions.
+    """
+    low, high = -1, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        answer = verdict(middle)
+        if answer is YES:
+            low = middle
+        elif answer is NO:
+            high = middle
+        else:
+            return _around(verdict, low, middle, high)
+    return low, high
+
+
+def _around(verdict: Callable[[int], Survivability], low: int, middle: int, high: int) -> tuple[int, int]:
+    """The frontiers on both sides of a moment of which nothing is known."""
+    above = middle
+    while high - above > 1:
+        asked = (above + high) // 2
+        answer = verdict(asked)
+        if answer is YES:
+            # Then the one in the middle can be survived as well, and its search was too short.
+            low = above = middle = asked
+        elif answer is NO:
+            high = asked
+        else:
+            above = asked
+    below = middle
+    while below - low > 1:
+        asked = (low + below) // 2
+        answer = verdict(asked)
+        if answer is YES:
+            low = asked
+        elif answer is NO:
+            high = below = asked
+        else:
+            below = asked
+    return low, high
+
+
+class _Episode:
+    """One episode on the seeker's simulator, which can be brought to any moment of it."""
+
+    def __init__(self, seeker: Seeker, trace: ActionTrace) -> None:
+        self.seeker, self.trace, self.simulator = seeker, trace, seeker.simulator
+        self.known: dict[int, Survival] = {}
+        self._kept: dict[int, Snapshot] = {}
+
+    def blame(self) -> Blame:
+        """Where it was lost."""
+        if not self._ends_unsafe():
+            return Blame(depth=None, first_doomed=len(self.trace), ended_otherwise=True)
+        low, high = frontiers(self._verdict, len(self.trace))
+        curve = tuple((depth, survival.survivable) for depth, survival in sorted(self.known.items()))
+        if low < 0:
+            return Blame(depth=None, first_doomed=high, curve=curve)
+        better, doomed, unsettled = self._alternatives(low, high)
+        if not better and not self._escapes(low, self.known[low].witness or ()):
+            return Blame(depth=None, first_doomed=high, curve=curve)
+        self._go(low)
+        return Blame(
+            depth=low,
+            first_doomed=high,
+            better=better,
+            doomed=doomed,
+            unsettled=unsettled,
+            key=stable_hash(self.simulator.key()),
+            observation=few_numbers(self.simulator.observation),
+            curve=curve,
+        )
+
+    def _ends_unsafe(self) -> bool:
+        every = -(-len(self.trace) // MOST_KEPT) or 1
+        for moment in play(self.simulator, self.trace):
+            if moment.depth % every == 0 and moment.upcoming is not None:
+                self._kept[moment.depth] = self.simulator.save()
+        return self.simulator.outcome is Outcome.UNSAFE and self.simulator.depth == len(self.trace)
+
+    def _go(self, depth: int) -> None:
+        start = max(kept for kept in self._kept if kept <= depth)
+        self.simulator.load(self._kept[start])
+        for _ in play(self.simulator, self.trace.prefix(depth), start=start):
+            pass
+
+    def _verdict(self, depth: int) -> Survivability:
+        if depth not in self.known:
+            self._go(depth)
+            self.known[depth] = self.seeker.seek_here(self.trace.prefix(depth))
+        return self.known[depth].survivable
+
+    def _alternatives(
+        self, depth: int, first_doomed: int
+    ) -> tuple[dict[Action, tuple[Action, ...]], tuple[Action, ...], tuple[Action, ...]]:
+        """What each action leads to at the blame point: escapes that were replayed, proven doom, neither."""
+        taken = self.trace.actions[depth]
+        better: dict[Action, tuple[Action, ...]] = {}
+        known = self.known[depth].witness or ()
+        if known[:1] not in ((), (taken,)) and self._escapes(depth, known):
+            better[known[0]] = known[1:]
+        doomed, unsettled = [taken] if first_doomed == depth + 1 else [], list[Action]()
+        self._go(depth)
+        for action in self.simulator.available_actions(self.seeker.work.actions):
+            if action == taken or action in better:
+                continue
+            survival = self._after(depth, action)
+            if survival.survivable is YES and self._escapes(depth, (action, *(survival.witness or ()))):
+                better[action] = survival.witness or ()
+            elif survival.survivable is NO:
+                doomed.append(action)
+            else:
+                unsettled.append(action)
+        return better, tuple(doomed), tuple(unsettled)
+
+    def _after(self, depth: int, action: Action) -> Survival:
+        """What is known of the situation an action leads to; it has one step less to survive."""
+        self._go(depth)
+        self.simulator.step(action)
+        outcome = self.simulator.outcome
+        if outcome is Outcome.UNSAFE:
+            return Survival(survivable=NO, evidence="unsafe at once", steps=0)
+        if outcome.terminal:
+            return Survival(survivable=YES, witness=(), evidence=f"ends {outcome} at once")
+        return self.seeker.seek_here(self.trace.prefix(depth).then([action]), self.seeker.work.length - 1)
+
+    def _escapes(self, depth: int, actions: tuple[Action, ...]) -> bool:
+        """Whether an escape survives when it is played from reset."""
+        for _ in play(self.simulator, self.trace.prefix(depth).then(actions)):
+            pass
+        lasted = self.simulator.depth - depth
+        if self.simulator.outcome.terminal:
+            return self.simulator.outcome is not Outcome.UNSAFE
+        return lasted >= self.seeker.work.length
+
+
+def few_numbers(observation: Any) -> tuple[float, ...] | None:
+    """An observation of a few real numbers, for telling which are near each other; None for all others."""
+    if not isinstance(observation, np.ndarray) or not np.issubdtype(observation.dtype, np.floating):
+        return None
+    flat = observation.ravel()
+    return tuple(map(float, flat)) if flat.size <= MOST_NUMBERS and np.all(np.isfinite(flat)) else None

@@ -1,0 +1,117 @@
+"""Where chance decides: the decision after which somebody survives less often by most.
+
+At the moments of the agent's part two things are compared, both with fresh randomness: how often somebody survives from
+there, and how often somebody does who first plays what the agent played. Bad luck after a decision is no part of it.
+The moment is chosen by some runs and measured by others, so that the drop is not the luckiest of many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import hypot
+
+from tightrope.execution import Engine, Episode
+from tightrope.explanation.explanation import Explanation
+from tightrope.exploration.best_survival import BestSurvival, find_best_survival
+from tightrope.statistics import Estimate, rate_estimate
+from tightrope.trace import Action, ActionTrace
+
+MOST_MOMENTS = 40
+"""Decisions that are looked at: the last ones before the harm."""
+
+
+def explain_by_chance(
+    engine: Engine, episode: Episode, length: int, actions: tuple[Action, ...], effort: int
+) -> Explanation:
+    """The explanation of one failed episode."""
+    return _Decisions(engine, episode, length, actions, effort).explanation()
+
+
+class _Decisions:
+    """The agent's decisions in one episode, and what survival is like before and after each."""
+
+    def __init__(self, engine: Engine, episode: Episode, length: int, actions: tuple[Action, ...], effort: int) -> None:
+        self.engine, self.length, self.actions, self.effort = engine, length, actions, effort
+        self.trace, self.handover = episode.trace, episode.prefix_steps
+        self.moments = range(max(self.handover, len(self.trace) - MOST_MOMENTS), len(self.trace))
+        self.prefixes = {depth: self.trace.prefix(depth) for depth in self.moments}
+
+    def explanation(self) -> Explanation:
+        """Choose the moment, then measure it."""
+        taken = {prefix.id: self.trace.actions[depth] for depth, prefix in self.prefixes.items()}
+        before = self._survival("choose before", self.prefixes.values())
+        after = self._survival("choose after", self.prefixes.values(), taken)
+        drops = {
+            depth: (before[prefix.id].estimate.value or 0.0) - (after[prefix.id].estimate.value or 0.0)
+            for depth, prefix in self.prefixes.items()
+            if prefix.id in before and prefix.id in after
+        }
+        curve = tuple((depth, before[self.prefixes[depth].id].estimate) for depth in drops)
+        if not drops:
+            return self._undecided()
+        return self._measured(max(drops, key=lambda depth: (drops[depth], -depth)), curve)
+
+    def _measured(self, depth: int, curve: tuple[tuple[int, Estimate], ...]) -> Explanation:
+        """The chosen moment with fresh runs: how often somebody survives, and what each action there leaves of it."""
+        prefix, taken = self.prefixes[depth], self.trace.actions[depth]
+        [best] = self._survival("measure", [prefix]).values()
+        after = {
+            action: next(iter(self._survival(f"measure {action}", [prefix], {prefix.id: action}).values()))
+            for action in self.actions
+        }
+        drop = drop_between(best.estimate, after[taken].estimate)
+        better = {
+            action: seen
+            for action, seen in after.items()
+            if action != taken and (drop_between(seen.estimate, after[taken].estimate).low or 0.0) > 0
+        }
+        return Explanation(
+            trace=self.trace,
+            handover=self.handover,
+            horizon=self.length,
+            depth=depth,
+            action=taken,
+            better=tuple(better),
+            witnesses={action: seen.escape for action, seen in better.items() if seen.escape is not None},
+            agents_fault=True if (drop.low or 0.0) > 0 else None,
+            proven=False,
+            key=best.checksum,
+            drop=drop,
+            estimates=curve,
+        )
+
+    def _undecided(self) -> Explanation:
+        return Explanation(
+            trace=self.trace,
+            handover=self.handover,
+            horizon=self.length,
+            depth=None,
+            action=None,
+            agents_fault=None,
+            proven=False,
+        )
+
+    def _survival(
+        self, purpose: str, prefixes: Iterable[ActionTrace], first: Mapping[str, Action] | None = None
+    ) -> dict[str, BestSurvival]:
+        return find_best_survival(
+            self.engine,
+            prefixes,
+            self.length,
+            actions=self.actions,
+            agents=tuple(self.engine.agents),
+            steps_per_case=self.effort,
+            first=first,
+            purpose=purpose,
+        )
+
+
+def drop_between(before: Estimate, after: Estimate) -> Estimate:
+    """How much less often one survives after than before, from independent runs (Newcombe's interval)."""
+    high, low = (rate_estimate(round((seen.value or 0.0) * seen.n), seen.n) for seen in (before, after))
+    if high.value is None or low.value is None:
+        return Estimate.of_nothing()
+    value = high.value - low.value
+    down = hypot(high.value - (high.low or 0.0), (low.high or 1.0) - low.value)
+    up = hypot((high.high or 1.0) - high.value, low.value - (low.low or 0.0))
+    return Estimate(value, max(-1.0, value - down), min(1.0, value + up), high.n + low.n, "95% Newcombe, fresh runs")

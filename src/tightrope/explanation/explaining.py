@@ -1,0 +1,182 @@
+"""``explain``: an episode, or a failing case, and out comes why it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from tightrope.agents.agent import Agent
+from tightrope.errors import NotReproducible, UsageError
+from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.explanation.blame import Blame, BlameTask, find_blame
+from tightrope.explanation.chance import explain_by_chance
+from tightrope.explanation.explanation import Explanation
+from tightrope.exploration.escapes import EscapeTask
+from tightrope.outcome import Outcome
+from tightrope.tasks.task import Task
+from tightrope.trace import Action, ActionTrace
+
+WATCH = 40
+"""Steps that somebody must survive from a moment on, where nobody says otherwise: as long as suites watch."""
+EFFORT = 2000
+"""Environment steps for one moment: fifty attempts of the usual 40 steps."""
+EPISODES_AT_A_TIME = 8
+"""Episodes that share what they find out, and one environment."""
+
+
+@runtime_checkable
+class FailingCase(Protocol):
+    """A judged case."""
+
+    @property
+    def failing_episodes(self) -> tuple[Episode, ...]:
+        """The executions that failed."""
+        ...
+
+
+@runtime_checkable
+class Situation(Protocol):
+    """A case to be run."""
+
+    @property
+    def prefix(self) -> ActionTrace:
+        """What leads to it."""
+        ...
+
+
+Failure: TypeAlias = Episode | FailingCase | Situation
+
+
+def explain(
+    task: Task,
+    agent: Agent,
+    episode: Failure,
+    *,
+    length: int | None = None,
+    actions: Sequence[Action] | None = None,
+    effort: int = EFFORT,
+    engine: Engine | None = None,
+    backend: str = "inline",
+    workers: int | None = None,
+) -> Explanation:
+    """Why an episode failed: the last moment from which somebody could still have survived, and what was done there.
+
+    On deterministic tasks it is found by bisection with proofs and escapes; where chance decides it is the decision
+    after which somebody survives less often by most.
+
+    Args:
+        task: What was to be solved.
+        agent: Who failed.
+        episode: The episode, a failing case of a result (its first failing execution), or a case (which is run).
+        length: How many steps are to be survived from a moment on; default: as many as the episode was watched for.
+        actions: What the agent can do; None: all the environment takes.
+        effort: Environment steps for one moment; what is not settled by then stays open.
+        engine: Where to run; default: one made for the occasion.
+        backend: Of an engine made for the occasion: inline, processes or ray.
+        workers: Of an engine made for the occasion; default: one for each core.
+    """
+    with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
+        failed = failed_episode(runner, agent, episode, length)
+        [explanation] = explain_episodes(runner, [failed], length=length, actions=actions, effort=effort)
+    if explanation is None:
+        raise NotReproducible(
+            f"task {task.label}: the actions of this episode no longer end unsafe; the environment is not the one in "
+            f"which it failed"
+        )
+    return explanation
+
+
+def failed_episode(engine: Engine, agent: Agent, failure: Failure, length: int | None = None) -> Episode:
+    """The failed episode that is meant."""
+    if isinstance(failure, FailingCase):
+        if not failure.failing_episodes:
+            raise UsageError("this case did not fail, so there is nothing to explain; take one of result.failing_cases")
+        return failure.failing_episodes[0]
+    if isinstance(failure, Situation):
+        rollout = Rollout(start=failure.prefix, agent=agent.name, length=length or WATCH, fixed_prefix=True)
+        [failure] = engine.run([rollout])
+    if failure.outcome is not Outcome.UNSAFE:
+        raise UsageError(f"this episode ended {failure.outcome}, not unsafe, so there is nothing to explain")
+    return failure
+
+
+def explain_episodes(
+    engine: Engine,
+    episodes: Sequence[Episode],
+    *,
+    length: int | None = None,
+    actions: Sequence[Action] | None = None,
+    reference: Sequence[Action] = (),
+    effort: int = EFFORT,
+) -> list[Explanation | None]:
+    """Why each failed; None where the actions no longer end unsafe. Neighbours share what they find out."""
+    every = engine.task.possible_actions if actions is None else tuple(actions)
+    may = engine.task.search_actions if every is None else every
+    if not engine.deterministic:
+        return [explain_by_chance(engine, each, _watch(each, length), may, effort) for each in episodes]
+    parts: list[list[int]] = []
+    for place, episode in enumerate(episodes):
+        last = parts[-1] if parts else []
+        if not 0 < len(last) < EPISODES_AT_A_TIME or _watch(episodes[last[0]], length) != _watch(episode, length):
+            parts.append([])
+        parts[-1].append(place)
+    work = [
+        BlameTask(
+            traces=tuple(episodes[place].trace for place in part),
+            escapes=EscapeTask(
+                prefixes=(),
+                reference=tuple(reference),
+                actions=may,
+                deterministic=True,
+                provable=every is not None,
+                length=_watch(episodes[part[0]], length),
+                steps_per_case=effort,
+            ),
+        )
+        for part in parts
+    ]
+    blames = [blame for found in engine.map(find_blame, work) for blame in found]
+    return [
+        _explanation(episode, _watch(episode, length), blame) for episode, blame in zip(episodes, blames, strict=True)
+    ]
+
+
+def _watch(episode: Episode, length: int | None) -> int:
+    return length or episode.rollout.length or WATCH
+
+
+def _explanation(episode: Episode, horizon: int, blame: Blame) -> Explanation | None:
+    if blame.ended_otherwise:
+        return None
+    depth, trace, handover = blame.depth, episode.trace, episode.prefix_steps
+    return Explanation(
+        trace=trace,
+        handover=handover,
+        horizon=horizon,
+        depth=depth,
+        action=None if depth is None else trace.actions[depth],
+        better=tuple(blame.better),
+        witnesses=_witnesses(trace, depth, blame.better),
+        doomed=blame.doomed,
+        unsettled=blame.unsettled,
+        agents_fault=_fault(blame, handover),
+        proven=blame.first_doomed == (0 if depth is None else depth + 1),
+        key=blame.key,
+        observation=blame.observation,
+        curve=blame.curve,
+    )
+
+
+def _witnesses(
+    trace: ActionTrace, depth: int | None, better: Mapping[Action, tuple[Action, ...]]
+) -> dict[Action, ActionTrace]:
+    if depth is None:
+        return {}
+    return {action: trace.prefix(depth).then((action, *rest)) for action, rest in better.items()}
+
+
+def _fault(blame: Blame, handover: int) -> bool | None:
+    """Whether somebody could have survived from hand-over on; None where that was not settled."""
+    if blame.depth is not None and blame.depth >= handover:
+        return True
+    return False if blame.first_doomed <= handover else None

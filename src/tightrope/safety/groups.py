@@ -1,0 +1,106 @@
+"""Failures with the same cause are one finding: the same blame point and the same decision there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tightrope.display import Shown
+from tightrope.explanation import Explanation
+
+if TYPE_CHECKING:
+    from tightrope.safety.results import CaseResult, SafetyResult
+
+NEAR = 0.05
+"""Observations of real numbers are near where no number differs by more than this share of its span over all blame
+points: keys made of them hardly ever come twice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureGroup(Shown):
+    """Fails with one cause."""
+
+    _shown = ("representative", "share", "agents", "avoidable")
+
+    representative: CaseResult
+    """The one with the shortest way from reset to harm."""
+    explanation: Explanation | None = field(repr=False)
+    """Why that one failed; None where it was not explained."""
+    members: tuple[CaseResult, ...] = field(repr=False)
+    share: float
+    """Of all fails, how many are these."""
+    agents: tuple[str, ...]
+    """Who fails so."""
+
+    @property
+    def avoidable(self) -> bool | None:
+        """Whether the moment it was lost lies after hand-over; None: not decided."""
+        return None if self.explanation is None else self.explanation.agents_fault
+
+    @property
+    def fails(self) -> int:
+        """Executions that failed so."""
+        return sum(case.fails for case in self.members)
+
+
+@dataclass
+class _Member:
+    agent: str
+    case: CaseResult
+    explanation: Explanation | None
+
+
+def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
+    """The fails of several results by their cause: those that were avoidable first, and the most frequent first."""
+    members = [
+        _Member(result.agent, case, result.explanations.get(case.case.id))
+        for result in results
+        for case in result.distinct_cases
+        if case.fails
+    ]
+    spans = _spans([member.explanation for member in members])
+    groups: list[list[_Member]] = []
+    for member in members:
+        same = next((group for group in groups if any(_same(member, other, spans) for other in group)), None)
+        if same is None:
+            groups.append([member])
+        else:
+            same.append(member)
+    total = sum(member.case.fails for member in members)
+    found = [_group(group, total) for group in groups]
+    return tuple(sorted(found, key=lambda group: (group.avoidable is not True, -group.share)))
+
+
+def _group(members: Sequence[_Member], total: int) -> FailureGroup:
+    first = min(members, key=lambda member: len(member.case.failing_episodes[0].trace))
+    return FailureGroup(
+        representative=first.case,
+        explanation=first.explanation,
+        members=tuple(member.case for member in members),
+        share=sum(member.case.fails for member in members) / total,
+        agents=tuple(dict.fromkeys(member.agent for member in members)),
+    )
+
+
+def _same(one: _Member, other: _Member, spans: Sequence[float]) -> bool:
+    """Whether two fails have one cause; what was not decided stands for itself, but for the case it happened in."""
+    a, b = one.explanation, other.explanation
+    if a is None or b is None or a.depth is None or b.depth is None:
+        return one.case.case.id == other.case.case.id
+    return a.action == b.action and a.agents_fault is b.agents_fault and _one_place(a, b, spans)
+
+
+def _one_place(a: Explanation, b: Explanation, spans: Sequence[float]) -> bool:
+    if a.key == b.key:
+        return True
+    if a.observation is None or b.observation is None or len(a.observation) != len(b.observation):
+        return False
+    pairs = zip(a.observation, b.observation, spans, strict=True)
+    return all(abs(x - y) <= NEAR * span for x, y, span in pairs)
+
+
+def _spans(explanations: Iterable[Explanation | None]) -> list[float]:
+    """How far each number of the blame points' observations reaches."""
+    seen = [each.observation for each in explanations if each is not None and each.observation is not None]
+    return [max(column) - min(column) for column in zip(*seen, strict=False)]

@@ -1,0 +1,193 @@
+"""Explanations: every answer right or None, against fixpoints of random worlds, and in words."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightrope as tr
+from tests.exploration.mdps import Mdp
+from tests.exploration.oracles import World, doomed_states, doomed_within, worlds
+from tests.safety.corridor import CORRIDOR, expert, reference_of, walker
+from tightrope.errors import UsageError
+from tightrope.execution import Engine, Episode, Rollout
+from tightrope.explanation.blame import frontiers
+from tightrope.outcome import Outcome
+from tightrope.reference import Survivability
+from tightrope.simulation import open_simulator, play
+from tightrope.testing import JUMP, WALK, ConstantAgent, FunctionAgent
+from tightrope.trace import ActionTrace
+
+YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
+
+
+def states_along(world: World, trace: ActionTrace) -> list[int]:
+    states = [0]
+    for action in trace.actions:
+        states.append(world.table[states[-1]][action])
+    return states
+
+
+def failing(engine: Engine, agent: str, prefix: tuple[int, ...], length: int = 40) -> Episode | None:
+    start = ActionTrace(engine.task.label, 0, prefix)
+    [episode] = engine.run([Rollout(start=start, agent=agent, length=length, fixed_prefix=True)])
+    return episode if episode.reached_handover and episode.outcome is Outcome.UNSAFE else None
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    worlds(max_states=14),
+    st.lists(st.integers(0, 2), max_size=4),
+    st.lists(st.integers(0, 2), min_size=14, max_size=14),
+)
+def test_every_answer_is_right(world: World, prefix: list[int], policy: list[int]) -> None:
+    actions = len(world.table[0])
+    agent = FunctionAgent(lambda state: policy[state] % actions, "fixed")
+    task, doomed = world.task(), doomed_states(world)
+    with Engine(task, {"fixed": agent}) as engine:
+        episode = failing(engine, "fixed", tuple(action % actions for action in prefix))
+        if episode is None:
+            return
+        found = tr.explain(task, agent, episode, engine=engine)
+    states = states_along(world, episode.trace)
+    survivable = [depth for depth, state in enumerate(states) if state not in doomed]
+    assert found.proven
+    assert found.depth == (survivable[-1] if survivable else None)
+    assert found.agents_fault is (found.depth is not None and found.depth >= episode.prefix_steps)
+    if found.depth is None:
+        return
+    row = world.table[states[found.depth]]
+    assert found.action == episode.trace.actions[found.depth]
+    assert set(found.better) == {action for action, state in enumerate(row) if state not in doomed}
+    assert set(found.doomed) == {action for action, state in enumerate(row) if state in doomed}
+    assert set(found.witnesses) == set(found.better)
+    with closing(open_simulator(task)) as simulator:
+        for action, witness in found.witnesses.items():
+            assert witness.actions[: found.depth + 1] == (*episode.trace.actions[: found.depth], action)
+            for _ in play(simulator, witness):
+                pass
+            assert simulator.outcome is not Outcome.UNSAFE
+
+
+@settings(max_examples=80, deadline=None)
+@given(worlds(max_states=12), st.integers(1, 6), st.integers(1, 30))
+def test_with_little_effort_an_answer_may_be_missing_but_what_is_proven_is_right(
+    world: World, length: int, effort: int
+) -> None:
+    agent, task, doomed = ConstantAgent(0), world.task(), doomed_within(world, length)
+    with Engine(task, {agent.name: agent}) as engine:
+        episode = failing(engine, agent.name, ())
+        if episode is None:
+            return
+        found = tr.explain(task, agent, episode, length=length, effort=effort, engine=engine)
+    survivable = [depth for depth, state in enumerate(states_along(world, episode.trace)) if state not in doomed]
+    last = survivable[-1] if survivable else None
+    if found.proven:
+        assert found.depth == last
+    elif found.depth is not None:
+        assert last is not None
+        assert found.depth <= last
+    for depth, verdict in found.curve:
+        assert verdict is UNKNOWN or (verdict is YES) == (depth in survivable)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(1, 60), st.data())
+def test_frontiers_are_sound_whatever_is_unknown(last: int, data: st.DataObject) -> None:
+    boundary = data.draw(st.integers(-1, last - 1))
+    unknown = data.draw(st.sets(st.integers(0, last - 1)))
+    asked = []
+
+    def verdict(depth: int) -> Survivability:
+        asked.append(depth)
+        return UNKNOWN if depth in unknown else YES if depth <= boundary else NO
+
+    low, high = frontiers(verdict, last)
+    assert low <= boundary < high
+    if not unknown:
+        assert (low, high) == (boundary, boundary + 1)
+        assert len(asked) <= last.bit_length() + 1
+
+
+def test_in_words_with_the_names_of_the_actions() -> None:
+    task = CORRIDOR.with_options(action_names=("walk", "jump"))
+    result = tr.run_suite(task, walker, tr.simple_suite(reference_of(task)))
+    for case in result.failing_cases:
+        explanation = tr.explain(task, walker, case)
+        depth = len(case.case.prefix)
+        assert (explanation.depth, explanation.action, explanation.better) == (depth, WALK, (JUMP,))
+        assert explanation.agents_fault
+        assert explanation.sentence(task) == f"At step {depth} it chose walk; jump would have survived"
+
+
+def test_all_other_actions_are_said_to_be_doomed_only_if_they_are() -> None:
+    # From 0: action 0 is the goal's way, 1 and 2 fall at once, 3 falls after a slide.
+    world = World({0: [1, 9, 9, 2], 1: [8] * 4, 2: [3] * 4, 3: [9] * 4}, frozenset({8}), frozenset({9}))
+    task = world.task(action_names=("on", "left", "right", "slide"))
+    slides = ConstantAgent(3)
+    with Engine(task, {slides.name: slides}) as engine:
+        found = tr.explain(task, slides, failing(engine, slides.name, ()), engine=engine)
+    assert found.sentence(task) == "At step 0 it chose slide; on would have survived (all other actions are doomed)"
+
+
+def test_the_prefix_can_be_to_blame_and_sometimes_nobody_is() -> None:
+    world = World({0: [1, 2], 1: [8, 8], 2: [3, 3], 3: [9, 9]}, frozenset({8}), frozenset({9}))
+    task, agent = world.task(), ConstantAgent(0)
+    with Engine(task, {agent.name: agent}) as engine:
+        pushed = tr.explain(task, agent, failing(engine, agent.name, (1,)), engine=engine)
+    assert (pushed.depth, pushed.agents_fault, pushed.better) == (0, False, (0,))
+    assert pushed.sentence(task) == "At step 0 1 was played, before hand-over; 0 would have survived"
+    hopeless = World({0: [2, 2], 2: [9, 9]}, frozenset({8}), frozenset({9}))
+    with Engine(hopeless.task(), {agent.name: agent}) as engine:
+        lost = tr.explain(engine.task, agent, failing(engine, agent.name, ()), engine=engine)
+    assert (lost.depth, lost.agents_fault, lost.proven) == (None, False, True)
+    assert lost.sentence(engine.task) == "Nobody could have survived, from the start on"
+
+
+def test_what_did_not_fail_is_refused() -> None:
+    suite = tr.simple_suite(reference_of(CORRIDOR))
+    result = tr.run_suite(CORRIDOR, expert, suite)
+    with pytest.raises(UsageError, match="did not fail"):
+        tr.explain(CORRIDOR, expert, result.cases[0])
+    with pytest.raises(UsageError, match="not unsafe"):
+        tr.explain(CORRIDOR, expert, result.cases[0].episodes[0])
+    with pytest.raises(UsageError, match="not unsafe"):
+        tr.explain(CORRIDOR, expert, suite.cases[0])
+    assert tr.explain(CORRIDOR, walker, suite.cases[0]).depth == 2
+
+
+# In 3 action 1 is a coin and action 0 safe; elsewhere nothing matters. The agent is careless only there.
+COIN = Mdp(
+    {
+        **{state: [((0.9, state + 1), (0.1, state))] * 2 for state in (0, 1, 2)},
+        3: [((1.0, 4),), ((0.5, 4), (0.5, 9))],
+        **{state: [((0.98, state + 1), (0.02, 9))] * 2 for state in (4, 5)},
+        6: [((1.0, 6),)] * 2,
+    },
+    frozenset({8}),
+    frozenset({9}),
+)
+
+
+def test_where_chance_decides_the_decision_is_blamed_and_not_the_luck() -> None:
+    task, careless = COIN.task(), ConstantAgent(1)
+    with Engine(task, {careless.name: careless}) as engine:
+        start = ActionTrace(task.label, 0)
+        rollouts = [Rollout(start=start, agent=careless.name, length=15, seed=seed) for seed in range(40)]
+        fails = [episode for episode in engine.run(rollouts) if episode.outcome is Outcome.UNSAFE]
+        fell = next(episode for episode in fails)
+        found = tr.explain(task, careless, fell, engine=engine)
+    with closing(open_simulator(task)) as simulator:
+        states = [int(simulator.observation) for _ in play(simulator, fell.trace)]
+    assert states[found.depth] == 3
+    assert (found.action, found.better, found.agents_fault, found.proven) == (1, (0,), True, False)
+    assert found.drop.low < 0.5 < found.drop.high
+    told = f"At step {found.depth} it chose 1, after which somebody survives less often by"
+    assert found.sentence(task).startswith(told)
+    with closing(open_simulator(task)) as simulator:
+        for _ in play(simulator, found.witnesses[0]):
+            pass
+        assert simulator.outcome is not Outcome.UNSAFE

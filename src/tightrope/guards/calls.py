@@ -42,6 +42,9 @@ def open_call(frame: FrameType | None) -> FrameType | None:
 def describe(frame: FrameType) -> str:
     """Whose call is under way in a marked function, and which."""
     role = _role(frame.f_code, frame.f_lineno)
+    # The innermost function may know what it asks, but not the name of it.
+    while "{" not in _marked[frame.f_code].whose and (outer := open_call(frame.f_back)) is not None:
+        frame = outer
     try:
         return f"{_marked[frame.f_code].whose.format_map(frame.f_locals)}: {role}"
     except (AttributeError, KeyError):

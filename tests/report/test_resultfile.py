@@ -58,7 +58,7 @@ def test_any_action_and_estimate_survives(played: tuple[object, ...], estimate: 
 
 def test_a_newer_version_is_refused() -> None:
     data = results_to_json(full_results()) | {"version": 3}
-    with pytest.raises(FormatError, match=r"version 3 .* update tightrope"):
+    with pytest.raises(FormatError, match=r"version 3 .* Update tightrope"):
         results_from_json(data)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from tightrope.agents.agent import Agent
 from tightrope.display import Shown
 from tightrope.errors import FormatError, UnknownName
-from tightrope.evaluation import Evaluation, plain_rollouts
-from tightrope.execution import Episode, Rollout
+from tightrope.evaluation import Evaluation
+from tightrope.execution import Episode
 from tightrope.files import DAMAGE, json_bytes, parse_json, read_content, require_fields, write_whole
 from tightrope.files.limits import JSON_FILE
 from tightrope.fuzzing import FuzzResult
@@ -24,23 +24,19 @@ from tightrope.references import SearchResult
 from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact, Change, Codec, changes, checksum
 from tightrope.runs.config import CampaignConfig
+from tightrope.runs.episode_results import LostEpisode, plain_codec, safety_codec
 from tightrope.runs.folder import RunFolder
 from tightrope.runs.gates import Evidence, Gate, judged_gates
 from tightrope.runs.manifest import AgentRecord, Cost, Entry, Manifest, Source, read_manifest, write_manifest
-from tightrope.runs.store import EpisodeStore, RememberingEngine, episode_id
+from tightrope.runs.store import EpisodeStore, RememberingEngine
 from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyResult, SuiteSurvival, TestCase, TestSuite
-from tightrope.safety.storage import summary_from_json, summary_to_json
 from tightrope.tasks import Task, make_task
 
 T = TypeVar("T")
 
 FILE, EPISODES = "its file", "its episodes"
 """What makes a stored thing invalid although it would be made from the same again."""
-
-
-class LostEpisode(FormatError):
-    """A result names an episode that is not there any more."""
 
 
 def open_run(path: str | PathLike[str], *, trust: bool = False) -> Run:
@@ -256,73 +252,12 @@ class Run(Shown):
         write_manifest(self.folder.manifest_path, self.manifest)
 
     def plain_codec(self) -> Codec[Evaluation]:
-        """How plain episodes are stored: by their ids; how they were made follows from a few numbers."""
-        task, fingerprint = self.task_label, self.manifest.task.fingerprint
-
-        def write(result: Evaluation) -> dict[str, Any]:
-            return {
-                "format": "tightrope/plain",
-                "version": 1,
-                "agent": result.agent,
-                "fingerprint": result.fingerprint,
-                "seed": result.seed,
-                "length": result.length,
-                "starts_alike": result.starts_alike,
-                "episodes": [episode_id(e.rollout, result.fingerprint, fingerprint) for e in result.episodes],
-            }
-
-        def read(content: Any) -> Evaluation:
-            ids, agent = content["episodes"], content["agent"]
-            rollouts = plain_rollouts(task, agent, len(ids), content["seed"], content["length"])
-            with self._episodes() as fetch:
-                episodes = tuple(fetch(rollout, {"id": name}) for rollout, name in zip(rollouts, ids, strict=True))
-            return Evaluation(
-                task=task,
-                agent=agent,
-                fingerprint=content["fingerprint"],
-                episodes=episodes,
-                seed=content["seed"],
-                length=content["length"],
-                starts_alike=content["starts_alike"],
-            )
-
-        return Codec(write=write, read=read, errors=lambda result: result.errors)
+        """How plain episodes are stored here."""
+        return plain_codec(self.folder.episodes_path, self.manifest.task)
 
     def safety_codec(self, suite: TestSuite, survival: SuiteSurvival) -> Codec[SafetyResult]:
-        """How results of a suite are stored: its episodes, the suite and what is known of its cases by their ids."""
-        task = self.manifest.task.fingerprint
-
-        def write(result: SafetyResult) -> dict[str, Any]:
-            def name(episode: Episode) -> dict[str, str]:
-                return {"id": episode_id(episode.rollout, result.fingerprint, task)}
-
-            raised = [episode for case in result.distinct_cases for episode in case.episodes if episode.error]
-            if raised:
-                with closing(EpisodeStore(self.folder.episodes_path)) as store:
-                    for episode in raised:
-                        store.add(name(episode)["id"], episode)
-            return summary_to_json(result, name)
-
-        def read(content: Any) -> SafetyResult:
-            with self._episodes() as fetch:
-                return summary_from_json(content, suite, survival, fetch)
-
-        return Codec(write=write, read=read, errors=lambda result: result.errors)
-
-    @contextmanager
-    def _episodes(self) -> Iterator[Callable[[Rollout, Mapping[str, Any]], Episode]]:
-        """A way to the stored episodes by what results call them."""
-        if not self.folder.episodes_path.exists():
-            raise LostEpisode(f"{self.folder.episodes_path} is gone")
-        with closing(EpisodeStore(self.folder.episodes_path, read_only=True)) as store:
-
-            def fetch(rollout: Rollout, named: Mapping[str, Any]) -> Episode:
-                episode = store.get(named["id"], rollout)
-                if episode is None:
-                    raise LostEpisode(f"{self.folder.episodes_path} has no episode {named['id']}")
-                return episode
-
-            yield fetch
+        """How results of a suite are stored here."""
+        return safety_codec(self.folder.episodes_path, self.manifest.task, suite, survival)
 
     # Work on it.
 

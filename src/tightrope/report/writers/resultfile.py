@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 
 from tightrope.errors import FormatError, UsageError
-from tightrope.files import Migrations, migrated, parse_json, read_content
+from tightrope.files import Migrations, migrated, parse_json, read_content, write_json
 from tightrope.files.limits import JSON_FILE
 from tightrope.report.results import Results
 from tightrope.statistics.estimate import Estimate
@@ -56,15 +55,6 @@ def finite(value: Any) -> Any:
 
 def results_from_json(data: Any, source: str = "results") -> Results:
     """The results again; ``source`` names the file in errors."""
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise FormatError(
-            f"{source} is not a results file: its format must read {FORMAT!r}. Give a report's results.json."
-        )
-    version = data.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise FormatError(
-            f"{source} has version {version!r} of {FORMAT}, and this tightrope reads up to {VERSION}; update tightrope."
-        )
     body = {key: _frozen(value) for key, value in migrated(source, data, FORMAT, MIGRATIONS).items()}
     body = {key: value for key, value in body.items() if key not in ("format", "version")}
     try:
@@ -86,7 +76,7 @@ def _frozen(value: Any) -> Any:
 
 def save_results(results: Results, path: Path) -> None:
     """Write results.json."""
-    path.write_text(json.dumps(results_to_json(results), separators=(",", ":"), allow_nan=False) + "\n")
+    write_json(path, results_to_json(results))
 
 
 def load_results(path: Path) -> Results:

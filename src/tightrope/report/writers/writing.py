@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tightrope.files import write_whole
 from tightrope.report.films.filming import film_failures
 from tightrope.report.films.images import data_uri
 from tightrope.report.results import Results
@@ -68,7 +69,4 @@ def _addresses(results: Results, folder: Path) -> dict[str, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    # A reader never meets half a file.
-    draft = path.with_name(path.name + ".draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    write_whole(path, text.encode("utf-8"))

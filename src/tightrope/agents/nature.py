@@ -21,6 +21,7 @@ from tightrope.agents.randomness import generator_states, own_generators
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.agents.subjects import Nature, Subject
 from tightrope.errors import AgentError
+from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import hang_in, misdeed, require_fault
 from tightrope.seeding import generator
 from tightrope.tasks.observations import own_copy
@@ -40,6 +41,7 @@ ADVICE = (
 )
 
 
+@calls_out("agent {name!r}")
 def examined(thing: Any, asking: Asking, spaces: TaskSpaces, name: str) -> Subject:
     """The object as it can be asked; AgentError when its answers depend on what else it is asked."""
     try:

@@ -148,10 +148,22 @@ def test_simulators_are_opened_where_the_architecture_page_says() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in ("open_simulator", "Simulator")
+        and node.func.id in ("open_simulator", "exploring", "Simulator")
     }
     (table,) = re.findall(r"\| file \| plays \|\n(.*?)\n\n", ARCHITECTURE.read_text(encoding="utf-8"), re.DOTALL)
     assert openers == set(re.findall(r"`([\w/]+\.py)`", table))
+
+
+def test_whoever_borrows_an_engine_begins_again_when_randomness_is_met() -> None:
+    forgotten = [
+        f"{name}: {node.name}"
+        for name, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and any(isinstance(part, ast.Name) and part.id == "borrowed_engine" for part in ast.walk(node))
+        and not any(getattr(mark, "id", "") == "begun_again_if_stochastic" for mark in node.decorator_list)
+    ]
+    assert not forgotten, "it plans by engine.deterministic, which may turn out to be wrong on the way"
 
 
 def test_the_files_that_contributing_names_are_there() -> None:

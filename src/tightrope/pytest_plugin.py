@@ -197,8 +197,7 @@ class Tightrope:
             run = pipeline.run
             if pipeline.search().reference is None:
                 raise UsageError(f"no reference was found for {run.task_label}; give search_seconds more time")
-            with pipeline.engine() as engine:
-                results = pipeline.safety(engine)
+            results = pipeline.with_engine(pipeline.safety)
             run.save(status="pytest")
         (by_agent,) = results.values()
         (result,) = by_agent.values()
@@ -364,8 +363,7 @@ class SuiteFile(pytest.File):
             ),
             execution=ExecutionConfig(backend="inline"),
         ) as pipeline:
-            with pipeline.engine() as engine:
-                (by_agent,) = pipeline.safety(engine).values()
+            (by_agent,) = pipeline.with_engine(pipeline.safety).values()
             pipeline.run.save(status="pytest")
         return next(iter(by_agent.values()))
 

@@ -276,7 +276,7 @@ def test_ctrl_c_stops_within_two_seconds_and_keeps_what_was_finished(backend: st
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     children = _children(process.pid)
-    assert len(children) >= (workers or 0)
+    assert len(children) - (workers or 0) in (0, 2), "the two that were asked at the beginning may still be there"
     started = time.monotonic()
     process.send_signal(signal.SIGINT)
     finished = int(process.stdout.readline())

@@ -266,6 +266,19 @@ def test_a_nursery_that_died_is_replaced() -> None:
     assert len(ask_all(other_self, (), seconds=1.0, count=1)) == 1
 
 
+def test_a_nursery_that_is_not_asked_ends_and_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    impatient = (
+        "import sys; import tightrope.simulation.conformance.second_process as other; other.IDLE_SECONDS = 0.2; "
+    )
+    monkeypatch.setattr(second_process, "MAIN", impatient + "other.main(*map(int, sys.argv[1:]))")
+    second_process._end_all()
+    (nursery,) = nurseries(1)
+    assert nursery._process.wait(10) == 0
+    assert not nursery.usable
+    monkeypatch.undo()
+    assert len(ask_all(other_self, (), seconds=1.0, count=1)) == 1
+
+
 def test_an_error_in_a_question_is_told() -> None:
     with pytest.raises(NoAnswer, match="ValueError"):
         ask_all(int, ("seven",), seconds=1.0, count=1)

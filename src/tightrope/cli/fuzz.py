@@ -76,8 +76,8 @@ def command(
     }
     config = stored.model_copy(update=changes)
     with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:
-        with pipeline.engine() as engine:
-            bred = [pipeline.fuzzing(engine, actions) for actions in pipeline.run.manifest.action_sets]
+        sets = pipeline.run.manifest.action_sets
+        bred = pipeline.with_engine(lambda engine: [pipeline.fuzzing(engine, actions) for actions in sets])
         pipeline.run.save(status="fuzzed")
     for result in bred:
         _print(interface, pipeline.run.task_label, result)

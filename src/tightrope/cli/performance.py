@@ -63,8 +63,7 @@ def command(
     }
     config = stored.model_copy(update=changes)
     with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:
-        with pipeline.engine() as engine:
-            results = pipeline.performance(engine)
+        results = pipeline.with_engine(pipeline.performance)
         pipeline.run.save(status="performance tested")
     for name, result in results.items():
         rows = [

@@ -121,8 +121,7 @@ def command(
 
 
 def _test(pipeline: Pipeline) -> Results:
-    with pipeline.engine() as engine:
-        results = pipeline.safety(engine)
+    results = pipeline.with_engine(pipeline.safety)
     pipeline.run.save(status="safety tested")
     return results
 

@@ -8,7 +8,7 @@ from tightrope.agents.agent import Agent
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UsageError
 from tightrope.evaluation.result import Evaluation
-from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import derive_seed
@@ -22,6 +22,7 @@ BATCH = 32
 """Episodes between two looks at the budget; enough to keep the lanes full."""
 
 
+@begun_again_if_stochastic
 def evaluate(
     task: Task,
     agent: Agent,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial, wraps
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import EnvironmentFailure, UnknownName, UsageError
@@ -22,9 +23,10 @@ from tightrope.execution.scheduling.dispatch import Dispatch, Pace
 from tightrope.execution.scheduling.second_opinions import require_same, wants_second_opinion
 from tightrope.guards.watchdog import limit_here, time_limited
 from tightrope.seeding import stable_hash
-from tightrope.simulation import conformance_of
+from tightrope.simulation import RandomnessMet, conformance_of, turn_stochastic
 from tightrope.tasks.task import Task
 
+Parameters = ParamSpec("Parameters")
 T = TypeVar("T")
 
 WINDOW = 4096
@@ -73,9 +75,12 @@ class Engine:
         with time_limited(step_timeout):
             self.conformance = conformance_of(task)
         self.deterministic = self.conformance.deterministic
-        self._backend = self._opened(backend, workers, ray_address, memory_limit, lanes, step_timeout)
+        self._open = partial(self._opened, backend, workers, ray_address, memory_limit, lanes, step_timeout)
+        self._backend = self._open()
         self._ledger = Ledger(deterministic=self.deterministic)
         self._affinity = Affinity(self._backend.workers)
+        self.is_replanned = False
+        """Whether whoever runs this begins again when the task turns out to be stochastic."""
         self._pace = Pace(self.conformance.steps_per_second)
         self._running = False
         self._hangs: Counter[Hashable] = Counter()
@@ -92,7 +97,20 @@ class Engine:
             self._backend.add_agents(new)
 
     def run(self, rollouts: Iterable[Rollout], *, on_episode: Callable[[Episode], None] | None = None) -> list[Episode]:
-        """Run all rollouts; ``on_episode`` sees each as it finishes, the list is in submission order."""
+        """Run all rollouts; ``on_episode`` sees each as it finishes, the list is in submission order.
+
+        Where the task turns out to be stochastic on the way, all are run again as such.
+        """
+        rollouts = list(rollouts)
+        try:
+            return self._all(rollouts, on_episode)
+        except RandomnessMet as met:
+            if self.is_replanned:
+                raise
+            self.turn_stochastic(met)
+            return self._all(rollouts, on_episode)
+
+    def _all(self, rollouts: Sequence[Rollout], on_episode: Callable[[Episode], None] | None) -> list[Episode]:
         episodes: dict[int, Episode] = {}
         for number, episode in self._episodes(rollouts):
             if on_episode is not None:
@@ -101,7 +119,10 @@ class Engine:
         return [episodes[number] for number in range(len(episodes))]
 
     def stream(self, rollouts: Iterable[Rollout]) -> Iterator[Episode]:
-        """Run all rollouts and yield the episodes in submission order, holding few of either at a time."""
+        """Run all rollouts and yield the episodes in submission order, holding few of either at a time.
+
+        Ends with RandomnessMet where the task turns out to be stochastic: what was yielded cannot be taken back.
+        """
         early: dict[int, Episode] = {}
         expected = 0
         for number, episode in self._episodes(rollouts, held=early.__len__):
@@ -131,6 +152,25 @@ class Engine:
                         raise result.error
                     answers[place] = result.value
         return [answers[place] for place in range(len(calls))]
+
+    @contextmanager
+    def replanned(self) -> Iterator[None]:
+        """Inside, ``run`` raises RandomnessMet instead of running everything again by itself."""
+        before, self.is_replanned = self.is_replanned, True
+        try:
+            yield
+        finally:
+            self.is_replanned = before
+
+    def turn_stochastic(self, met: RandomnessMet) -> None:
+        """Take the task for stochastic from now on, and forget what was executed once for many."""
+        if self.deterministic:
+            self.conformance, self.deterministic = turn_stochastic(self.task, str(met)), False
+            self._backend.close()
+            self._backend = self._open()
+            self._ledger = Ledger(deterministic=False)
+            self._affinity = Affinity(self._backend.workers)
+            self._found_out.clear()
 
     def once(self, key: Hashable, find_out: Callable[[], T]) -> T:
         """What depends on the task and not on the agent, found out once for all who share the engine."""
@@ -194,7 +234,9 @@ class Engine:
         dispatch.enqueue([[tickets[place] for place, _ in share] for share in division])
 
     def _settled(self, ticket: Ticket, result: Result, dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
-        assert isinstance(result, Episode)
+        if isinstance(result, Returned):
+            assert result.error is not None
+            raise result.error
         if ticket.first is not None:
             self.counters.episodes_rechecked += 1
             require_same(ticket.first, result)
@@ -266,10 +308,32 @@ def borrowed_engine(
     """The given engine with these agents added, or one made for the occasion and closed after it."""
     if engine is not None:
         engine.add_agents(agents or {})
-        yield engine
+        with engine.replanned():
+            yield engine
         return
-    with Engine(task, agents, backend=backend, workers=workers) as own:
+    with Engine(task, agents, backend=backend, workers=workers) as own, own.replanned():
         yield own
+
+
+def begun_again_if_stochastic(step: Callable[Parameters, T]) -> Callable[Parameters, T]:
+    """A step that plans by ``engine.deterministic`` and begins again when that turns out to be wrong on the way.
+
+    The step gets its task first, and perhaps an engine by name. Inside of another such step, that one begins again.
+    """
+
+    @wraps(step)
+    def begun(*arguments: Parameters.args, **options: Parameters.kwargs) -> T:
+        engine: Any = options.get("engine")
+        try:
+            return step(*arguments, **options)
+        except RandomnessMet as met:
+            task: Any = options["task"] if "task" in options else arguments[0]
+            if (engine is not None and engine.is_replanned) or not conformance_of(task).deterministic:
+                raise
+            turn_stochastic(task, str(met)) if engine is None else engine.turn_stochastic(met)
+        return step(*arguments, **options)
+
+    return begun
 
 
 def _check_options(

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import NotReproducible, UsageError
-from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.explanation.blame import Blame, BlameTask, find_blame
 from tightrope.explanation.chance import explain_by_chance
 from tightrope.explanation.explanation import Explanation
@@ -47,6 +47,7 @@ class Situation(Protocol):
 Failure: TypeAlias = Episode | FailingCase | Situation
 
 
+@begun_again_if_stochastic
 def explain(
     task: Task,
     agent: Agent,

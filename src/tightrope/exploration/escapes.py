@@ -8,7 +8,6 @@ else is *unknown*. This runs where the environments are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 
 from tightrope.errors import EnvironmentFailure
@@ -17,7 +16,7 @@ from tightrope.exploration.knowledge import Knowledge
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.seeding import generator
-from tightrope.simulation import Simulator, Snapshot, open_simulator, play
+from tightrope.simulation import Simulator, Snapshot, exploring, play
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
@@ -90,7 +89,7 @@ class Escapes:
 
 def find_escapes(task: Task, work: EscapeTask) -> Escapes:
     """One answer per prefix. Where a name turns out to stand for two situations, all are asked again without names."""
-    with closing(open_simulator(task)) as simulator:
+    with exploring(task) as simulator:
         seeker = Seeker(simulator, work)
         way = _Way(simulator, work.prefixes)
         answers = tuple(seeker.seek(prefix, way) for prefix in work.prefixes)

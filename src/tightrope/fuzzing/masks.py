@@ -17,7 +17,7 @@ from tightrope.agents.agent import Answer
 from tightrope.execution import Episode, Rollout
 from tightrope.execution.naive import run_naively
 from tightrope.fuzzing.actions import ActionSource
-from tightrope.simulation import open_simulator
+from tightrope.simulation import exploring, open_simulator
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
@@ -51,11 +51,8 @@ def chunked(rollouts: Sequence[Rollout], source: ActionSource, deterministic: bo
 
 def play(task: Task, work: MaskedPlay) -> list[Episode]:
     """Play the rollouts; each episode's rollout has the actions that were really played."""
-    simulator = open_simulator(task)
-    try:
+    with exploring(task) as simulator:
         return [_play_one(simulator, rollout, work) for rollout in work.rollouts]
-    finally:
-        simulator.close()
 
 
 def _play_one(simulator: Any, rollout: Rollout, work: MaskedPlay) -> Episode:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
-from tightrope.execution import Engine, borrowed_engine
+from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.fuzzing.actions import action_source
 from tightrope.fuzzing.breeding import breed
 from tightrope.fuzzing.control import run_control
@@ -21,6 +21,7 @@ from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
 
+@begun_again_if_stochastic
 def fuzz_policy(
     task: Task,
     agent: Agent,

@@ -10,7 +10,7 @@ import numpy as np
 
 from tightrope.budget import Budget
 from tightrope.errors import UsageError
-from tightrope.execution import Engine, borrowed_engine
+from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.fuzzing.actions import ActionSource, action_source
 from tightrope.fuzzing.breeding import Bred, breed
 from tightrope.fuzzing.control import run_control
@@ -62,6 +62,7 @@ class TraceOperators:
         return _from_reset(genome, evaluation.trace.actions or genome.actions[:1])
 
 
+@begun_again_if_stochastic
 def fuzz(
     task: Task,
     ancestors: ActionTrace | Sequence[ActionTrace],

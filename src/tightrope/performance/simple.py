@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tightrope.agents.agent import Agent
-from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.performance.play import Plan, check_call, prefix_test, run_distinct
 from tightrope.performance.reach import Reach
 from tightrope.performance.results import Comparison, PrefixTest
@@ -23,6 +23,7 @@ from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
 
+@begun_again_if_stochastic
 def compare_performance(
     task: Task,
     agent: Agent,

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError
-from tightrope.execution import Engine, Rollout, borrowed_engine
+from tightrope.execution import Engine, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.exploration.playing import replay
 from tightrope.outcome import Outcome
 from tightrope.references.minari import minari_traces
@@ -26,6 +26,7 @@ Demonstration: TypeAlias = ActionTrace | Sequence[Action] | str | PathLike[str]
 """A trace, its actions, the name of a file of traces, or ``"minari:"`` and a data set's name or folder."""
 
 
+@begun_again_if_stochastic
 def demonstrate(
     task: Task,
     agent: Agent,

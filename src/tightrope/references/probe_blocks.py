@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable
-from contextlib import closing
 from dataclasses import dataclass
 
 from tightrope.exploration.doom import Classifier
@@ -14,7 +13,7 @@ from tightrope.exploration.sameness import Sameness
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.seeding import derive_seed
-from tightrope.simulation import Snapshot, open_simulator, play
+from tightrope.simulation import Snapshot, exploring, play
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -88,7 +87,7 @@ def survey(task: Task, request: tuple[ActionTrace, bool]) -> Survey:
     On a deterministic task these are the actions it does not take; on a stochastic one its own can do harm as well.
     """
     reference, deterministic = request
-    with closing(open_simulator(task)) as simulator:
+    with exploring(task) as simulator:
         replay_to_goal(simulator, reference)
         questions, names, sameness = [], list[Hashable](), Sameness(simulator)
         for moment in play(simulator, reference):
@@ -104,7 +103,7 @@ def survey(task: Task, request: tuple[ActionTrace, bool]) -> Survey:
 
 def probe_block(task: Task, block: Block) -> BlockAnswer:
     """Classify the successors of a block."""
-    with closing(open_simulator(task)) as simulator:
+    with exploring(task) as simulator:
         classifier = Classifier(
             simulator,
             block.knowledge.copy(),

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UsageError
-from tightrope.execution import Engine, borrowed_engine
+from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.exploration.knowledge import Knowledge
 from tightrope.outcome import StopReason
 from tightrope.progress import Progress, ProgressCallback
@@ -32,6 +32,7 @@ DEFAULT_EFFORT = 4096
 DEPTHS_PER_BLOCK, BLOCKS_PER_ROUND = 8, 8
 
 
+@begun_again_if_stochastic
 def probe_boundary(
     task: Task,
     reference: Reference,

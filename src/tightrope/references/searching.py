@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from tightrope.budget import Budget
 from tightrope.errors import UnknownName, UsageError
-from tightrope.execution import Engine, borrowed_engine
+from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.exploration.playing import replay_to_goal
 from tightrope.extensions import extensions
 from tightrope.outcome import StopReason
@@ -21,7 +21,7 @@ from tightrope.references.dfs import DepthFirst
 from tightrope.references.repetitions import repetitions as enough_repetitions
 from tightrope.references.result import SearchResult
 from tightrope.references.session import SearchSession
-from tightrope.simulation import open_simulator
+from tightrope.simulation import exploring, open_simulator
 from tightrope.tasks.task import Task
 
 SEARCH_BUDGET = Budget(seconds=120)
@@ -32,6 +32,7 @@ GROUP = "tightrope.search_methods"
 SearchMethod: TypeAlias = Callable[[SearchSession], SearchResult]
 
 
+@begun_again_if_stochastic
 def search(
     task: Task,
     method: str = "auto",
@@ -71,7 +72,7 @@ def search(
     """
     find = find_method(method)
     _check_arguments(method, repetitions, max_depth, demonstration)
-    with borrowed_engine(task, None, engine, backend, workers) as engine, closing(open_simulator(task)) as simulator:
+    with borrowed_engine(task, None, engine, backend, workers) as engine, exploring(task) as simulator:
         return find(
             SearchSession(
                 method=method,

@@ -15,7 +15,7 @@ from tightrope.agents.agent import Agent
 from tightrope.agents.noisy import NoisyAgent
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UsageError
-from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.exploration.playing import replay
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
@@ -36,6 +36,7 @@ NOISE = 0.05
 """Share of random actions in noisy runs: enough to leave the agent's own path, seldom enough to end it."""
 
 
+@begun_again_if_stochastic
 def find_references(
     task: Task,
     count: int = 8,

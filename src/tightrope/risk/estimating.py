@@ -11,7 +11,7 @@ import numpy as np
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
 from tightrope.errors import UsageError
-from tightrope.execution import Engine, borrowed_engine
+from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.risk.guides import GivenGuide, Guide, NoGuide
 from tightrope.risk.intervals import plain_estimate, splitting_estimate
@@ -41,6 +41,7 @@ SMALLEST_SIZE, LARGEST_SIZE = 24, 4096
 KEPT_FAILURES = 20
 
 
+@begun_again_if_stochastic
 def estimate_failure(
     task: Task,
     agent: Agent,

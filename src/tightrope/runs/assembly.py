@@ -40,7 +40,7 @@ from tightrope.runs.run import Run
 from tightrope.runs.trust import is_code
 from tightrope.safety import SafetyResult, correlation
 from tightrope.safety import results as safety_results
-from tightrope.simulation import check_task
+from tightrope.simulation import conformance_of
 from tightrope.statistics import Estimate
 from tightrope.tasks import Task
 from tightrope.trace import ActionTrace
@@ -132,7 +132,7 @@ def _plain(evaluation: Evaluation) -> PlainSummary:
 
 
 def _task_info(task: Task) -> TaskInfo:
-    conformance = check_task(task)
+    conformance = conformance_of(task)
     return TaskInfo(
         label=task.label,
         deterministic=conformance.deterministic,

@@ -24,6 +24,7 @@ from tightrope.runs.names import file_name, require_name
 from tightrope.runs.pipeline import Pipeline
 from tightrope.runs.recording import present_manifest
 from tightrope.runs.run import Run
+from tightrope.runs.store import RememberingEngine
 from tightrope.safety import TestSuite
 from tightrope.safety.shorthand import parse_spec
 from tightrope.tasks import Task, make_task
@@ -48,26 +49,28 @@ def run_campaign(
     """
     with working_on(out, config, command=command, on_progress=on_progress) as pipeline:
         run = pipeline.run
+        believed = run.manifest.task.stochastic
         if config.plain.episodes:
-            with pipeline.engine() as engine:
-                pipeline.plain(engine)
+            pipeline.with_engine(pipeline.plain)
         if pipeline.search().reference is not None:
-            _test(pipeline)
+            pipeline.with_engine(lambda engine: _test(pipeline, engine))
+        if config.plain.episodes and run.manifest.task.stochastic is not believed:
+            # Those that were played before randomness was seen.
+            pipeline.with_engine(pipeline.plain)
         write_run_report(run, on_progress)
         run.save(status="finished")
     return run
 
 
-def _test(pipeline: Pipeline) -> None:
+def _test(pipeline: Pipeline, engine: RememberingEngine) -> None:
     config, run = pipeline.config, pipeline.run
-    with pipeline.engine() as engine:
-        pipeline.safety(engine)
-        if config.fuzzing.enabled:
-            for actions in run.manifest.action_sets:
-                pipeline.fuzzing(engine, actions)
-            if config.performance.enabled:
-                pipeline.performance(engine)
-        run.save(status="tested")
+    pipeline.safety(engine)
+    if config.fuzzing.enabled:
+        for actions in run.manifest.action_sets:
+            pipeline.fuzzing(engine, actions)
+        if config.performance.enabled:
+            pipeline.performance(engine)
+    run.save(status="tested")
 
 
 @contextmanager

@@ -57,11 +57,13 @@ class TaskRecord(Record):
     fingerprint: dict[str, str] = {}
     seed: int
     """Episodes begin from this reset seed."""
+    stochastic: bool = False
+    """Whether randomness was seen in it; what was found before it was seen does not hold."""
 
     @property
     def id(self) -> str:
-        """What tells it from other tasks, and from itself with other files."""
-        return content_id(self.label, self.fingerprint)
+        """What tells it from other tasks, and from itself with other files or as it was believed to be."""
+        return content_id(self.label, self.fingerprint, *(["stochastic"] if self.stochastic else []))
 
 
 class AgentRecord(Record):

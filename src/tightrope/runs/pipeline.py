@@ -34,6 +34,7 @@ from tightrope.runs.vouching import require_unbroken, vouch
 from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite, decide_gate, make_suite, random_suite, run_suite
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
+from tightrope.simulation import RandomnessMet, turn_stochastic
 from tightrope.trace import Action
 
 T = TypeVar("T")
@@ -56,9 +57,27 @@ class Pipeline:
         """An engine for the agents; at its end a sample of what it did is played again in other processes."""
         require_unbroken(self.run)
         begun = time.monotonic()
-        with self.run.engine(self.agents) as engine:
+        with self.run.engine(self.agents) as engine, engine.replanned():
+            self.run.note_stochastic()
             yield engine
             vouch(self.run, engine, time.monotonic() - begun)
+
+    def with_engine(self, work: Callable[[RememberingEngine], T]) -> T:
+        """What ``work`` makes of an engine.
+
+        Should randomness be seen on the way in a task that was taken for deterministic, that is recorded, and all is
+        done again from the reference on, which was found in that belief.
+        """
+        try:
+            with self.engine() as engine:
+                return work(engine)
+        except RandomnessMet as met:
+            turn_stochastic(self.run.task, str(met))
+            self.run.note_stochastic()
+        if self.given is None:
+            self.search()
+        with self.engine() as engine:
+            return work(engine)
 
     def plain(self, engine: RememberingEngine) -> dict[str, Evaluation]:
         """Before the steps: each agent in plain episodes, as it is used. Returns agent → result."""
@@ -90,7 +109,8 @@ class Pipeline:
             lambda: self._probed(found),
             spent=lambda known: {"steps_executed": 0 if known.probing is None else known.probing.steps},
         )
-        return replace(found, reference=reference)
+        # Randomness that probing was the first to see.
+        return replace(found, reference=reference) if self.run.outdated(layout.SEARCH) is None else self.search()
 
     def safety(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
         """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""
@@ -187,7 +207,12 @@ class Pipeline:
             return known
         started = time.monotonic()
         before = {} if engine is None else engine.counters.as_dict()
+        believed = self.run.manifest.task.stochastic
         value = make()
+        self.run.note_stochastic()
+        if self.run.manifest.task.stochastic is not believed:
+            # It was made anew when that was seen, but not what it was made from.
+            artefact = self.run.renewed(artefact)
         counters = dict(spent(value))
         if engine is not None:
             # A mean is not a count.

@@ -44,6 +44,7 @@ def present_manifest(
             options={key: str(value) for key, value in task.options.items()},
             fingerprint=dict(task.fingerprint),
             seed=task.seed,
+            stochastic=earlier is not None and earlier.task.stochastic,
         ),
         agents=records,
         versions=seen_versions({} if earlier is None else earlier.versions, versions()),

@@ -31,6 +31,7 @@ from tightrope.runs.manifest import AgentRecord, Cost, Entry, Manifest, Source, 
 from tightrope.runs.store import EpisodeStore, RememberingEngine
 from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyResult, SuiteSurvival, TestCase, TestSuite
+from tightrope.simulation import is_known_stochastic, remember_stochastic
 from tightrope.tasks import Task, make_task
 
 T = TypeVar("T")
@@ -116,6 +117,8 @@ class Run(Shown):
             config = self.manifest.settings
             require_trust(self.folder.manifest_path, config.task, trust=self._trust)
             self._task = make_task(config.task, **config.options)
+        if self.manifest.task.stochastic:
+            remember_stochastic(self._task, "that was seen earlier in this run")
         return self._task
 
     # What came of it.
@@ -272,6 +275,7 @@ class Run(Shown):
                 store,
                 self.task,
                 agents or {},
+                self.note_stochastic,
                 backend=backend or execution.backend,
                 workers=execution.workers,
                 ray_address=execution.ray_address,
@@ -279,6 +283,19 @@ class Run(Shown):
             )
             with engine:
                 yield engine
+
+    def note_stochastic(self) -> None:
+        """Record that randomness was seen, once that is known: what was executed once for many is forgotten."""
+        if is_known_stochastic(self.task) and not self.manifest.task.stochastic:
+            # In this order: a run that is killed between the two has lost episodes, and not kept wrong ones.
+            with closing(EpisodeStore(self.folder.episodes_path)) as store:
+                store.clear()
+            self.save(task=self.manifest.task.model_copy(update={"stochastic": True}))
+
+    def renewed(self, artefact: Artefact[T]) -> Artefact[T]:
+        """A thing to be stored, made from what there is now."""
+        sources = (source.model_copy(update={"id": self._now(source)}) for source in artefact.sources)
+        return replace(artefact, sources=tuple(sources))
 
     def _now(self, source: Source) -> str | None:
         """The present id of something that a stored thing was made from."""

@@ -19,6 +19,7 @@ from tightrope.execution.episode_codec import episode_from_json, episode_to_json
 from tightrope.files import DAMAGE, json_bytes, parse_json
 from tightrope.files.content import in_words
 from tightrope.files.limits import STORED_VALUE
+from tightrope.simulation import RandomnessMet
 from tightrope.tasks.task import Task
 from tightrope.trace import content_id
 from tightrope.tracefiles import trace_from_json, trace_to_json
@@ -129,6 +130,10 @@ class EpisodeStore:
                 f"{self.path} is damaged: an episode in it cannot be read ({error}). {WHAT_TO_DO}"
             ) from error
 
+    def clear(self) -> None:
+        """Forget all episodes."""
+        self.connection.execute("delete from episodes")
+
     def __len__(self) -> int:
         return int(self._ask("select count(*) from episodes where not raised")[0][0])
 
@@ -150,9 +155,17 @@ class EpisodeStore:
 class RememberingEngine(Engine):
     """An engine that answers from the store where it can, and stores what it had to run."""
 
-    def __init__(self, store: EpisodeStore, task: Task, agents: Mapping[str, Agent], **options: Any) -> None:
+    def __init__(
+        self,
+        store: EpisodeStore,
+        task: Task,
+        agents: Mapping[str, Agent],
+        on_stochastic: Callable[[], None] = lambda: None,
+        **options: Any,
+    ) -> None:
         super().__init__(task, agents, **options)
         self.store = store
+        self._on_stochastic = on_stochastic
         self.remembered = 0
         """Episodes that were answered from the store."""
         self.added = 0
@@ -183,6 +196,12 @@ class RememberingEngine(Engine):
         for episode in super().run(missing, on_episode=keep):
             results[episode.rollout.id] = episode
         return [results[rollout.id] for rollout in rollouts]
+
+    def turn_stochastic(self, met: RandomnessMet) -> None:
+        """Take the task for stochastic, and forget the episodes that were executed once for many."""
+        super().turn_stochastic(met)
+        self.store.clear()
+        self._on_stochastic()
 
     def _identifier(self, rollout: Rollout) -> str:
         agent = None if rollout.agent is None else self.agents[rollout.agent].fingerprint

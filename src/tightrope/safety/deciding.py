@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tightrope.agents import Agent
 from tightrope.errors import UsageError
-from tightrope.execution import Engine, Episode, borrowed_engine
+from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
 from tightrope.safety.claims import SuiteSurvival
@@ -27,6 +27,7 @@ MOST = 1000
 a third of them where the limit is 0.05."""
 
 
+@begun_again_if_stochastic
 def decide_gate(
     task: Task,
     agent: Agent,

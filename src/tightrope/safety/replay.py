@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass, replace
 
 from tightrope.errors import EnvironmentFailure, NotReproducible
@@ -10,7 +9,7 @@ from tightrope.execution import Engine
 from tightrope.outcome import Outcome
 from tightrope.safety.suites import TestSuite, Way
 from tightrope.seeding import stable_hash
-from tightrope.simulation import open_simulator, play
+from tightrope.simulation import exploring, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -31,7 +30,7 @@ class Replay:
 def replay_trace(task: Task, trace: ActionTrace) -> Replay:
     """Play a trace with its own randomness, in an environment of its own."""
     keys = list[int]()
-    with closing(open_simulator(task)) as simulator:
+    with exploring(task) as simulator:
         try:
             for _ in play(simulator, trace):
                 keys.append(stable_hash(simulator.key()))

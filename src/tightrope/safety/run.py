@@ -7,7 +7,15 @@ from dataclasses import replace
 
 from tightrope.agents import Agent
 from tightrope.errors import TaskError, UsageError
-from tightrope.execution import Engine, Episode, EpisodeError, ErrorKind, Rollout, borrowed_engine
+from tightrope.execution import (
+    Engine,
+    Episode,
+    EpisodeError,
+    ErrorKind,
+    Rollout,
+    begun_again_if_stochastic,
+    borrowed_engine,
+)
 from tightrope.explanation import Explanation, explain_episodes
 from tightrope.explanation.explaining import EFFORT
 from tightrope.outcome import Verdict
@@ -27,6 +35,7 @@ LEAST_EFFORT = 64
 """Steps for explaining the fails of a suite, about eight moments of each, and for a moment at least."""
 
 
+@begun_again_if_stochastic
 def run_suite(
     task: Task,
     agent: Agent,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UsageError
-from tightrope.execution import Engine, Episode, Rollout, borrowed_engine
+from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.explanation import Explanation, explain_episodes
 from tightrope.explanation.explaining import WATCH
 from tightrope.outcome import Outcome
@@ -27,6 +27,7 @@ EFFORT = 500
 """Environment steps for a moment of a candidate whose failure has to be understood before it is called the same."""
 
 
+@begun_again_if_stochastic
 def shrink(
     task: Task,
     agent: Agent,

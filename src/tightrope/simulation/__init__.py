@@ -2,7 +2,16 @@
 
 from tightrope.simulation.conformance.cross_checking import CrossCheck, ExpectedTrace, Sighting, cross_check
 from tightrope.simulation.conformance.examination import Conformance, Rejection, examine_snapshotter
-from tightrope.simulation.opening import check_task, conformance_of, open_simulator
+from tightrope.simulation.fresh_seeds import RandomnessMet, fresh_seeds_of
+from tightrope.simulation.opening import (
+    check_task,
+    conformance_of,
+    exploring,
+    is_known_stochastic,
+    open_simulator,
+    remember_stochastic,
+    turn_stochastic,
+)
 from tightrope.simulation.player import Moment, play
 from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
 from tightrope.simulation.snapshots import AttributesSnapshotter, Snapshotter, register_snapshotter
@@ -13,6 +22,7 @@ __all__ = [
     "CrossCheck",
     "ExpectedTrace",
     "Moment",
+    "RandomnessMet",
     "Rejection",
     "Reseed",
     "Sighting",
@@ -24,7 +34,12 @@ __all__ = [
     "conformance_of",
     "cross_check",
     "examine_snapshotter",
+    "exploring",
+    "fresh_seeds_of",
+    "is_known_stochastic",
     "open_simulator",
     "play",
     "register_snapshotter",
+    "remember_stochastic",
+    "turn_stochastic",
 ]

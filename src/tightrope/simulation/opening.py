@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from tightrope.simulation.conformance.examination import REPLAY, Conformance, examine
+from tightrope.simulation.fresh_seeds import WarySimulator, fresh_seeds_of
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import find_snapshotter
 from tightrope.tasks.task import Task
 
+LOG = logging.getLogger("tightrope")
+
 _verdicts: WeakKeyDictionary[Task, Conformance] = WeakKeyDictionary()
+_seen_stochastic: WeakKeyDictionary[Task, str] = WeakKeyDictionary()
+"""Tasks that were seen to be stochastic where a check does not come, and where that was."""
 
 
 def open_simulator(task: Task, conformance: Conformance | None = None) -> Simulator:
@@ -19,10 +28,31 @@ def open_simulator(task: Task, conformance: Conformance | None = None) -> Simula
         task: Whose environment to open.
         conformance: What another process found out about the task; without it the check is made on the first opening.
     """
-    conformance = conformance_of(task, conformance)
+    return _opened(Simulator, task, conformance_of(task, conformance))
+
+
+@contextmanager
+def exploring(task: Task) -> Iterator[Simulator]:
+    """A simulator to explore in, closed at the end.
+
+    Where the task counts as deterministic and something was drawn on a way, that way is played again under fresh seeds
+    at the end; RandomnessMet when it leads elsewhere.
+    """
+    found = conformance_of(task)
+    simulator = _opened(WarySimulator if found.deterministic else Simulator, task, found)
+    try:
+        yield simulator
+        if isinstance(simulator, WarySimulator):
+            for trace in tuple(simulator.suspects):
+                fresh_seeds_of(task).doubt(simulator, trace)
+    finally:
+        simulator.close()
+
+
+def _opened(kind: type[Simulator], task: Task, conformance: Conformance) -> Simulator:
     env = task.open_env()
     snapshotter = None if conformance.method == REPLAY else find_snapshotter(conformance.method)(env)
-    return Simulator(task, env, snapshotter)
+    return kind(task, env, snapshotter, watched=conformance.deterministic)
 
 
 def check_task(task: Task) -> Conformance:
@@ -31,8 +61,35 @@ def check_task(task: Task) -> Conformance:
     Args:
         task: Whose environments to try.
     """
-    _verdicts[task] = examine(task)
+    _verdicts[task] = _as_was_seen(task, examine(task))
     return _verdicts[task]
+
+
+def turn_stochastic(task: Task, seen: str) -> Conformance:
+    """Take a task for stochastic from now on, because of what was seen."""
+    if conformance_of(task).deterministic:
+        LOG.warning("task %s is not deterministic: %s. All of it is executed with fresh randomness", task.label, seen)
+        remember_stochastic(task, seen)
+    return _verdicts[task]
+
+
+def remember_stochastic(task: Task, seen: str) -> None:
+    """A task turned stochastic earlier, which holds whatever a check finds."""
+    _seen_stochastic[task] = seen
+    if task in _verdicts:
+        _verdicts[task] = _as_was_seen(task, _verdicts[task])
+
+
+def is_known_stochastic(task: Task) -> bool:
+    """Whether the task is stochastic, as far as anybody has looked."""
+    return task in _verdicts and not _verdicts[task].deterministic
+
+
+def _as_was_seen(task: Task, found: Conformance) -> Conformance:
+    seen = _seen_stochastic.get(task)
+    if seen is None or not found.deterministic:
+        return found
+    return replace(found, deterministic=False, notes=(*found.notes, f"not deterministic: {seen}"))
 
 
 def conformance_of(task: Task, known: Conformance | None = None) -> Conformance:

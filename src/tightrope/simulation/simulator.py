@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
 from tightrope.simulation.limits import limit_to_keep, time_limit
-from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
+from tightrope.simulation.snapshots import Snapshotter, canonical_reseed, shows_its_draws
+from tightrope.simulation.snapshots.randomness import generator_states
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blame, ends_episode, require_info, reward_number, wrong_step
 from tightrope.tasks.keys import require_hashable
@@ -22,6 +24,8 @@ from tightrope.trace import Action
 
 MOST_STARTS = 16
 """Reset seeds whose start is kept."""
+MOST_RESETS_NOTED = 10_000
+"""Reset seeds of which is known where the generators stood."""
 
 
 class Reseed(NamedTuple):
@@ -62,9 +66,10 @@ class Simulator:
         task: What is goal and what unsafe.
         env: A new environment of the task.
         snapshotter: Bound to the environment; None: situations are put back by replaying them from reset.
+        watched: Whether ``has_drawn`` will be asked.
     """
 
-    def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None) -> None:
+    def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None, *, watched: bool = False) -> None:
         self.task = task
         self.env = env
         self.snapshotter = snapshotter
@@ -82,6 +87,8 @@ class Simulator:
         # Some wrappers carry statistics from one episode to the next; a situation must not depend on earlier ones.
         self._as_new = None if snapshotter is None else snapshotter.save()
         self._reseed: Callable[[int], None] | None = None
+        self._watched = watched
+        self._shows_its_draws: bool | None = None
 
     @property
     def observation(self) -> Any:
@@ -237,6 +244,21 @@ class Simulator:
             events.append(event)
         return events[::-1]
 
+    def has_drawn(self) -> bool:
+        """Whether anything was drawn from the environment's generators since reset; True where that cannot be seen.
+
+        As long as nothing was, no fresh randomness could have led elsewhere.
+        """
+        if self._shows_its_draws is None:
+            self._shows_its_draws = shows_its_draws(self.env)
+        if not self._shows_its_draws:
+            return True
+        now = _states(self.env)
+        earlier, seed = self._history
+        while earlier is not None:
+            earlier, seed = earlier
+        return now is None or now != _undrawn.get(self.task, {}).get(seed)
+
     def close(self) -> None:
         """Close the environment."""
         self.env.close()
@@ -249,6 +271,8 @@ class Simulator:
         self.outcome = Outcome.ONGOING
         self.transition = Transition(read_only(observation), 0.0, False, False, info)
         self._history = (None, seed)
+        if self._watched:
+            _note_undrawn(self.task, seed, self.env)
         if self.snapshotter is not None:
             self._remember_start(seed, self.snapshotter.save())
 
@@ -271,6 +295,25 @@ class Simulator:
             f"task {self.task.label}: step {self.depth + 1} with action {action!r} {misdeed(error)}. "
             f"It happens again after reset(seed={events[0]}) and the actions {events[1:]!r}"
         )
+
+
+_undrawn: WeakKeyDictionary[Task, dict[int, Any]] = WeakKeyDictionary()
+"""Where the generators stand right after each reset; the same in every environment of the task."""
+
+
+def _note_undrawn(task: Task, seed: int, env: Any) -> None:
+    known = _undrawn.setdefault(task, {})
+    if len(known) >= MOST_RESETS_NOTED:
+        del known[next(iter(known))]
+    known[seed] = _states(env)
+
+
+def _states(env: Any) -> tuple[Any, ...] | None:
+    try:
+        return generator_states(env)
+    except Exception:
+        # An attribute that cannot be looked through; what it hides may have been drawn from.
+        return None
 
 
 def detached(transition: Transition) -> Transition:

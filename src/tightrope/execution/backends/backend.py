@@ -13,6 +13,7 @@ from tightrope.execution.counters import Counters
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.worker.worker import Worker
 from tightrope.guards.faults import misdeed
+from tightrope.simulation import RandomnessMet
 from tightrope.tasks.task import Task
 
 
@@ -95,7 +96,11 @@ def work_through(worker: Worker, work: Work) -> Iterator[tuple[int, Result]]:
             assert isinstance(call, Call)
             yield place, _called(worker, call)
     else:
-        yield from worker.run(work)  # type: ignore[arg-type]
+        try:
+            yield from worker.run(work)  # type: ignore[arg-type]
+        except RandomnessMet as met:
+            # All of the work is in doubt, so it does not matter in whose place this stands.
+            yield 0, Returned(error=met)
 
 
 def _called(worker: Worker, call: Call) -> Returned:

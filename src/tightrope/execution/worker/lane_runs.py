@@ -89,14 +89,18 @@ class Drafting:
             deterministic=self.deterministic and (agent is None or agent.deterministic),
         )
 
-    def fixed_episode(self, rollout: Rollout) -> Episode:
-        """A rollout without an agent on a deterministic task: all of it is a path in the tree."""
+    def fixed_episode(self, rollout: Rollout) -> tuple[Episode, bool]:
+        """A rollout without an agent on a deterministic task: all of it is a path in the tree.
+
+        Also whether something was drawn on the way, as far as it was not played before.
+        """
         labels = [*rollout.start.actions, *rollout.actions]
         end = depart(self._walker, rollout.start.seed, labels, Wanted.by(rollout, self._task))
+        drew = self._drew(end)
         prefix, handed_over = len(rollout.start), self._handed_over(rollout, end)
         steps = min(prefix, end.steps)
         here = point_at(self._walker.tree, end.point, prefix) if handed_over else None
-        return Episode(
+        episode = Episode(
             rollout=rollout,
             prefix_steps=steps,
             prefix_reward=running_sum(end.rewards[:steps]),
@@ -109,6 +113,11 @@ class Drafting:
             positions=np.array(end.positions, dtype=np.float64) if end.positions else None,
             deterministic=True,
         )
+        return episode, drew
+
+    def _drew(self, end: Departure) -> bool:
+        """Whether something was drawn on a path that was just played; one that was known was looked at before."""
+        return self._walker.at == end.point and self._walker.simulator.has_drawn()
 
     @staticmethod
     def _handed_over(rollout: Rollout, end: Departure) -> bool:
@@ -129,6 +138,7 @@ class Drafting:
             checksum=None if ended else self._walker.checksum(departure.point),
             keys=departure.keys,
             positions=departure.positions,
+            drew=ended and self.deterministic and self._drew(departure),
         )
 
     def _from_reset(self, rollout: Rollout) -> Run:

@@ -41,6 +41,10 @@ class Lane(Protocol):
         """The simulator, standing where this lane stands; for looking, not for stepping."""
         ...
 
+    def standing(self) -> Simulator | None:
+        """The simulator, if it stands where this lane has just stepped; None: somebody else was there before."""
+        ...
+
 
 class Instance:
     """A lane with an environment of its own."""
@@ -75,6 +79,10 @@ class Instance:
         """This lane's own simulator."""
         return self._simulator
 
+    def standing(self) -> Simulator | None:
+        """This lane's own simulator."""
+        return self._simulator
+
 
 class Turn:
     """A lane that takes turns with others on the walker's environment."""
@@ -105,6 +113,10 @@ class Turn:
         """The one simulator, standing where this lane stands."""
         return self._stage.enter(self)
 
+    def standing(self) -> Simulator | None:
+        """The one simulator, while it is this lane's turn."""
+        return self._walker.simulator if self._stage.is_taken_by(self) else None
+
 
 class Stage:
     """Knows whose turn it is on the one environment; whoever leaves is saved, whoever enters is put back."""
@@ -124,6 +136,10 @@ class Stage:
             self._walker.counters.seconds_snapshot += perf_counter() - started
             self.taken_by(lane)
         return self._walker.simulator
+
+    def is_taken_by(self, lane: Turn) -> bool:
+        """Whether it is this lane's turn."""
+        return self._on is lane
 
     def taken_by(self, lane: Turn) -> None:
         """The lane has the environment, which thereby leaves the tree."""
@@ -179,6 +195,10 @@ class Cursor:
         """The one simulator, standing where this lane stands."""
         self._stand_here()
         return self._walker.simulator
+
+    def standing(self) -> Simulator | None:
+        """The one simulator, if this lane was the last to step."""
+        return self._walker.simulator if self._walker.at == self._point else None
 
     def _step_anew(self, action: Action, known: Point | None) -> None:
         self._stand_here()

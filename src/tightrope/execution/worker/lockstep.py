@@ -64,6 +64,8 @@ class Run:
     memories: dict[int, Any] = field(default_factory=dict)
     plain: bool = False
     """Neither prefix to play, nor memory to keep, nor details to note."""
+    drew: bool = False
+    """Whether something was drawn from the environment's generators on the way; noted only where none should be."""
     failed: bool = False
     """Environment or agent raised; the rollout is to be run again alone, which tells what happened."""
     failure: BaseException | None = None
@@ -147,7 +149,9 @@ class Run:
             self.positions.append(position_of(lane.simulator()))
 
 
-def run_in_lanes(agent: Agent, runs: Iterator[Run], lanes: Sequence[Lane], counters: Counters) -> Iterator[Run]:
+def run_in_lanes(
+    agent: Agent, runs: Iterator[Run], lanes: Sequence[Lane], counters: Counters, *, note_draws: bool = False
+) -> Iterator[Run]:
     """Run all, refilling every lane as it becomes free; yield each run when it is over or has failed."""
     active: list[tuple[Run, Lane]] = []
     free = list(lanes)
@@ -168,7 +172,7 @@ def run_in_lanes(agent: Agent, runs: Iterator[Run], lanes: Sequence[Lane], count
             free, active = list(lanes), []
             continue
         saving = counters.seconds_snapshot
-        over = _step_all(active, answer.actions, answer.memories)
+        over = _step_all(active, answer.actions, answer.memories, note_draws)
         counters.seconds_environment += perf_counter() - answered - (counters.seconds_snapshot - saving)
         if over:
             ended = [active[place] for place in over]
@@ -216,7 +220,9 @@ def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
     return answer if len(answer.actions) == len(answer.memories) == len(active) else None
 
 
-def _step_all(active: list[tuple[Run, Lane]], actions: Sequence[Action], memories: Sequence[Any]) -> list[int]:
+def _step_all(
+    active: list[tuple[Run, Lane]], actions: Sequence[Action], memories: Sequence[Any], note_draws: bool
+) -> list[int]:
     """One step in every lane; the places of those that are over. The plain case is spelt out, because it is hot."""
     over = []
     for place, (run, lane) in enumerate(active):
@@ -238,4 +244,7 @@ def _step_all(active: list[tuple[Run, Lane]], actions: Sequence[Action], memorie
             goes_on = False
         if not goes_on:
             over.append(place)
+            if note_draws and not run.failed:
+                simulator = lane.standing()
+                run.drew = simulator is not None and simulator.has_drawn()
     return over

@@ -23,7 +23,7 @@ from tightrope.execution.worker.environments import LaneCrew
 from tightrope.execution.worker.lane_runs import Drafting
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
 from tightrope.guards.faults import require_fault
-from tightrope.simulation import Conformance
+from tightrope.simulation import Conformance, conformance_of, fresh_seeds_of
 from tightrope.tasks.task import Task
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -47,7 +47,8 @@ class Worker:
         self.task = task
         self.agents = dict(agents)
         self.counters = Counters()
-        self._conformance = conformance
+        # Functions that are mapped open simulators of their own, and must not find out again what is known.
+        self._conformance = conformance_of(task, conformance)
         self._tree = PrefixTree(memory_limit)
         self._lanes, self._costs = lanes, costs
         self._crew: LaneCrew | None = None
@@ -56,7 +57,10 @@ class Worker:
         """By agent, rollouts in which a call did not return in time even when they were run alone."""
 
     def run(self, rollouts: Sequence[Rollout]) -> Iterator[tuple[int, Episode]]:
-        """Run all rollouts; yield each with its place in the list as it finishes."""
+        """Run all rollouts; yield each with its place in the list as it finishes.
+
+        RandomnessMet when the task was taken for deterministic and an episode leads elsewhere under fresh seeds.
+        """
         crew = self._awake()
         before = crew.steps_played
         places = sorted(range(len(rollouts)), key=lambda place: path_order(rollouts[place]))
@@ -97,17 +101,20 @@ class Worker:
             if given_up is not None:
                 yield place, given_up
                 continue
-            episode, failure = None, None
+            episode, failure, drew = None, None, False
             try:
                 if drafting.deterministic:
-                    episode = drafting.fixed_episode(rollout)
+                    episode, drew = drafting.fixed_episode(rollout)
                 else:
                     episode = self._play_with_fresh_randomness(crew, drafting, rollout)
             except BaseException as error:
                 require_fault(error)
                 failure = error
             # Outside of the except clause, so that this failure is no part of the next one's traceback.
-            yield place, self._run_alone(crew, rollout, failure) if episode is None else episode
+            episode = self._run_alone(crew, rollout, failure) if episode is None else episode
+            if drew:
+                self._doubt(crew, episode)
+            yield place, episode
 
     def _play_with_fresh_randomness(self, crew: LaneCrew, drafting: Drafting, rollout: Rollout) -> Episode:
         run, lane = drafting.run(rollout, None, again=True), crew.turn()
@@ -126,11 +133,18 @@ class Worker:
         if agent.recurrent:
             memories.watch(drafting, rollouts.values(), lanes, self.counters)
         runs = self._drafted(drafting, agent, rollouts, memories)
-        for run in run_in_lanes(agent, runs, lanes, self.counters):
+        for run in run_in_lanes(agent, runs, lanes, self.counters, note_draws=drafting.deterministic):
             if run.failed:
                 yield run.place, self._run_alone(crew, run.rollout, run.failure)
             else:
-                yield run.place, drafting.episode(run, agent)
+                episode = drafting.episode(run, agent)
+                if run.drew:
+                    self._doubt(crew, episode)
+                yield run.place, episode
+
+    def _doubt(self, crew: LaneCrew, episode: Episode) -> None:
+        """An episode on whose way something was drawn stands for others only if fresh seeds lead to the same."""
+        fresh_seeds_of(self.task).doubt(crew.spare_simulator(), episode.trace, begun_at=episode.rollout.start)
 
     def _run_alone(self, crew: LaneCrew, rollout: Rollout, failure: BaseException | None) -> Episode:
         """By the definition of a rollout, so that an error reads the same wherever it happened."""

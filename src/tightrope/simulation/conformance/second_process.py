@@ -2,7 +2,7 @@
 
 Each is a nursery: it has loaded the libraries and nothing of the user's, and forks a child for every question. So a
 question costs milliseconds, no answer depends on an earlier one, and an environment that ends its process ends only a
-child. A nursery ends with the process that started it.
+child. A nursery ends with the process that started it, or when it is not asked for a while.
 """
 
 from __future__ import annotations
@@ -26,11 +26,17 @@ LONGEST_WAIT = 60.0
 """Seconds for an answer beyond those the question itself takes: importing the user's modules, making environments."""
 CLOCK_SHIFT = 400 * 86_400 + 5 * 3_600 + 7 * 60 + 13
 """Seconds by which the second nursery's clock is ahead: another year, month, weekday, hour, minute and second."""
+IDLE_SECONDS = 20.0
+"""A nursery that nobody asks for so long ends; the next question starts another."""
 MAIN = "import sys; from tightrope.simulation.conformance.second_process import main; main(*map(int, sys.argv[1:]))"
 
 
 class NoAnswer(TightropeError):
     """The other process could not say anything; the message is why."""
+
+
+class Gone(NoAnswer):
+    """The other process ended."""
 
 
 class Nursery:
@@ -69,9 +75,8 @@ class Nursery:
             if not self._pipe.poll(seconds):
                 raise NoAnswer(f"no answer came within {seconds:.0f} s")
             succeeded, value = pickle.loads(self._pipe.recv_bytes())
-        except (EOFError, OSError, NoAnswer) as error:
-            self.end()
-            raise error if isinstance(error, NoAnswer) else NoAnswer("it ended") from error
+        except (EOFError, OSError) as error:
+            raise Gone("it ended") from error
         if not succeeded:
             raise NoAnswer(value)
         return value
@@ -101,8 +106,15 @@ def nurseries(count: int) -> list[Nursery]:
 
 def ask_all(function: Callable[..., Any], arguments: Sequence[Any], *, seconds: float, count: int) -> list[Any]:
     """``function(*arguments)`` in so many other processes at the same time; NoAnswer when one of them has none."""
-    asked = nurseries(count)
     question = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
+    try:
+        return _answers(question, nurseries(count), seconds)
+    except Gone:
+        # Nobody had asked it for a while, and it left just now.
+        return _answers(question, nurseries(count), seconds)
+
+
+def _answers(question: bytes, asked: Sequence[Nursery], seconds: float) -> list[Any]:
     for nursery in asked:
         nursery.ask(question)
     deadline = time.monotonic() + seconds + LONGEST_WAIT
@@ -145,7 +157,7 @@ def main(descriptor: int, shift: int) -> None:
         shift_clock(shift)
     pipe = Connection(descriptor)
     with contextlib.suppress(EOFError, OSError):
-        while True:
+        while pipe.poll(IDLE_SECONDS):
             question = pipe.recv_bytes()
             pipe.send_bytes(_asked_of_a_child(question, pipe))
 

@@ -10,6 +10,7 @@ from tightrope.simulation.snapshots.base import (
     pack_snapshotters,
     register_snapshotter,
     registered_snapshotters,
+    shows_its_draws,
     unpack_snapshotters,
 )
 from tightrope.simulation.snapshots.mujoco import MujocoSnapshotter
@@ -38,5 +39,6 @@ __all__ = [
     "pack_snapshotters",
     "register_snapshotter",
     "registered_snapshotters",
+    "shows_its_draws",
     "unpack_snapshotters",
 ]

@@ -53,6 +53,11 @@ class AleSnapshotter(AttributesSnapshotter):
         self._ale.restoreState(emulator)
         super().load(attributes)
 
+    @property
+    def reseeds_all_in_sight(self) -> bool:
+        """Sticky actions draw inside the emulator."""
+        return not self._sticky
+
     def reseed(self, seed: int) -> None:
         """Write other generators into the emulator's state: setting ALE's seed would reload the game (100 ms)."""
         super().reseed(seed)

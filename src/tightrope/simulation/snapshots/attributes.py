@@ -76,6 +76,11 @@ class AttributesSnapshotter:
         """Set every generator found in the attributes."""
         reseed_environment(self.env, seed)
 
+    @property
+    def reseeds_all_in_sight(self) -> bool:
+        """Whether reseeding sets nothing but generators that can be looked at."""
+        return True
+
 
 def _fatal_handles(layers: Sequence[Any]) -> str | None:
     values = [value for layer in layers for value in vars(layer).values()]

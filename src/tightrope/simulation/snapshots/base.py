@@ -108,3 +108,8 @@ def find_snapshotter(name: str) -> type[Snapshotter]:
 def canonical_reseed(env: Any) -> Callable[[int], None]:
     """How this environment is given fresh randomness, whichever way it is saved, so that traces replay anywhere."""
     return applicable_snapshotters(env)[0](env).reseed
+
+
+def shows_its_draws(env: Any) -> bool:
+    """Whether all that reseeding sets are generators that can be looked at; a user's snapshotter may set more."""
+    return bool(getattr(applicable_snapshotters(env)[0](env), "reseeds_all_in_sight", False))

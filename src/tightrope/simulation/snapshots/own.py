@@ -43,6 +43,11 @@ class OwnMethodsSnapshotter:
         if self._wrappers is not None:
             self._wrappers.load(wrappers)
 
+    @property
+    def reseeds_all_in_sight(self) -> bool:
+        """What the environment's own method sets, it alone knows."""
+        return not callable(getattr(self.owner, "reseed", None))
+
     def reseed(self, seed: int) -> None:
         """Call ``reseed`` where there is one; set the generators in the attributes where there is not."""
         if not callable(getattr(self.owner, "reseed", None)):

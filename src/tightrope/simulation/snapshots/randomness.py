@@ -7,6 +7,7 @@ of its random events and is replayed anywhere.
 from __future__ import annotations
 
 import hashlib
+import pickle
 import random
 from typing import Any
 
@@ -47,6 +48,22 @@ def environment_generators(env: Any) -> list[Any]:
     if len(values) == 1 and type(values[0]) is np.random.Generator:
         return values
     return find_generators(values, {id(layer): index for index, layer in enumerate(layers)})
+
+
+def generator_states(env: Any) -> tuple[Any, ...]:
+    """Where each of these generators stands: equal as long as nothing was drawn from any."""
+    return tuple(_standing(generator) for generator in environment_generators(env))
+
+
+def _standing(generator: Any) -> Any:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    if isinstance(generator, np.random.RandomState):
+        return pickle.dumps(generator.get_state())
+    state = generator.bit_generator.state
+    if isinstance(generator.bit_generator, np.random.PCG64):
+        return state["state"]["state"], state["state"]["inc"], state["has_uint32"], state["uinteger"]
+    return pickle.dumps(state)
 
 
 def _is_plain(value: Any, kind: type) -> bool:

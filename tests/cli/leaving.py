@@ -109,6 +109,20 @@ exits, exits_with_256, exits_with_text = map(_answering, ("exit", "exit with 256
 leaves, copies, threads, killed = map(_answering, ("_exit", "copy", "thread", "killed"))
 
 
+os.environ.setdefault("PROCESS_OF_THE_TEST", str(os.getpid()))
+
+
+def leaves_elsewhere() -> Answer:
+    """Ends any process but the one that runs the test: an agent is asked there too, when it is loaded."""
+
+    def answer(observation: Any) -> int:
+        if os.environ["PROCESS_OF_THE_TEST"] != str(os.getpid()):
+            os._exit(0)
+        return 0
+
+    return answer
+
+
 def unmade() -> Answer:
     """Leaves before there is an agent."""
     sys.exit(0)

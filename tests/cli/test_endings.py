@@ -132,7 +132,7 @@ def test_an_agent_that_ends_the_process_has_not_passed(searched: Path, name: str
 
 
 def test_a_worker_that_is_ended_by_its_agent_is_an_error_of_its_work(searched: Path, run: Run) -> None:
-    code, told = run("safety", searched, *agent("leaves"), *GATE, *PROCESSES)
+    code, told = run("safety", searched, *agent("leaves_elsewhere"), *GATE, *PROCESSES)
     assert code == 3
     assert "the worker process ended with 0" in told
     assert "gate not judged" in told

@@ -302,6 +302,26 @@ def nap(how: str) -> None:
     hang(how)
 
 
+@calls_out("{who}")
+def naps_of(who: str) -> None:
+    with time_limited(0.3):
+        anonymous_nap()
+
+
+@calls_out("somebody", sleep="a nap")
+def anonymous_nap() -> None:
+    hang("asleep")
+
+
+def test_a_call_is_named_by_the_innermost_that_knows_a_name() -> None:
+    with pytest.raises(TookTooLong) as caught:
+        naps_of("Ann")
+    assert caught.value.what == "Ann: a nap"
+    with time_limited(0.3), pytest.raises(TookTooLong) as caught:
+        anonymous_nap()
+    assert caught.value.what == "somebody: a nap"
+
+
 def test_compiled_code_that_cannot_be_interrupted_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a process that is thrown away: nothing else would end it."""
     monkeypatch.setattr(watchdog, "SECONDS_TO_GIVE_IN", 0.3)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.errors import AgentError, AgentFailure
+from tightrope.guards.calls import calls_out
 
 GIVEN = {
     "": ("generator", "rng", "mask", "memory"),
@@ -42,6 +43,7 @@ class Asking:
         """Whether the agent is handed what it remembers of the episode."""
         return any(name in self.takes for name in MEMORIES)
 
+    @calls_out("the agent", function="its answer")
     def __call__(
         self, thing: Any, observation: Any, memory: Any, stream: np.random.Generator | None, mask: Any
     ) -> tuple[Any, Any]:
@@ -61,6 +63,7 @@ class Asking:
             raise AgentFailure(f"it takes `memory`, so it must return (action, memory); it returned {answer!r}")
         return answer
 
+    @calls_out("the agent", reset="its reset()")
     def reset(self, thing: Any, stream: np.random.Generator | None) -> None:
         """Let the object begin an episode, where it has a way to."""
         if self.resets is not None:

@@ -21,7 +21,8 @@ from tightrope.agents.randomness import generator_states, own_generators
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.agents.subjects import Nature, Subject
 from tightrope.errors import AgentError
-from tightrope.guards.faults import misdeed, require_fault
+from tightrope.guards.calls import calls_out
+from tightrope.guards.faults import hang_in, misdeed, require_fault
 from tightrope.seeding import generator
 from tightrope.tasks.observations import own_copy
 from tightrope.tasks.spaces import encode_action
@@ -40,6 +41,7 @@ ADVICE = (
 )
 
 
+@calls_out("agent {name!r}")
 def examined(thing: Any, asking: Asking, spaces: TaskSpaces, name: str) -> Subject:
     """The object as it can be asked; AgentError when its answers depend on what else it is asked."""
     try:
@@ -107,6 +109,8 @@ def _played(asking: Asking, thing: Any, observations: Sequence[Any]) -> tuple[in
             answers.append(Contents(answer).digest)
         except BaseException as error:
             require_fault(error)
+            if hang_in(error) is not None:
+                break  # whoever asks it next waits as long, with a rollout to blame
             answers.append(type(error).__name__.encode())
         if place + 1 >= FEWEST_PROBES and perf_counter() - started > SECONDS:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import re
 from collections.abc import Callable
@@ -22,8 +23,14 @@ class _Mark(NamedTuple):
     """By the name of the attribute that is called, what the call is."""
 
 
+NOT_MARKED = _Mark("", {})
+
+
 def calls_out(whose: str, **roles: str) -> Callable[[Function], Function]:
-    """Mark a function that calls code of the user's. It is not wrapped: the busiest of them would notice."""
+    """Mark a function that calls code of the user's. It is not wrapped: the busiest of them would notice.
+
+    One without roles calls none itself, and knows whose it is that others call for it.
+    """
 
     def mark(function: Function) -> Function:
         _marked[function.__code__] = _Mark(whose, roles)
@@ -34,7 +41,7 @@ def calls_out(whose: str, **roles: str) -> Callable[[Function], Function]:
 
 def open_call(frame: FrameType | None) -> FrameType | None:
     """The innermost marked function on a stack."""
-    while frame is not None and frame.f_code not in _marked:
+    while frame is not None and not _mark_of(frame).roles:
         frame = frame.f_back
     return frame
 
@@ -42,10 +49,7 @@ def open_call(frame: FrameType | None) -> FrameType | None:
 def describe(frame: FrameType) -> str:
     """Whose call is under way in a marked function, and which."""
     role = _role(frame.f_code, frame.f_lineno)
-    try:
-        return f"{_marked[frame.f_code].whose.format_map(frame.f_locals)}: {role}"
-    except (AttributeError, KeyError):
-        return role
+    return f"{_whose(frame)}: {role}"
 
 
 def described_in(dump: str) -> str | None:
@@ -55,6 +59,23 @@ def described_in(dump: str) -> str | None:
             if (code.co_filename, code.co_name) == (found["file"], found["name"]):
                 return _role(code, int(found["line"]))
     return None
+
+
+def _mark_of(frame: FrameType) -> _Mark:
+    return _marked.get(frame.f_code, NOT_MARKED)
+
+
+def _whose(frame: FrameType) -> str:
+    """By the innermost function that knows a name; by the very innermost if none does."""
+    unnamed = _mark_of(frame).whose
+    outer: FrameType | None = frame
+    while outer is not None:
+        whose = _mark_of(outer).whose
+        if "{" in whose:
+            with contextlib.suppress(AttributeError, KeyError):
+                return whose.format_map(outer.f_locals)
+        outer = outer.f_back
+    return unnamed
 
 
 def _role(code: CodeType, line: int | None) -> str:

@@ -81,7 +81,7 @@ class ClassCounter(Line):
     """Gets harder after many episodes, counted in the class."""
 
     episodes = 0
-    patience = 500
+    patience = 10**9
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         type(self).episodes += 1

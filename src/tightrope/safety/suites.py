@@ -24,8 +24,10 @@ RANDOM_LENGTHS = range(1, 41)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TestCase:
+class TestCase(Shown):
     """One situation in which the agent takes over."""
+
+    _shown = ("id", "label", "prefix", "reference")
 
     __test__: ClassVar[bool] = False
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from tightrope.errors import TaskError, UsageError
@@ -124,10 +123,6 @@ class MarioEnv(gym.Env[Any, Any]):
         self._moment, self._rewarded, self._furthest, self._steps, self._over, self._records, generator = saved
         if generator is not None:
             self.np_random.bit_generator.state = generator
-
-    def reseed(self, seed: int) -> None:
-        """Restart the random generator alone; matters only with a random frame skip."""
-        self._np_random, self._np_random_seed = seeding.np_random(seed)
 
     @property
     def blob(self) -> bytes:

@@ -181,7 +181,8 @@ def test_a_reference_that_parts_under_fresh_randomness_proves_nothing() -> None:
     conformance_of(task, replace(tabular_conformance(), deterministic=True))
     suite = action_coverage_suite(reference_of(task, reseeds=()), 1, (WALK, JUMP))
     result = run_suite(task, walker, suite, allow_changed=True)
-    assert kinds(result) == [FindingKind.NOT_DETERMINISTIC]
+    # The engine finds out while it plays and begins again: every repetition is executed, and nothing is proven.
+    assert {len(case.episodes) for case in result.cases} == {10}
     assert NO not in {case.survivable for case in result.cases}
     firm = run_suite(CORRIDOR, walker, action_coverage_suite(reference_of(CORRIDOR), 1, (WALK, JUMP)))
     assert firm.findings == ()

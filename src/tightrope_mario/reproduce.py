@@ -88,6 +88,8 @@ def _settings(config: ReproductionConfig, agents: Sequence[ShippedAgent]) -> tr.
             "options": {"level": agents[0].level, "actions": ALL_ACTIONS},
             "agents": [{"source": str(agent.path), "name": agent.name, "epsilon": config.epsilon} for agent in agents],
             "seed": config.seed,
+            # The paper plays no plain episodes; with noise they would take as long as all its suites.
+            "plain": {"episodes": 0},
             "search": {"method": "dfs", "probe_steps": config.probe_steps},
             "safety": {
                 "suites": config.suites,

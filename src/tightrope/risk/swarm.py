@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tightrope.agents.agent import Agent
+from tightrope.exploration.playing import action_trace
 from tightrope.outcome import Outcome
 from tightrope.risk.guides import Guide
 from tightrope.seeding import derive_seed, generator
 from tightrope.simulation import Simulator, Snapshot, conformance_of, open_simulator
-from tightrope.simulation.simulator import Reseed
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -158,7 +158,7 @@ class Swarm:
         for lane in over:
             lane.path.failed = lane.simulator.outcome is Outcome.UNSAFE
             if lane.path.failed:
-                lane.path.trace = trace_of(self.task, lane.simulator)
+                lane.path.trace = action_trace(lane.simulator)
         self._mark([lane for lane in active if not any(lane is ended for ended in over)])
         return over
 
@@ -171,16 +171,3 @@ class Swarm:
             level = float(danger), -lane.simulator.depth
             if level > lane.path.top:
                 lane.path.marks.append(Mark(level, lane.simulator.save(), lane.memory))
-
-
-def trace_of(task: Task, simulator: Simulator) -> ActionTrace:
-    """The way to where the simulator stands."""
-    seed, *events = simulator.events()
-    actions: list[Any] = []
-    reseeds: dict[int, int] = {}
-    for event in events:
-        if isinstance(event, Reseed):
-            reseeds[len(actions)] = event.seed
-        else:
-            actions.append(event)
-    return ActionTrace(task.label, seed, tuple(actions), tuple(reseeds.items()))

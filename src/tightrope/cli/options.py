@@ -37,6 +37,12 @@ SuiteOption = Annotated[
 RepetitionsOption = Annotated[
     int | None, typer.Option("--repetitions", "-n", help="Executions of each case (default: 10).", min=1)
 ]
+ReferencesOption = Annotated[
+    int | None, typer.Option("--references", help="Ways through the task to test on (default: up to 8).", min=1)
+]
+ResetSeedsOption = Annotated[
+    int | None, typer.Option("--reset-seeds", help="Resets that they begin from (default: 8; 1: the task's own).", min=1)
+]
 LengthOption = Annotated[int | None, typer.Option("--length", "-l", help="Steps to survive (default: 40).", min=1)]
 MaxFailOption = Annotated[
     float | None, typer.Option("--max-fail", help="Gate: exit with 1 when a fail frequency is above.", min=0, max=1)

@@ -18,7 +18,9 @@ from tightrope.cli.options import (
     LengthOption,
     MaxFailOption,
     RayOption,
+    ReferencesOption,
     RepetitionsOption,
+    ResetSeedsOption,
     RunSeedOption,
     SettingOption,
     StepTimeoutOption,
@@ -55,6 +57,8 @@ def command(
     ] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.")] = None,
     settings: SettingOption = [],  # noqa: B006
+    references: ReferencesOption = None,
+    reset_seeds: ResetSeedsOption = None,
     suite: SuiteOption = [],  # noqa: B006
     repetitions: RepetitionsOption = None,
     length: LengthOption = None,
@@ -96,6 +100,7 @@ def command(
         "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
         "seed": base.seed if seed is None else seed,
         "plain": changed(base.plain, episodes=episodes, max_fail=max_fail_plain),
+        "search": changed(base.search, references=references, reset_seeds=reset_seeds),
         "safety": changed(
             base.safety,
             suites=tuple(suite) or None,
@@ -134,6 +139,7 @@ def _report(interface: Interface, run: Run) -> int:
             "folder": str(run.path),
             "report": str(run.report_path),
             "found_reference": found,
+            "references": len(run.references),
             "plain": {agent: evaluation.to_json() for agent, evaluation in run.plain.items()},
             "fail_frequency": {
                 suite: {agent: result.fail_frequency.to_json() for agent, result in row.items()}

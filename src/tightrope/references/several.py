@@ -11,6 +11,8 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
+import gymnasium as gym
+
 from tightrope.agents.agent import Agent
 from tightrope.agents.noisy import NoisyAgent
 from tightrope.budget import Budget, Meter
@@ -45,6 +47,8 @@ def find_references(
     seed: int = 0,
     *,
     demonstrations: Sequence[ActionTrace] = (),
+    known: Sequence[Reference] = (),
+    reset_seeds: int | None = None,
     probe: bool = True,
     engine: Engine | None = None,
     backend: str = "inline",
@@ -64,31 +68,32 @@ def find_references(
         budget: What all of it may cost; default: 200,000 steps.
         seed: All randomness follows from it.
         demonstrations: Traces that reach the goal: fuzz traces, recorded ones.
+        known: References at hand, which come first and from which the others are to differ.
+        reset_seeds: From how many resets to begin, the task's own first; default: as many as references are wanted.
         probe: Whether to look for boundary states, with two fifths of the budget.
         engine: Where to run; default: one made for the occasion.
         backend: Of an engine made for the occasion: inline, processes or ray.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    if count < 1:
-        raise UsageError(f"count must be 1 or more, not {count}")
-    whole = budget or DEFAULT_BUDGET
-    noisy = [NoisyAgent(agent, NOISE, task.action_space) for agent in agents]
-    known = {agent.name: agent for agent in (*agents, *noisy)}
-    with borrowed_engine(task, known, engine, backend, workers) as runner:
-        meter = (whole.share(1 - PROBING_SHARE) if probe else whole).start()
-        gathering = _Gathering(task, count, seed, runner, meter, on_progress)
-        gathering.gather([agent.name for agent in agents], [agent.name for agent in noisy], demonstrations)
-        if not probe:
-            return tuple(gathering.found)
-        share = whole.share(PROBING_SHARE / max(1, len(gathering.found)))
-        return tuple(_probed(task, reference, share, runner, seed) for reference in gathering.found)
+    for name, value in (("count", count), ("reset_seeds", reset_seeds)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name} must be 1 or more, not {value}")
+    noisy = _noisy(task, agents)
+    with borrowed_engine(task, {agent.name: agent for agent in (*agents, *noisy)}, engine, backend, workers) as runner:
+        gathering = _Gathering(task, count, seed, runner, (budget or DEFAULT_BUDGET).start(), on_progress)
+        gathering.resets = reset_seeds or count
+        gathering.found += known
+        gathering.gather([agent.name for agent in agents], [agent.name for agent in noisy], demonstrations, probe)
+        return tuple(gathering.found)
 
 
-def _probed(task: Task, reference: Reference, budget: Budget, engine: Engine, seed: int) -> Reference:
-    if reference.boundary_states:
-        return reference
-    return probe_boundary(task, reference, budget=budget, engine=engine, seed=seed)
+def _noisy(task: Task, agents: Sequence[Agent]) -> list[NoisyAgent]:
+    """The agents with a little noise, where actions can be drawn at random."""
+    space = task.action_space
+    if isinstance(space, gym.spaces.Box) and not space.is_bounded():
+        return []
+    return [NoisyAgent(agent, NOISE, space) for agent in agents]
 
 
 @dataclass
@@ -101,17 +106,39 @@ class _Gathering:
     engine: Engine
     meter: Meter
     on_progress: ProgressCallback | None
+    resets: int = 1
     found: list[Reference] = field(default_factory=list)
-    _seen: set[tuple[int, ...]] = field(default_factory=set)
 
     @property
     def enough(self) -> bool:
         return len(self.found) >= self.count
 
-    def gather(self, agents: Sequence[str], noisy: Sequence[str], demonstrations: Sequence[ActionTrace]) -> None:
+    def gather(
+        self, agents: Sequence[str], noisy: Sequence[str], demonstrations: Sequence[ActionTrace], probe: bool
+    ) -> None:
+        """Find ways, then their boundary states with the share of the budget that was kept for them."""
+        share = self.meter.remaining().share(PROBING_SHARE if probe else 0.0)
+        whole, self.meter = self.meter, self.meter.remaining().share(1 - PROBING_SHARE if probe else 1.0).start()
+        self._gather(agents, noisy, demonstrations)
+        whole.spend(self.meter.steps)
+        self.meter = whole
+        if probe:
+            unprobed = sum(not reference.boundary_states for reference in self.found)
+            self.found = [self._probed(reference, share.share(1 / max(1, unprobed))) for reference in self.found]
+
+    def _probed(self, reference: Reference, budget: Budget) -> Reference:
+        if reference.boundary_states:
+            return reference
+        probed = probe_boundary(self.task, reference, budget=budget, engine=self.engine, seed=self.seed)
+        self.meter.spend(0 if probed.probing is None else probed.probing.steps)
+        return probed
+
+    def _gather(self, agents: Sequence[str], noisy: Sequence[str], demonstrations: Sequence[ActionTrace]) -> None:
         """Take what each source gives in turn, so that no kind of reference crowds out another."""
         for trace in demonstrations:
             self._take(trace, "demonstration")
+        if self.enough:
+            return
         runs = self._runs([*agents, *noisy])
         for solved, searched in zip_longest(_goals(runs), self._searches()):
             if solved is not None:
@@ -124,25 +151,36 @@ class _Gathering:
             if not self.enough and episode.outcome is not Outcome.GOAL:
                 self._take(_before_harm(episode), f"run of {episode.rollout.agent}, which does not reach the goal")
 
+    def _reset(self, number: int) -> int:
+        """The reset seed of a source: the task's own, then others."""
+        number %= self.resets
+        return self.task.seed if number == 0 else derive_seed("reference start", self.seed, number)
+
     def _runs(self, agents: Sequence[str]) -> list[Episode]:
-        """Runs of the agents from many reset seeds, the goals among them in the order of their seeds."""
-        rollouts = [
-            Rollout(
-                start=ActionTrace(self.task.label, derive_seed("reference start", self.seed, number)),
-                agent=name,
-                seed=derive_seed("reference run", self.seed, number),
-                fixed_prefix=True,
-            )
-            for number in range(RUNS_PER_AGENT * self.count // 2)
-            for name in agents
-        ]
-        episodes = [episode for episode in self.engine.run(rollouts) if episode.error is None]
-        self.meter.spend(sum(len(episode.actions) for episode in episodes))
+        """Runs of the agents from the resets, the goals among them in the order of their seeds, while steps last."""
+        episodes: list[Episode] = []
+        for number in range(RUNS_PER_AGENT * self.count // 2):
+            if self.meter.spent:
+                break
+            rollouts = [
+                Rollout(
+                    # What is known begins where the task does, so runs begin elsewhere first.
+                    start=ActionTrace(self.task.label, self._reset(number + len(self.found))),
+                    agent=name,
+                    seed=derive_seed("reference run", self.seed, number),
+                    fixed_prefix=True,
+                )
+                for name in agents
+            ]
+            played = [episode for episode in self.engine.run(rollouts) if episode.error is None]
+            self.meter.spend(sum(len(episode.actions) for episode in played))
+            episodes += played
         return episodes
 
     def _searches(self) -> Iterator[Reference]:
         """Searches from the task's own start, then from others, while the budget lasts."""
-        for number in range(2 * self.count):
+        first = 1 if self.found else 0
+        for number in range(first, 2 * self.count):
             left = self.count - len(self.found)
             if self.meter.spent or left < 1:
                 return
@@ -162,7 +200,7 @@ class _Gathering:
             return self.task
         actions = list(self.task.search_actions)
         generator("reference actions", self.seed, number).shuffle(actions)
-        varied = replace(self.task, seed=derive_seed("reference start", self.seed, number), actions=tuple(actions))
+        varied = replace(self.task, seed=self._reset(number), actions=tuple(actions))
         # Its environments are the same, so what is known of them need not be found out again.
         conformance_of(varied, conformance_of(self.task))
         return varied
@@ -183,9 +221,9 @@ class _Gathering:
 
     def _add(self, reference: Reference) -> None:
         # The same situations in the same order are the same way, whatever the reset seed was.
-        if not len(reference) or reference.checksums in self._seen or self.enough:
+        seen = {other.checksums for other in self.found}
+        if not len(reference) or reference.checksums in seen or self.enough:
             return
-        self._seen.add(reference.checksums)
         self.found.append(reference)
         if self.on_progress is not None:
             note = f"{reference.method}, {len(reference)} actions"

@@ -58,6 +58,9 @@ class SearchConfig(Section):
     repetitions: Count | None = Field(None, description="samples of each action; default: 1, or 22 when stochastic")
     demonstration: Path | None = Field(None, description="file with an action trace that reaches the goal")
     probe_steps: int = Field(20_000, ge=0, description="steps to prove boundary states by probing; 0: do not")
+    references: Count = Field(8, description="ways through the task to test on: the main one and others that differ")
+    reset_seeds: Count = Field(8, description="resets that references begin from; 1: the task's own alone")
+    reference_steps: int = Field(60_000, ge=0, description="steps to find and probe the other references")
 
 
 class SafetyConfig(Section):
@@ -70,6 +73,9 @@ class SafetyConfig(Section):
         description="simple, interval:SIZE, coverage:K, or what a package brings",
     )
     boundary_states: Literal["all", "proven"] = Field("all", description="test at all boundary states, or proven ones")
+    states: Count | None = Field(
+        None, description="most boundary states to test at; default: all of one reference, 40 in all of several"
+    )
     repetitions: Count = Field(10, description="executions of each case (n)")
     length: Count = Field(40, description="steps the agent must survive (l)")
     fixed_prefix: bool = Field(True, description="stochastic tasks: lead to the very situation of the case every time")

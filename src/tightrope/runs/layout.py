@@ -3,7 +3,8 @@
 ::
 
     0-plain/AGENT.json
-    1-search/search.json ──→ 1-search/reference.json ─┬─→ 2-safety/SUITE.suite.json ─┬─→ 2-safety/SUITE.survival.json
+    1-search/search.json ─┬→ 1-search/reference.json ─┬─→ 2-safety/SUITE.suite.json ─┬─→ 2-safety/SUITE.survival.json
+                          └→ 1-search/others.json ────┤                              │
                                                       │                              └─→ 2-safety/AGENT/SUITE.json
                                                       └─→ 3-fuzzing/fuzzing.json ──────→ 4-performance/AGENT.json
 """
@@ -28,7 +29,7 @@ from tightrope.safety.files import suite_from_json, suite_to_json
 from tightrope.safety.storage import survival_from_json, survival_to_json
 from tightrope.trace import Action, content_id
 
-SEARCH, REFERENCE = "1-search/search.json", "1-search/reference.json"
+SEARCH, REFERENCE, OTHERS = "1-search/search.json", "1-search/reference.json", "1-search/others.json"
 STEPS = {
     "0-plain": "plain",
     "1-search": "search",
@@ -42,10 +43,13 @@ CONTROL = "random"
 
 TASK, DEMONSTRATION = "the task", "the demonstration"
 FOUND, ACTIONS, BOUNDARY = "the way that was found", "the reference", "the boundary states"
+FURTHER = "the other references"
 SUITE, SURVIVAL, TRACES = "the suite", "what is known of its cases", "the fuzz traces"
 """What things are made from, as people call it."""
 
 Settings = dict[str, Any]
+
+_OF_OTHERS = ("references", "reset_seeds", "reference_steps")
 
 
 def agent_source(name: str) -> str:
@@ -91,7 +95,7 @@ def plain_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Set
 
 def search_settings(config: CampaignConfig) -> Settings:
     """What decides which way a search finds."""
-    return _section(config, "search", leave_out={"probe_steps"})
+    return _section(config, "search", leave_out={"probe_steps", *_OF_OTHERS})
 
 
 def probing_settings(config: CampaignConfig) -> Settings:
@@ -99,9 +103,15 @@ def probing_settings(config: CampaignConfig) -> Settings:
     return {"search.probe_steps": config.search.probe_steps}
 
 
+def others_settings(config: CampaignConfig) -> Settings:
+    """What decides which other references are found."""
+    return {"seed": config.seed} | {f"search.{name}": getattr(config.search, name) for name in _OF_OTHERS}
+
+
 def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides how an agent is tested."""
-    left_out = {"suites", "control"}
+    # Which states are tested is told by the suite.
+    left_out = {"suites", "control", "states"}
     # Of a gate that stops when it is decided, the limit decides what is executed.
     limit = {"safety.until_decided": config.safety.max_fail} if config.safety.until_decided else {}
     return _section(config, "safety", leave_out=left_out) | limit | _agent(name, agent)
@@ -171,6 +181,15 @@ def _found_id(result: SearchResult) -> str:
 
 SEARCH_CODEC = Codec(write=_search_to_json, read=_search_from_json, ids=lambda result: {FOUND: _found_id(result)})
 REFERENCE_CODEC = Codec(write=reference_to_json, read=reference_from_json, ids=_reference_ids)
+OTHERS_CODEC: Codec[tuple[Reference, ...]] = Codec(
+    write=lambda found: {
+        "format": "tightrope/references",
+        "version": 1,
+        "references": [reference_to_json(reference) for reference in found],
+    },
+    read=lambda data: tuple(reference_from_json(reference) for reference in data["references"]),
+    ids=lambda found: {FURTHER: content_id([_reference_ids(reference) for reference in found])},
+)
 SUITE_CODEC = Codec(write=suite_to_json, read=suite_from_json, ids=lambda suite: {SUITE: suite.id})
 SURVIVAL_CODEC: Codec[SuiteSurvival] = Codec(
     write=survival_to_json,

@@ -137,8 +137,15 @@ class Run(Shown):
 
     @property
     def reference(self) -> Reference | None:
-        """The way through the task, with its boundary states; None when none is known."""
-        return self.stored(layout.REFERENCE, layout.REFERENCE_CODEC)
+        """The main way through the task, with its boundary states; None when none is known."""
+        return next(iter(self.references), None)
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """All ways through the task that suites are made on, the main one first."""
+        main = self.stored(layout.REFERENCE, layout.REFERENCE_CODEC)
+        others = self.stored(layout.OTHERS, layout.OTHERS_CODEC) or ()
+        return others if main is None else (main, *others)
 
     @property
     def safety(self) -> dict[str, dict[str, SafetyResult]]:
@@ -237,8 +244,11 @@ class Run(Shown):
         config = self.config
         wanted = [layout.plain_path(agent) for agent in self.agents] if config.plain.episodes else []
         wanted, found = [*wanted, layout.SEARCH], self.stored(layout.SEARCH, layout.SEARCH_CODEC)
+        if config.search.references > 1:
+            wanted += [layout.OTHERS]
         if found is not None and found.reference is not None:
             wanted += [layout.REFERENCE]
+        if self.references:
             wanted += [layout.safety_path(agent, suite) for agent in self.agents for suite in config.safety.suites]
             if config.fuzzing.enabled:
                 wanted += map(layout.fuzzing_path, self.manifest.action_sets)

@@ -34,11 +34,10 @@ def vouch(run: Run, engine: RememberingEngine, seconds: float) -> None:
     """
     if run.manifest.cross_check is not None and not engine.added:
         return
-    task, total, reference = engine.task, len(engine.store), run.reference
+    task, total = engine.task, len(engine.store)
     episodes = engine.store.sample(max(FEWEST, round(SHARE * total)))
     traces = [expected_episode(episode) for episode in episodes]
-    if reference is not None:
-        traces.insert(0, expected_reference(reference))
+    traces = [*map(expected_reference, run.references), *traces]
     try:
         checked = cross_check(task, traces, seconds=max(FEWEST_SECONDS, SHARE_OF_TIME * seconds))
     except NotReproducible as error:

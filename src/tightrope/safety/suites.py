@@ -257,10 +257,12 @@ def random_suite(
     lengths = [len(case.prefix) for case in like.cases] if like is not None and like.cases else None
     rng = generator("random suite", seed, task.label)
     start = ActionTrace(task.label, task.seed if like is None else like.reference.seed)
+    # From the resets of the other suite's cases, or a comparison would be one of resets as well.
+    resets = [start.seed] if like is None or not like.cases else [case.prefix.seed for case in like.cases]
     cases = []
     for number in range(n):
         length = int(rng.choice(RANDOM_LENGTHS)) if lengths is None else lengths[number % len(lengths)]
-        prefix = start.then(choices[index] for index in rng.integers(len(choices), size=length))
+        prefix = replace(start, seed=resets[number % len(resets)]).then(choices[index] for index in rng.integers(len(choices), size=length))
         cases.append(TestCase(prefix=prefix, boundary=number, depth=None, kept=0))
     return TestSuite(kind="random", parameters={"n": n, "seed": seed}, reference=start, depths=(), cases=tuple(cases))
 

@@ -23,6 +23,7 @@ FLOORS = [
     {"report"},
     {"training"},
     {"evaluation", "references", "safety", "fuzzing", "performance", "risk"},
+    {"failures"},
     {"explanation"},
     {"exploration"},
     {"testing"},

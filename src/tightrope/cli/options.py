@@ -38,7 +38,7 @@ RepetitionsOption = Annotated[
     int | None, typer.Option("--repetitions", "-n", help="Executions of each case (default: 10).", min=1)
 ]
 ReferencesOption = Annotated[
-    int | None, typer.Option("--references", help="Ways through the task to test on (default: up to 8).", min=1)
+    int | None, typer.Option("--references", help="Ways through the task to test on: up to so many that differ.", min=1)
 ]
 ResetSeedsOption = Annotated[
     int | None, typer.Option("--reset-seeds", help="Resets that they begin from (default: 8; 1: the task's own).", min=1)

@@ -11,6 +11,8 @@ import typer
 from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.options import (
     OutOption,
+    ReferencesOption,
+    ResetSeedsOption,
     SeedOption,
     SettingOption,
     StepTimeoutOption,
@@ -48,6 +50,8 @@ def command(
         Path | None, typer.Option("--demonstration", help="A trace that reaches the goal.")
     ] = None,
     probe_steps: Annotated[int, typer.Option("--probe-steps", help="Steps for proving boundaries.", min=0)] = 20_000,
+    references: ReferencesOption = 1,
+    reset_seeds: ResetSeedsOption = None,
     seed: SeedOption = 0,
     step_timeout: StepTimeoutOption = None,
 ) -> int:
@@ -66,6 +70,8 @@ def command(
                 "repetitions": repetitions,
                 "demonstration": demonstration,
                 "probe_steps": probe_steps,
+                "references": references or 1,
+                "reset_seeds": reset_seeds or SearchConfig().reset_seeds,
             }
         ),
     }

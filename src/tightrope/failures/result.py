@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tightrope.display import Shown
 from tightrope.execution import Episode
-from tightrope.explanation import Explanation
+from tightrope.failures.moments import Moment
 from tightrope.outcome import StopReason
 from tightrope.trace import Action, ActionTrace
 
@@ -29,24 +29,47 @@ class Disturbance:
     """Logarithm of its probability under the agent's own noise, less that of the undisturbed run: 0 is normal operation.
     For continuous actions of its density."""
 
+    earlier: Disturbance | None = None
+    """One before it in the same episode, which the agent survived."""
+
+    @property
+    def total(self) -> tuple[float, int]:
+        """Likelihood and length of it and all before it."""
+        likelihood, steps = (0.0, 0) if self.earlier is None else self.earlier.total
+        return likelihood + self.log_likelihood, steps + self.steps
+
     def __str__(self) -> str:
         if not self.steps:
             return "none"
-        what = f"noise of {self.noise:g}" if self.action is None else f"action {self.action} held"
+        if self.earlier is not None and self.earlier.steps:
+            return f"{self.earlier}, then {self._told}"
+        return self._told
+
+    @property
+    def _told(self) -> str:
+        what = f"noise of {self.noise:g}" if self.action is None else f"action {_short(self.action)} held"
         return f"{what} for {self.steps} steps from step {self.depth}"
+
+
+def _short(action: Action) -> str:
+    if isinstance(action, float):
+        return f"{action:.2g}"
+    return f"({', '.join(map(_short, action))})" if isinstance(action, tuple) else str(action)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundFailure(Shown):
     """One failure, and how far from normal operation it lies."""
 
-    _shown = ("disturbance", "avoidable", "explanation")
+    _shown = ("disturbance", "avoidable", "moment")
 
     episode: Episode = field(repr=False)
     """From hand-over, which is the end of the disturbance; its ``trace`` replays without the agent."""
     disturbance: Disturbance
-    explanation: Explanation | None = field(default=None, repr=False)
-    """Why it failed; None where the budget did not reach for it."""
+    moment: Moment | None = None
+    """When it was lost; None where nobody was found who survives, or the budget did not reach for it."""
+    looked: bool = False
+    """Whether that was looked for."""
 
     @property
     def trace(self) -> ActionTrace:
@@ -55,15 +78,13 @@ class FoundFailure(Shown):
 
     @property
     def avoidable(self) -> bool | None:
-        """Whether somebody could have survived after the disturbance; None: not decided."""
-        return None if self.explanation is None else self.explanation.agents_fault
+        """Whether somebody survived after the disturbance; False: only before its end. None: nobody was found."""
+        return None if self.moment is None else self.moment.depth >= self.episode.prefix_steps
 
     @property
     def witness(self) -> ActionTrace | None:
         """A way from reset on that survives after the disturbance; None where none is known."""
-        if not self.avoidable or self.explanation is None:
-            return None
-        return next(iter(self.explanation.witnesses.values()), None)
+        return self.moment.escape if self.moment is not None and self.avoidable else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +96,13 @@ class FailureSearch(Shown):
     task: str
     agent: str
     failures: tuple[FoundFailure, ...]
-    """One for each cause, the most likely first: the moment it was lost and what was done there."""
+    """One for each cause (the moment it was lost and what was done there), the most likely first."""
     episodes: int
     """Episodes that were played, runs without disturbance included."""
     failed: int
     """How many of them failed; several can have one cause."""
     steps: int
-    """Environment steps, explanations included as what they may have cost at most."""
+    """Environment steps, replays and what it took to find the moments included."""
     stop_reason: StopReason
 
     @property

@@ -60,7 +60,7 @@ class SearchConfig(Section):
     probe_steps: int = Field(20_000, ge=0, description="steps to prove boundary states by probing; 0: do not")
     references: Count = Field(8, description="ways through the task to test on: the main one and others that differ")
     reset_seeds: Count = Field(8, description="resets that references begin from; 1: the task's own alone")
-    reference_steps: int = Field(60_000, ge=0, description="steps to find and probe the other references")
+    reference_steps: int = Field(120_000, ge=0, description="steps to find and probe the other references")
 
 
 class SafetyConfig(Section):

@@ -147,23 +147,14 @@ class Pipeline:
         artefact = Artefact(
             path=layout.OTHERS,
             settings=layout.others_settings(self.config),
-            sources=(
-                self.run.source(layout.TASK),
-                self.run.source(layout.FOUND, layout.SEARCH),
-                *self._whose_runs(),
-            ),
+            sources=(self.run.source(layout.TASK), self.run.source(layout.FOUND, layout.SEARCH)),
             codec=layout.OTHERS_CODEC,
         )
+        whose = map(layout.agent_source, self.agents)
+        # An agent that joins later is tested on the references there are, or nobody could be compared with it.
+        if not self.run.is_current(artefact) or self.run.outdated(layout.OTHERS) is not None:
+            artefact = replace(artefact, sources=(*artefact.sources, *map(self.run.source, whose)))
         return self._made(artefact, find, spent=lambda others: {"steps_executed": sum(map(_steps_probed, others))})
-
-    def _whose_runs(self) -> tuple[Source, ...]:
-        """The agents whose runs are references: those of now, or of the day they were found. One that joins later is
-        tested on the same references, or nobody could be compared."""
-        entry = self.run.manifest.artefacts.get(layout.OTHERS)
-        names = [layout.agent_source(name) for name in self.agents]
-        if entry is not None:
-            names = [source.name for source in entry.sources if source.name not in (layout.TASK, layout.FOUND)]
-        return tuple(map(self.run.source, names))
 
     def safety(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
         """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""

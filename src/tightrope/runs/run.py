@@ -133,7 +133,8 @@ class Run(Shown):
     def search(self) -> SearchResult | None:
         """Step 1; its reference has all the boundary states that are known."""
         found = self.stored(layout.SEARCH, layout.SEARCH_CODEC)
-        return None if found is None else replace(found, reference=self.reference)
+        main = self.stored(layout.REFERENCE, layout.REFERENCE_CODEC)
+        return None if found is None else replace(found, reference=main)
 
     @property
     def reference(self) -> Reference | None:
@@ -144,7 +145,8 @@ class Run(Shown):
     def references(self) -> tuple[Reference, ...]:
         """All ways through the task that suites are made on, the main one first."""
         main = self.stored(layout.REFERENCE, layout.REFERENCE_CODEC)
-        others = self.stored(layout.OTHERS, layout.OTHERS_CODEC) or ()
+        wanted = self.config.search.references > 1
+        others = (self.stored(layout.OTHERS, layout.OTHERS_CODEC) if wanted else None) or ()
         return others if main is None else (main, *others)
 
     @property

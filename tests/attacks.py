@@ -318,8 +318,9 @@ def torch_files(attacks: Attacks) -> None:
         attacks.add(
             f"cleanrl: {name}", "agent", path, ends if content.startswith(b"PK") else "AgentError: .*no file of"
         )
-    honest = {f"network.{place}.{kind}": torch.zeros(shape) for place, out, given in ((0, 120, 5), (2, 84, 120), (4, 4, 84))
-              for kind, shape in (("weight", (out, given)), ("bias", (out,)))}  # fmt: skip
+    honest: dict[Any, Any] = {}
+    for place, out, given in ((0, 120, 5), (2, 84, 120), (4, 4, 84)):
+        honest |= {f"network.{place}.weight": torch.zeros(out, given), f"network.{place}.bias": torch.zeros(out)}
     for name, content, ends in (
         ("a name of another kind", {**honest, 5: torch.zeros(1)}, "FormatError: .*holds tensors"),
         ("weights beside a program", ({"a": Harm()}, honest), "TrustRequired: .*weights only"),

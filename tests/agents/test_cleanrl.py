@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +28,7 @@ torch.set_num_threads(1)
 
 def dense(*widths: int, activation: Any) -> nn.Sequential:
     layers: list[Any] = []
-    for given, out in zip(widths, widths[1:], strict=False):
+    for given, out in itertools.pairwise(widths):
         layers += [nn.Linear(given, out), activation()]
     return nn.Sequential(*layers[:-1])
 
@@ -191,7 +192,7 @@ STOCK = [
     (AtariAgent, FRAMES, MOVES, lambda module: module.state_dict()),
     (QNetwork, VECTOR, MOVES, lambda module: module.state_dict()),
     (AtariQNetwork, FRAMES, MOVES, lambda module: module.state_dict()),
-    (C51Network, VECTOR, MOVES, lambda module: {"model_weights": module.state_dict(), "args": {"seed": 1, "cuda": True}}),
+    (C51Network, VECTOR, MOVES, lambda module: {"model_weights": module.state_dict(), "args": {"seed": 1}}),
     (Actor, VECTOR, TORQUES, lambda module: (module.state_dict(), {"fc1.weight": torch.zeros(2)})),
     (SoftActor, VECTOR, TORQUES, lambda module: module.state_dict()),
 ]  # fmt: skip
@@ -296,7 +297,7 @@ def test_spaces_must_fit() -> None:
 
 def test_files_of_the_jax_scripts_are_named(tmp_path: Path) -> None:
     (tmp_path / "dqn_jax.cleanrl_model").write_bytes(b"\x81\xa6params\x80")
-    with pytest.raises(AgentError, match="JAX scripts.*module:factory"):
+    with pytest.raises(AgentError, match=r"JAX scripts.*module:factory"):
         tr.load_agent(tmp_path / "dqn_jax.cleanrl_model", noise_task(VECTOR, MOVES))
 
 

@@ -29,6 +29,7 @@ BUILT_IN = (
     "tightrope.agents.networks.sb3:FILES",
     "tightrope.agents.networks.torch_network:FILES",
     "tightrope.agents.networks.cleanrl:FILES",
+    "tightrope.agents.remote:SERVERS",
     "tightrope.agents.factories:FACTORIES",
     "tightrope.agents.callables:COMPLETE",
     "tightrope.agents.networks.sb3:MODELS",

@@ -120,7 +120,7 @@ def _checked(address: str) -> Any:
         raise AgentError(f"{address!r} names no host; write http://host:port/path")
     if parts.username is not None or parts.password is not None:
         raise AgentError(
-            f"the address of {parts.hostname} carries a user's name or password, which would be written into every run; "
-            f"let the server stand where none is needed"
+            f"the address of {parts.hostname} carries a user's name or password, which would be written into every "
+            f"run; let the server stand where none is needed"
         )
     return parts

@@ -64,8 +64,8 @@ def load_agent(
         name: What to call the agent; default: the name of the file or function.
         batch: Whether the function takes stacked observations.
         network: The ``module:Class`` of torch weights; or write ``weights.pt@module:Class`` as the source.
-        normalisation: A file of observation statistics; or write ``model.zip+vecnormalize.npz`` as the source. True: the
-            one beside the file. False, or ``model.zip+none``: none. None asks, where one lies beside the file.
+        normalisation: A file of observation statistics; or write ``model.zip+vecnormalize.npz`` as the source. True:
+            the one beside the file. False, or ``model.zip+none``: none. None asks, where one lies beside the file.
     """
     style = Behaviour(kind=behaviour, epsilon=epsilon)
     if isinstance(source, (str, PathLike)):

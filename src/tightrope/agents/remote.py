@@ -126,8 +126,8 @@ class RemoteAgent(PythonAgent):
             body = json.dumps(question, allow_nan=False).encode()
         except ValueError:
             raise AgentFailure(
-                f"agent {self.name!r}: an observation holds NaN or an infinite number, which JSON cannot carry; replace "
-                f"it in make_env (gymnasium.wrappers.TransformObservation)"
+                f"agent {self.name!r}: an observation holds NaN or an infinite number, which JSON cannot carry; "
+                f"replace it in make_env (gymnasium.wrappers.TransformObservation)"
             ) from None
         try:
             said = parse_json(self._exchange.ask("POST", body), f"the answer of {self.address}")
@@ -135,10 +135,11 @@ class RemoteAgent(PythonAgent):
             raise AgentFailure(f"agent {self.name!r}: {error}") from error
         if not isinstance(said, Mapping):
             raise self._wrong("a table with 'actions' and 'fingerprint'", said)
-        if said.get("fingerprint") != self.description.fingerprint:
+        now = said.get("fingerprint")
+        if now != self.description.fingerprint:
             raise AgentFailure(
-                f"agent {self.name!r}: the server at {self.address} now answers as {f'''{said.get('fingerprint')!r:.60}'''}, "
-                f"and was {self.description.fingerprint!r} when the agent was loaded; load it again. Every answer "
+                f"agent {self.name!r}: the server at {self.address} now answers as {f'{now!r:.60}'}, and was "
+                f"{self.description.fingerprint!r} when the agent was loaded; load it again. Every answer "
                 f"carries the fingerprint, so that no result is of two agents"
             )
         return said
@@ -151,7 +152,8 @@ class RemoteAgent(PythonAgent):
 
     def _wrong(self, wanted: str, found: Any) -> AgentFailure:
         return AgentFailure(
-            f"agent {self.name!r}: the server at {self.address} answered {f'{found!r:.120}'} where there should be {wanted}"
+            f"agent {self.name!r}: the server at {self.address} answered {f'{found!r:.120}'} where there should be "
+            f"{wanted}"
         )
 
     def __reduce__(self) -> Any:

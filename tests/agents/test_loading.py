@@ -281,9 +281,9 @@ def test_what_neither_can_be_sent_nor_made_again_names_the_inline_back_end() -> 
     import unsendable
 
     task = noise_task(VECTOR, MOVES)
-    with pytest.raises(AgentError, match="unsendable:for_a_task.*takes a task.*--backend inline"):
+    with pytest.raises(AgentError, match=r"unsendable:for_a_task.*takes a task.*--backend inline"):
         pack_agents({"a": tr.load_agent("unsendable:for_a_task", task)})
-    with pytest.raises(UsageError, match="agent 'b' cannot be sent.*package.module:factory.*--backend inline"):
+    with pytest.raises(UsageError, match=r"agent 'b' cannot be sent.*package\.module:factory.*--backend inline"):
         pack_agents({"b": tr.load_agent(unsendable.locked(), task, name="b")})
     packed = pack_agents({"c": tr.load_agent("unsendable:another_every_time", task)})
     with pytest.raises(AgentError, match="made another agent in a worker process"):

@@ -39,7 +39,7 @@ def hub_place(source: str) -> HubPlace:
 
 
 def chosen_file(folder: Path, place: HubPlace) -> Path:
-    """The agent among what was downloaded: the one that was named, the one of the repository's name, or the only one."""
+    """The agent among what was downloaded: the one named, the one of the repository's name, or the only one."""
     found = sorted(path.name for path in folder.iterdir() if path.suffix in ENDINGS)
     if place.file is not None:
         if not (folder / place.file).is_file():

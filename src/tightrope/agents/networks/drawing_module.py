@@ -10,23 +10,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tightrope.errors import AgentError, require_extra
+from tightrope.errors import AgentError
 
 METHOD = "get_action_and_value"
 
 
-def only_draws(module: Any) -> bool:
+def only_draws(torch: Any, module: Any) -> bool:
     """Whether a module has this method and no ``forward`` of its own."""
-    base = require_extra("torch", "torch", "An agent of torch").nn.Module
-    return callable(getattr(module, METHOD, None)) and type(module).forward is base.forward
+    return callable(getattr(module, METHOD, None)) and type(module).forward is torch.nn.Module.forward
 
 
-def described_draw(module: Any, observations: Any) -> tuple[Any, ...]:
+def described_draw(torch: Any, module: Any, observations: Any) -> tuple[Any, ...]:
     """Scores, or mean and logarithm of the standard deviation: what the module would draw from."""
-    with _noted_draws() as seen:
+    with _noted_draws(torch.distributions) as seen:
         getattr(module, METHOD)(observations)
     if seen and all(hasattr(one, "logits") for one in seen):
-        return (require_extra("torch", "torch", "An agent of torch").cat([one.logits for one in seen], dim=-1),)
+        return (torch.cat([one.logits for one in seen], dim=-1),)
     if len(seen) == 1:
         return seen[0].loc, seen[0].scale.log()
     raise AgentError(
@@ -37,9 +36,8 @@ def described_draw(module: Any, observations: Any) -> tuple[Any, ...]:
 
 
 @contextmanager
-def _noted_draws() -> Iterator[list[Any]]:
+def _noted_draws(distributions: Any) -> Iterator[list[Any]]:
     """While it lasts, a draw is answered by the distribution's middle, which takes no random numbers, and noted."""
-    distributions = require_extra("torch", "torch", "An agent of torch").distributions
     seen: list[Any] = []
 
     def most_likely(self: Any, *shape: Any, **named: Any) -> Any:

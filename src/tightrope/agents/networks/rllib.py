@@ -140,7 +140,9 @@ def folder_fingerprint(folder: Path, behaviour: Behaviour) -> str:
 def is_checkpoint(folder: Path) -> bool:
     """Whether a folder is one of RLlib's, told by the names of its files."""
     return (folder / ALGORITHM).is_file() or (
-        (folder / METADATA).is_file() and any(folder.glob("module_state.*")) and any(folder.glob("class_and_ctor_args*"))
+        (folder / METADATA).is_file()
+        and any(folder.glob("module_state.*"))
+        and any(folder.glob("class_and_ctor_args*"))
     )
 
 
@@ -157,7 +159,9 @@ def _paths(folder: Path) -> tuple[Path, Path | None, Path | None]:
         )
     missing = [str(path) for path in (TO_MODULE, TO_ENVIRONMENT) if not (folder / path).is_dir()]
     if missing:
-        raise AgentError(f"{folder} lacks {', '.join(missing)}; save it with algorithm.save_to_path, on the new API stack")
+        raise AgentError(
+            f"{folder} lacks {', '.join(missing)}; save it with algorithm.save_to_path, on the new API stack"
+        )
     return modules[0], folder / TO_MODULE, folder / TO_ENVIRONMENT
 
 
@@ -196,8 +200,8 @@ def _load(request: AgentRequest) -> Agent:
     _require_whole(folder)
     if not request.trust:
         raise TrustRequired(
-            f"{folder} is a checkpoint of RLlib, which is made of pickles, and unpickling would run code from it. Load it "
-            f"with trust=True (--trust) if you know where it comes from"
+            f"{folder} is a checkpoint of RLlib, which is made of pickles, and unpickling would run code from it. "
+            f"Load it with trust=True (--trust) if you know where it comes from"
         )
     name = request.name or folder.name
     fingerprint = folder_fingerprint(folder, request.behaviour)

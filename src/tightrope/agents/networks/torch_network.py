@@ -78,7 +78,7 @@ class TorchNetwork:
         self.module = module
         self._names = [part.name for part in ObservationStacker(spaces.observation).parts]
         self._as_dict = isinstance(spaces.observation, gym.spaces.Dict)
-        self._only_draws = only_draws(module)
+        self._only_draws = only_draws(torch_library(), module)
         self._wanted = 2 if isinstance(spaces.action, gym.spaces.Box) else 1
 
     def __call__(self, arrays: Arrays) -> Arrays:
@@ -87,7 +87,7 @@ class TorchNetwork:
         tensors = [self._fitted(torch.from_numpy(np.ascontiguousarray(rows))) for rows in arrays]
         with quiet_torch(torch):
             given = dict(zip(self._names, tensors, strict=True)) if self._as_dict else tensors[0]
-            answer = described_draw(self.module, given) if self._only_draws else self.module(given)
+            answer = described_draw(torch, self.module, given) if self._only_draws else self.module(given)
         # What follows the scores of a discrete action (a value, a memory) says nothing about the action.
         answers = answer[: self._wanted] if isinstance(answer, tuple) else (answer,)
         return tuple(part.detach().cpu().numpy() for part in answers)

@@ -59,9 +59,9 @@ def pack_agents(agents: Mapping[str, Agent]) -> bytes:
         raise
     except Exception as error:
         raise UsageError(
-            f"agent {_unsendable(agents)!r} cannot be sent to a worker process ({type(error).__name__}: {error}). Give it "
-            f"as package.module:factory, which each process then calls for itself, or as a file; or use the inline back "
-            f'end (backend="inline", --backend inline)'
+            f"agent {_unsendable(agents)!r} cannot be sent to a worker process ({type(error).__name__}: {error}). Give "
+            f"it as package.module:factory, which each process then calls for itself, or as a file; or use the inline "
+            f'back end (backend="inline", --backend inline)'
         ) from error
 
 

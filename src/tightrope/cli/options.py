@@ -41,7 +41,8 @@ ReferencesOption = Annotated[
     int | None, typer.Option("--references", help="Ways through the task to test on: up to so many that differ.", min=1)
 ]
 ResetSeedsOption = Annotated[
-    int | None, typer.Option("--reset-seeds", help="Resets that they begin from (default: 8; 1: the task's own).", min=1)
+    int | None,
+    typer.Option("--reset-seeds", help="Resets that they begin from (default: 8; 1: the task's own).", min=1),
 ]
 LengthOption = Annotated[int | None, typer.Option("--length", "-l", help="Steps to survive (default: 40).", min=1)]
 MaxFailOption = Annotated[

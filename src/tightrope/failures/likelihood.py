@@ -13,7 +13,7 @@ from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
 NOISE = 0.05
-"""Share of random actions that is taken for the agent's own noise: what exploring agents are trained with at the end."""
+"""Share of random actions that is taken for the agent's own noise: what exploring agents are trained with at last."""
 SPREAD = 0.1
 """The same for continuous actions: standard deviation as a share of what a component spans."""
 NEAR = 0.5

@@ -263,5 +263,3 @@ class _Attempts:
             return None
         way = prefix.then(played)
         return way if fresh is None else replace(way, reseeds=(*prefix.reseeds, (len(prefix), seed)))
-
-

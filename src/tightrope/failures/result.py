@@ -26,8 +26,8 @@ class Disturbance:
     noise: float = 0.0
     """How far each number of the observation is off at most."""
     log_likelihood: float = 0.0
-    """Logarithm of its probability under the agent's own noise, less that of the undisturbed run: 0 is normal operation.
-    For continuous actions of its density."""
+    """Logarithm of its probability (of continuous actions: density) under the agent's own noise, less that of the
+    undisturbed run: 0 is normal operation."""
 
     earlier: Disturbance | None = None
     """One before it in the same episode, which the agent survived."""

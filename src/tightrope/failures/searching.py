@@ -216,7 +216,7 @@ class _Search:
         trace, first = self.runs[run].trace, self.runs[run].prefix_steps
         depth = first + int((part + self._rng.random()) / SECTIONS * (len(trace) - first))
         actions = candidates(self.engine.task, trace.actions[depth], self._rng)
-        kinds: list[Hashable] = list(range(len(actions))) + ([-1] if self.blurred else [])
+        kinds = [*range(len(actions)), *([-1] if self.blurred else [])]
         kind = self._best(kinds)
         steps = int(2 ** self._rng.integers(0, int(np.log2(self.longest)) + 1))
         return _Try(run, depth, steps, None if kind == -1 else actions[kind], ((run, part), kind))
@@ -306,4 +306,6 @@ class _Search:
     def _count(self, episode: Episode) -> None:
         """What was played after the part that runs share; where situations are put back by replay, that as well."""
         self.episodes += 1
-        self.meter.spend(len(episode.actions) + (episode.prefix_steps if self.engine.conformance.method == REPLAY else 0))
+        self.meter.spend(
+            len(episode.actions) + (episode.prefix_steps if self.engine.conformance.method == REPLAY else 0)
+        )

@@ -208,9 +208,7 @@ class _Gathering:
         """Take what each source gives in turn, so that no kind of reference crowds out another; the runs that fail."""
         for trace in demonstrations:
             self._take(trace, "demonstration")
-        if self.enough:
-            return []
-        runs = self._runs([*agents, *noisy])
+        runs = [] if self.enough else self._runs([*agents, *noisy])
         for solved, searched in zip_longest(_goals(runs), self._searches()):
             if solved is not None:
                 self._take(*solved)
@@ -219,7 +217,7 @@ class _Gathering:
             if self.enough:
                 break
         for episode in sorted(runs, key=lambda episode: -len(episode.actions)):
-            if not self.enough and episode.outcome is not Outcome.GOAL:
+            if episode.outcome is not Outcome.GOAL:
                 self._take(_before_harm(episode), f"run of {episode.rollout.agent}, which does not reach the goal")
         return [episode for episode in runs if episode.outcome is Outcome.UNSAFE]
 

@@ -262,7 +262,9 @@ def random_suite(
     cases = []
     for number in range(n):
         length = int(rng.choice(RANDOM_LENGTHS)) if lengths is None else lengths[number % len(lengths)]
-        prefix = replace(start, seed=resets[number % len(resets)]).then(choices[index] for index in rng.integers(len(choices), size=length))
+        prefix = replace(start, seed=resets[number % len(resets)]).then(
+            choices[index] for index in rng.integers(len(choices), size=length)
+        )
         cases.append(TestCase(prefix=prefix, boundary=number, depth=None, kept=0))
     return TestSuite(kind="random", parameters={"n": n, "seed": seed}, reference=start, depths=(), cases=tuple(cases))
 

@@ -144,9 +144,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
-    environment.filters.update(
-        verdict=verdict_text, escape=escape_text, shortened=shortened, tone=lambda blame: TONES.get(blame, "")
-    )
+    environment.filters.update(verdict=verdict_text, way_out=escape_text, shortened=shortened, tone=TONES.get)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
     environment.globals.update(count=count, link=link)
     return environment

@@ -48,7 +48,6 @@ from tightrope.runs.assembly import report_results as report_results
 from tightrope.runs.campaign import run_campaign as run_campaign
 from tightrope.runs.comparison import compare_runs as compare_runs
 from tightrope.runs.config import CampaignConfig as CampaignConfig
-from tightrope.runs.config import ExecutionConfig as ExecutionConfig
 from tightrope.runs.configfile import load_config as load_config
 from tightrope.runs.run import Run as Run
 from tightrope.runs.run import open_run as open_run
@@ -73,6 +72,7 @@ from tightrope.safety import run_suite as run_suite
 from tightrope.safety import save_suite as save_suite
 from tightrope.safety import shrink as shrink
 from tightrope.safety import simple_suite as simple_suite
+from tightrope.settings import ExecutionConfig as ExecutionConfig
 from tightrope.simulation import AttributesSnapshotter as AttributesSnapshotter
 from tightrope.simulation import Conformance as Conformance
 from tightrope.simulation import Simulator as Simulator

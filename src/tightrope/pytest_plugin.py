@@ -17,21 +17,19 @@ import math
 import os
 import shlex
 import tempfile
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from tightrope.settings import LIBRARY_BACKEND, AgentConfig, ExecutionConfig, SafetyConfig, SearchConfig
 
+if TYPE_CHECKING:
     from tightrope.errors import TightropeError
     from tightrope.runs.config import CampaignConfig
     from tightrope.safety import CaseResult, SafetyResult
-
-Settings = TypeVar("Settings", bound="BaseModel")
 
 CACHE = "tightrope"
 TRUST = "--tightrope-trust"
@@ -49,8 +47,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("tightrope_trust", "let suite files name code to run, and agents be unpickled", type="bool")
     parser.addini("tightrope_agent", "agent that collected *.suite.json files test", default="")
     parser.addini("tightrope_max_fail", "fail frequency allowed at a boundary state of a suite file", default="0")
-    parser.addini("tightrope_repetitions", "executions of each case of a suite file", default="10")
-    parser.addini("tightrope_length", "steps the agent must survive in a suite file's cases", default="40")
+    parser.addini(
+        "tightrope_repetitions", "executions of each case of a suite file", default=str(SafetyConfig.repetitions)
+    )
+    parser.addini(
+        "tightrope_length", "steps the agent must survive in a suite file's cases", default=str(SafetyConfig.length)
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -100,31 +102,14 @@ def tightrope(request: pytest.FixtureRequest) -> Tightrope:
 
 def _marked(marker: pytest.Mark) -> dict[str, Any]:
     from tightrope.errors import UnknownName, UsageError
-    from tightrope.runs.config import SafetyConfig
 
     if marker.args:
         raise UsageError(f"settings need their names, as in repetitions=3, not {marker.args[0]!r} alone")
     for name in marker.kwargs:
         if name not in MARKED:
             raise UnknownName("setting", name, MARKED)
-    _validated(SafetyConfig, marker.kwargs)
+    SafetyConfig.require(**marker.kwargs)
     return dict(marker.kwargs)
-
-
-def _validated(model: type[Settings], settings: Mapping[str, Any]) -> Settings:
-    from pydantic import ValidationError
-
-    from tightrope.errors import UsageError
-
-    try:
-        return model.model_validate(settings)
-    except ValidationError as error:
-        raise UsageError("; ".join(map(_broken_rule, error.errors()))) from None
-
-
-def _broken_rule(item: Any) -> str:
-    name = ".".join(map(str, item["loc"]))
-    return f"{name!r} is {item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}"
 
 
 def _kept(config: pytest.Config) -> Path:
@@ -150,11 +135,11 @@ class Tightrope:
         repetitions: int | None = None,
         length: int | None = None,
         seed: int = 0,
-        behaviour: str = "greedy",
-        epsilon: float = 0.0,
-        trust: bool = False,
-        backend: str = "inline",
-        search_seconds: float = 120.0,
+        behaviour: str = AgentConfig.behaviour,
+        epsilon: float = AgentConfig.epsilon,
+        trust: bool = AgentConfig.trust,
+        backend: str = LIBRARY_BACKEND,
+        search_seconds: float | None = SearchConfig.seconds,
         **options: Any,
     ) -> SafetyResult:
         """Run one suite for one agent; ``options`` are those of the task. The search is done once and kept.
@@ -162,24 +147,21 @@ class Tightrope:
         Raises ``CouldNotTest`` when executions raised or none was judged: no assertion could hold on what is left.
         """
         from tightrope.errors import UsageError
-        from tightrope.runs.config import CampaignConfig
+        from tightrope.runs.configfile import configured
 
         # What is wrong is said by the message and the test's own line.
         __tracebackhide__ = True
         given = {"repetitions": repetitions, "length": length}
         settings = {**self._defaults, **{key: value for key, value in given.items() if value is not None}}
         try:
-            config = _validated(
-                CampaignConfig,
-                {
-                    "task": task,
-                    "options": options,
-                    "seed": seed,
-                    "agents": [{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
-                    "search": {"seconds": search_seconds},
-                    "safety": {"suites": [suite], "control": False, **settings},
-                    "execution": {"backend": backend},
-                },
+            config = configured(
+                task=task,
+                options=options,
+                seed=seed,
+                agents=[{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
+                search={"seconds": search_seconds},
+                safety={"suites": [suite], "control": False, **settings},
+                execution={"backend": backend},
             )
             result = self._tested(config)
         except UsageError as error:
@@ -346,7 +328,6 @@ class SuiteFile(pytest.File):
         return self._result
 
     def _tested(self) -> SafetyResult:
-        from tightrope.runs.config import AgentConfig, ExecutionConfig, SafetyConfig
         from tightrope.runs.suitefile import working_on_suite
 
         with working_on_suite(
@@ -361,7 +342,7 @@ class SuiteFile(pytest.File):
                 repetitions=_count(self.config, "tightrope_repetitions"),
                 length=_count(self.config, "tightrope_length"),
             ),
-            execution=ExecutionConfig(backend="inline"),
+            execution=ExecutionConfig(backend=LIBRARY_BACKEND),
         ) as pipeline:
             (by_agent,) = pipeline.with_engine(pipeline.safety).values()
             pipeline.run.save(status="pytest")

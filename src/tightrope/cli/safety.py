@@ -8,32 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.judging import check_gates, exit_code, print_gates, print_safety
 from tightrope.cli.options import (
     AgentOption,
-    BackendOption,
-    BehaviourOption,
-    EpsilonOption,
-    GateOnOption,
-    LengthOption,
-    MaxFailOption,
-    RayOption,
-    RepetitionsOption,
     RunSeedOption,
-    StepTimeoutOption,
-    SuiteOption,
     TrustOption,
-    UntilDecidedOption,
-    WorkersOption,
     agent_configs,
-    changed,
     execution_config,
     uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
+from tightrope.settings import AgentConfig, ExecutionConfig, SafetyConfig
 
 if TYPE_CHECKING:
     from tightrope.runs.pipeline import Pipeline
@@ -46,30 +35,18 @@ NEEDS_ARGUMENTS = True
 
 
 @verb
+@takes(safety=own(SafetyConfig), agents=own(AgentConfig), execution=own(ExecutionConfig))
 def command(
     run_or_suite: Annotated[Path, typer.Argument(metavar="RUN_OR_SUITE", help="A run folder or a *.suite.json file.")],
     agent: AgentOption,
-    suite: SuiteOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-    repetitions: RepetitionsOption = None,
-    length: LengthOption = None,
-    max_fail: MaxFailOption = None,
-    gate_on: GateOnOption = None,
-    until_decided: UntilDecidedOption = None,
-    fixed_prefix: Annotated[
-        bool | None,
-        typer.Option("--fixed-prefix/--fresh-prefix", help="Stochastic tasks: the same situation each time, or not."),
-    ] = None,
-    control: Annotated[bool | None, typer.Option("--control/--no-control", help="Random cases beside.")] = None,
-    behaviour: BehaviourOption = None,
-    epsilon: EpsilonOption = None,
+    given: Given = Given(),
     trust: TrustOption = False,
     seed: RunSeedOption = None,
-    backend: BackendOption = None,
-    workers: WorkersOption = None,
-    ray: RayOption = None,
-    step_timeout: StepTimeoutOption = None,
 ) -> int:
-    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
+    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails.
+
+    What is not given is as the run has it.
+    """
     from tightrope.runs.campaign import working_on
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.safety import load_suite
@@ -78,29 +55,19 @@ def command(
         raise UsageError(f"there is neither a run folder nor a suite file at {run_or_suite}")
     if not run_or_suite.is_dir():
         load_suite(run_or_suite)
-        if suite:
+        if given.get("safety", "suites"):
             raise UsageError(f"{run_or_suite} is one suite; leave out --suite, or name a run folder")
     in_run = run_or_suite.is_dir()
     stored = CampaignConfig(task="")
     if in_run:
-        stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(backend, ray))
+        stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(given))
     # A gate is meant for the call it is given to.
     stored = stored.with_gates_of(None)
     changes: dict[str, Any] = {
-        "agents": agent_configs(agent, behaviour, epsilon, trust),
-        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
+        "agents": agent_configs(agent, given, trust),
+        "execution": execution_config(given, stored.execution),
         "seed": stored.seed if seed is None else seed,
-        "safety": changed(
-            stored.safety,
-            suites=tuple(suite) or None,
-            repetitions=repetitions,
-            length=length,
-            max_fail=max_fail,
-            gate_on=gate_on,
-            until_decided=until_decided,
-            fixed_prefix=fixed_prefix,
-            control=control,
-        ),
+        "safety": given.changed("safety", stored.safety),
     }
     config = stored.model_copy(update=changes)
     check_gates(config)

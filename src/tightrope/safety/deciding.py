@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tightrope.agents import Agent
-from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
@@ -18,6 +17,7 @@ from tightrope.safety.results import GateDecision, SafetyResult
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
 from tightrope.safety.suites import TestSuite
 from tightrope.safety.survival import find_survival
+from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.statistics import Decision, SequentialGate
 from tightrope.tasks import Task
 from tightrope.trace import Action
@@ -33,17 +33,17 @@ def decide_gate(
     agent: Agent,
     suite: TestSuite,
     limit: float,
-    repetitions: int = 10,
-    length: int = 40,
+    repetitions: int = SafetyConfig.repetitions,
+    length: int = SafetyConfig.length,
     seed: int = 0,
     *,
     most: int = MOST,
-    fixed_prefix: bool = True,
+    fixed_prefix: bool = SafetyConfig.fixed_prefix,
     survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> SafetyResult:
@@ -75,8 +75,7 @@ def decide_gate(
         on_progress: Told how far the work has come.
     """
     check_suite(task, suite, repetitions, length, allow_changed)
-    if not 0 <= limit <= 1:
-        raise UsageError(f"the limit of a gate lies between 0 and 1, not {limit}")
+    SafetyConfig.settings()["max_fail"].require(limit, "limit")
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         if survivable is True:

@@ -49,6 +49,8 @@ from tightrope.runs.campaign import run_campaign as run_campaign
 from tightrope.runs.comparison import compare_runs as compare_runs
 from tightrope.runs.config import CampaignConfig as CampaignConfig
 from tightrope.runs.configfile import load_config as load_config
+from tightrope.runs.keeping import Keeping as Keeping
+from tightrope.runs.keeping import keep_failures as keep_failures
 from tightrope.runs.run import Run as Run
 from tightrope.runs.run import open_run as open_run
 from tightrope.safety import FailureGroup as FailureGroup

@@ -18,9 +18,9 @@ from tightrope.cli.search import _advice
 from tightrope.errors import UnknownName
 from tightrope.outcome import StopReason
 from tightrope.references import SearchResult, SearchStats
-from tightrope.runs.config import SearchConfig
 from tightrope.runs.folder import RunFolder
 from tightrope.runs.run import open_run
+from tightrope.settings import SearchConfig
 from tightrope.tasks import make_task
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]

@@ -126,25 +126,13 @@ def takes(**parts: tuple[type[Section], Mapping[str, Flags]]) -> Callable[[Calla
 
 def own(section: type[Section], *names: str) -> tuple[type[Section], Mapping[str, Flags]]:
     """Settings as the verb of their step has them; without names all that have an option."""
-    named = {name: _flags(each) for name, each in section.settings().items() if not names or name in names}
-    return section, {name: flags for name, flags in named.items() if flags}
+    settings = section.settings().values()
+    return section, {each.name: each.flags for each in settings if each.flags and (not names or each.name in names)}
 
 
 def in_run(section: type[Section]) -> tuple[type[Section], Mapping[str, Flags]]:
     """Settings that ``tightrope run`` has options for."""
-    settings = section.settings().values()
-    return section, {each.name: _run_flags(each) for each in settings if each.about.run}
-
-
-def _flags(setting: Setting) -> Flags:
-    option, flag = setting.about.option, f"--{setting.name.replace('_', '-')}"
-    if option is None:
-        option = f"{flag}/--no-{flag[2:]}" if setting.default is True else flag
-    return tuple(part for part in (option, setting.about.short) if part)
-
-
-def _run_flags(setting: Setting) -> Flags:
-    return _flags(setting) if setting.about.run == "same" else (setting.about.run,)
+    return section, {each.name: each.run_flags for each in section.settings().values() if each.run_flags}
 
 
 def _given(told: list[tuple[Option, Any]]) -> Given:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +27,7 @@ from tightrope.runs.config import CampaignConfig
 from tightrope.settings import AgentConfig, ExecutionConfig, SafetyConfig
 
 if TYPE_CHECKING:
+    from tightrope.progress import ProgressCallback
     from tightrope.runs.pipeline import Pipeline
     from tightrope.safety import SafetyResult
 
@@ -37,8 +40,10 @@ NEEDS_ARGUMENTS = True
 @verb
 @takes(safety=own(SafetyConfig), agents=own(AgentConfig), execution=own(ExecutionConfig))
 def command(
-    run_or_suite: Annotated[Path, typer.Argument(metavar="RUN_OR_SUITE", help="A run folder or a *.suite.json file.")],
-    agent: AgentOption,
+    run_or_suite: Annotated[
+        Path | None, typer.Argument(metavar="RUN_OR_SUITE", help="A run folder or a *.suite.json file.")
+    ] = None,
+    agent: AgentOption = [],  # noqa: B006 - typer reads the default, nobody changes it
     given: Given = Given(),
     trust: TrustOption = False,
     seed: RunSeedOption = None,
@@ -47,20 +52,12 @@ def command(
 
     What is not given is as the run has it.
     """
-    from tightrope.runs.campaign import working_on
-    from tightrope.runs.suitefile import working_on_suite
-    from tightrope.safety import load_suite
-
-    if not run_or_suite.exists():
-        raise UsageError(f"there is neither a run folder nor a suite file at {run_or_suite}")
-    if not run_or_suite.is_dir():
-        load_suite(run_or_suite)
-        if given.get("safety", "suites"):
-            raise UsageError(f"{run_or_suite} is one suite; leave out --suite, or name a run folder")
-    in_run = run_or_suite.is_dir()
+    if not agent:
+        raise UsageError("which agent? For example: --agent agent.onnx")
+    place = _place(run_or_suite, given.get("safety", "suites") or ())
     stored = CampaignConfig(task="")
-    if in_run:
-        stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(given))
+    if place.is_dir():
+        stored = stored_config(place, trust=trust, cluster=uses_stored_cluster(given))
     # A gate is meant for the call it is given to.
     stored = stored.with_gates_of(None)
     changes: dict[str, Any] = {
@@ -72,25 +69,46 @@ def command(
     config = stored.model_copy(update=changes)
     check_gates(config)
     interface = current_interface()
-    with interface.progress() as show:
-        if in_run:
-            with working_on(run_or_suite, config, joins=True, on_progress=show) as pipeline:
-                results = _test(pipeline)
-        else:
-            with (
-                tempfile.TemporaryDirectory() as scratch,
-                working_on_suite(
-                    run_or_suite, Path(scratch) / "run", trust=trust, on_progress=show, **changes
-                ) as pipeline,
-            ):
-                results = _test(pipeline)
+    with interface.progress() as show, _working(place, config, trust, show, changes) as pipeline:
+        results = pipeline.with_engine(pipeline.safety)
+        pipeline.run.save(status="safety tested")
     return _report(interface, pipeline.config, results)
 
 
-def _test(pipeline: Pipeline) -> Results:
-    results = pipeline.with_engine(pipeline.safety)
-    pipeline.run.save(status="safety tested")
-    return results
+def _place(named: Path | None, suites: Sequence[str]) -> Path:
+    """The run folder, or the suite file, which may also be named by --suite alone."""
+    from tightrope.safety import load_suite
+
+    if named is None:
+        if len(suites) != 1 or not suites[0].endswith(".suite.json"):
+            raise UsageError("name a run folder, or one *.suite.json file")
+        return Path(suites[0])
+    if not named.exists():
+        raise UsageError(f"there is neither a run folder nor a suite file at {named}")
+    if not named.is_dir():
+        load_suite(named)
+        if suites:
+            raise UsageError(f"{named} is one suite; leave out --suite, or name a run folder")
+    return named
+
+
+@contextmanager
+def _working(
+    place: Path, config: CampaignConfig, trust: bool, show: ProgressCallback | None, changes: dict[str, Any]
+) -> Iterator[Pipeline]:
+    """The work in a run folder, or in a folder made for one suite file."""
+    from tightrope.runs.campaign import working_on
+    from tightrope.runs.suitefile import working_on_suite
+
+    if place.is_dir():
+        with working_on(place, config, joins=True, on_progress=show) as pipeline:
+            yield pipeline
+    else:
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            working_on_suite(place, Path(scratch) / "run", trust=trust, on_progress=show, **changes) as pipeline,
+        ):
+            yield pipeline
 
 
 def _report(interface: Interface, config: CampaignConfig, results: Results) -> int:

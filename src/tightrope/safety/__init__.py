@@ -7,6 +7,7 @@ from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.groups import FailureGroup, group_failures
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
+from tightrope.safety.kept import kept_suite
 from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
 from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
@@ -47,6 +48,7 @@ __all__ = [
     "judge_case",
     "judge_episode",
     "judge_suite",
+    "kept_suite",
     "load_suite",
     "make_suite",
     "parse_spec",

@@ -14,6 +14,9 @@ from tightrope.errors import UsageError
 
 T = TypeVar("T")
 
+SAME = "same"
+"""In place of an option's name: as in the verb of its step."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
@@ -117,7 +120,7 @@ def _metadata(
         none=none,
         option=option,
         short=short,
-        run=run if isinstance(run, str) else "same" if run else "",
+        run=run if isinstance(run, str) else SAME if run else "",
         gate=gate,
         decides=() if gate else decides,
     )
@@ -153,6 +156,19 @@ class Setting:
         parts = (self.type, *get_args(self.type))
         found = [extra for part in parts if get_origin(part) is Annotated for extra in part.__metadata__]
         return next((extra for extra in found if isinstance(extra, Range)), Range())
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What it is called on the command line of its step's verb; none: it is not there."""
+        option, flag = self.about.option, f"--{self.name.replace('_', '-')}"
+        if option is None:
+            option = f"{flag}/--no-{flag[2:]}" if self.default is True else flag
+        return tuple(part for part in (option, self.about.short) if part)
+
+    @property
+    def run_flags(self) -> tuple[str, ...]:
+        """What it is called on the command line of ``tightrope run``; none: it is not there."""
+        return self.flags if self.about.run == SAME else (self.about.run,) if self.about.run else ()
 
     def require(self, value: Any, called: str = "") -> None:
         """Refuse a value that it may not have, by the name it was given under."""

@@ -91,9 +91,7 @@ def test_a_misspelt_key_of_an_agent(tmp_path: Path) -> None:
 
 def test_a_wrong_type_names_its_line_and_the_rule(tmp_path: Path) -> None:
     path = write(tmp_path, "task: FrozenLake-v1\nsafety:\n  repetitions: many\n")
-    with pytest.raises(
-        UsageError, match=r"line 3: 'safety.repetitions' is 'many': it must be a whole number; the default is 10"
-    ):
+    with pytest.raises(UsageError, match=r"line 3: 'safety.repetitions' is 'many': it must be a whole number; .* 10"):
         load_config(path)
 
 

@@ -82,7 +82,7 @@ def _place(named: Path | None, suites: Sequence[str]) -> Path:
     if named is None:
         if len(suites) != 1 or not suites[0].endswith(".suite.json"):
             raise UsageError("name a run folder, or one *.suite.json file")
-        return Path(suites[0])
+        named, suites = Path(suites[0]), ()
     if not named.exists():
         raise UsageError(f"there is neither a run folder nor a suite file at {named}")
     if not named.is_dir():

@@ -137,12 +137,19 @@ def _explain(item: Any, model: type[BaseModel], toml: bool) -> str:
 
 def _rule(item: Any, model: type[BaseModel]) -> str:
     """What a setting must be, and is not."""
-    names = [part for part in item["loc"] if not isinstance(part, int)]
-    found = _fields_at(names[:-1], model).get(names[-1]) if names else None
-    rule = "" if found is None else broken_rule(found.type, item["input"])
+    *outer, last = item["loc"]
+    within = isinstance(last, int)
+    found = _fields_at(outer[:-1] if within else outer, model).get(outer[-1] if within else last)
+    rule = "" if found is None else broken_rule(_item(found.type, last) if within else found.type, item["input"])
     if found is None or not rule:
         return f"{item['msg'][0].lower()}{item['msg'][1:]}"
     return f"it must be {rule}{found.advice}"
+
+
+def _item(type_: Any, index: int) -> Any:
+    """What stands at a place of a list."""
+    types = get_args(type_)
+    return types[index] if index < len(types) and types[-1] is not Ellipsis else types[0]
 
 
 def _as_list(value: Any, toml: bool) -> str:

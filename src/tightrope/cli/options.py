@@ -48,7 +48,8 @@ def agent_configs(agents: list[str], given: Given, trust: bool = False) -> tuple
     how = given.values.get("agents", {})
     if not agents and (how or trust):
         raise UsageError("--behaviour, --epsilon and --trust go with --agent; name the agent they are meant for")
-    return tuple(AgentConfig(source=source, name=name, trust=trust, **how) for name, source in map(_named, agents))
+    named = map(_named, _each_checkpoint(agents))
+    return tuple(AgentConfig(source=source, name=name, trust=trust, **how) for name, source in named)
 
 
 def execution_config(given: Given, stored: ExecutionConfig) -> ExecutionConfig:
@@ -60,6 +61,18 @@ def execution_config(given: Given, stored: ExecutionConfig) -> ExecutionConfig:
 def uses_stored_cluster(given: Given) -> bool:
     """Whether the work goes where a stored configuration says, because the command line says nothing else."""
     return given.get("execution", "ray_address") is None and given.get("execution", "backend") in (None, "ray")
+
+
+def _each_checkpoint(agents: list[str]) -> list[str]:
+    """Agents with a folder of checkpoints replaced by the files in it."""
+    from tightrope.agents.checkpoints import checkpoints_in
+    from tightrope.agents.loaders import loader_for
+
+    found: list[str] = []
+    for agent in agents:
+        folder = Path(agent).is_dir() and loader_for(agent) is None
+        found += map(str, checkpoints_in(Path(agent))) if folder else [agent]
+    return found
 
 
 def _named(agent: str) -> tuple[str | None, str]:

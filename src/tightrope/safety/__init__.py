@@ -1,5 +1,6 @@
 """Step 2: the agent in the narrow places, and whose fault it was."""
 
+from tightrope.safety.bisecting import Bisection, bisect_checkpoints
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
 from tightrope.safety.deciding import decide_gate
@@ -23,6 +24,7 @@ from tightrope.safety.suites import (
 from tightrope.safety.survival import find_survival
 
 __all__ = [
+    "Bisection",
     "BoundaryResult",
     "CaseDifference",
     "CaseResult",
@@ -39,6 +41,7 @@ __all__ = [
     "TestCase",
     "TestSuite",
     "action_coverage_suite",
+    "bisect_checkpoints",
     "compare_safety",
     "correlation",
     "decide_gate",

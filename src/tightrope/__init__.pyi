@@ -10,6 +10,8 @@ from tightrope.agents import register_loader as register_loader
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
 from tightrope.evaluation import Evaluation as Evaluation
+from tightrope.evaluation import PlainComparison as PlainComparison
+from tightrope.evaluation import compare_plain as compare_plain
 from tightrope.evaluation import evaluate as evaluate
 from tightrope.execution import Engine as Engine
 from tightrope.execution import Episode as Episode

@@ -112,6 +112,22 @@ def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
         interface.say(f"gate {words[gate.passed]}: {where}", markup=True)
 
 
+def say_what_no_gate_limits(
+    interface: Interface, config: CampaignConfig, plain: Mapping[str, Evaluation], gates: Sequence[Gate]
+) -> None:
+    """A gate on suites that passes must not be taken for a pass of an agent that fails plainly."""
+    limit = config.safety.max_fail
+    if limit is None or config.plain.max_fail is not None:
+        return
+    passed = {gate.agent for gate in gates if gate.passed}
+    for agent, result in plain.items():
+        if agent in passed and (result.unsafe_rate.value or 0.0) > limit:
+            interface.say(
+                f"{agent} passed on its suites, but ends unsafe in {result.unsafe_rate:.3f} of plain episodes, which "
+                f"no gate limits; --max-fail-plain {limit:g} does"
+            )
+
+
 def exit_code(config: CampaignConfig, results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate]) -> int:
     """1 when a gate failed, 3 when nothing could be judged, or a gate was asked for and could not be, else 0."""
     from tightrope.runs.gates import asked_for

@@ -5,8 +5,9 @@ from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_s
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
+from tightrope.safety.frequencies import avoidable_fail_frequency, rate_without_doomed
 from tightrope.safety.groups import FailureGroup, group_failures
-from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
+from tightrope.safety.judge import judge_case, judge_episode, judge_suite
 from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
 from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
@@ -38,6 +39,7 @@ __all__ = [
     "TestCase",
     "TestSuite",
     "action_coverage_suite",
+    "avoidable_fail_frequency",
     "compare_safety",
     "correlation",
     "decide_gate",

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 from tightrope.outcome import Verdict
+from tightrope.reference import Survivability
+from tightrope.safety.avoidable import avoidable_on_cases
 from tightrope.safety.results import CaseResult
 from tightrope.statistics import (
     Estimate,
@@ -42,6 +44,25 @@ def fail_frequency_in_general(cases: Iterable[CaseResult], *, by_case: bool = Fa
         if weighted
     ]
     return general_estimate(values, unit="random case" if by_case else "reference")
+
+
+def rate_without_doomed(cases: Iterable[CaseResult]) -> Estimate:
+    """How often cases fail that are not proven doomed; those nobody has decided count, or their fails would pass."""
+    return fail_frequency(not_doomed(cases))
+
+
+def avoidable_fail_frequency(cases: Iterable[CaseResult]) -> Estimate:
+    """How often cases fail that are not proven doomed, less what nobody can help.
+
+    Doomed ones are left out rather than counted as passed: an agent that fails all it could pass must not be excused by
+    the company of cases that nobody could.
+    """
+    return avoidable_on_cases(case_weights(not_doomed(cases)))
+
+
+def not_doomed(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """The cases that are not proven doomed."""
+    return [case for case in cases if case.survivable is not Survivability.NO]
 
 
 def fails_per_1000_steps(cases: Iterable[CaseResult], length: int) -> Estimate:

@@ -19,7 +19,6 @@ from tightrope.safety.frequencies import (
 )
 from tightrope.safety.results import NOT_ASKED, BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.statistics import Estimate
 
 STOPPED = "stopped as soon as the gate was decided: no interval"
 
@@ -162,11 +161,6 @@ def _boundary(number: int, depth: int | None, cases: tuple[CaseResult, ...]) -> 
         survivable_fail_frequency=fail_frequency(_survivable(cases)),
         mean_return=mean_return(cases),
     )
-
-
-def rate_without_doomed(cases: Sequence[CaseResult]) -> Estimate:
-    """How often cases fail that are not proven doomed; those nobody has decided count, or their fails would pass."""
-    return fail_frequency([case for case in cases if case.survivable is not Survivability.NO])
 
 
 def _survivable(cases: Sequence[CaseResult]) -> list[CaseResult]:

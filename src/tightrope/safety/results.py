@@ -20,7 +20,7 @@ from tightrope.explanation import Explanation
 from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
-from tightrope.safety.avoidable import avoidable_on_cases, avoidable_part
+from tightrope.safety.avoidable import avoidable_part
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.findings import Finding
 from tightrope.safety.groups import FailureGroup, group_failures
@@ -155,6 +155,9 @@ class GateDecision:
     """Executions of the whole suite."""
     estimate: Estimate
     """Fail frequency on these cases without doomed ones, with limits that hold however early it was stopped."""
+    fate: Estimate | None = None
+    """How much of it nobody can help, as far as somebody was seen to do better; it is allowed beside the limit. None:
+    nothing of it is left to chance, or it is not known."""
     exact: bool = False
     """Nothing is random: every case was executed once."""
 
@@ -162,6 +165,14 @@ class GateDecision:
     def saved(self) -> int:
         """Executions of the whole suite that were not needed."""
         return max(self.whole - self.executions, 0)
+
+    def judged(self, limit: float) -> bool | None:
+        """Whether the avoidable part is within a limit: the one it was stopped for, or another."""
+        found, fate = self.estimate, self.fate
+        if limit == self.limit or found.low is None or found.high is None:
+            return self.passed if limit == self.limit else None
+        least, most = (0.0, 0.0) if fate is None else (fate.low or 0.0, fate.high or 0.0)
+        return True if found.high <= limit + least else False if found.low > limit + most else None
 
     def __str__(self) -> str:
         if self.exact:
@@ -227,10 +238,12 @@ class SafetyResult(Shown):
 
     @cached_property
     def avoidable_fail_frequency(self) -> Estimate:
-        """On these cases: how often it fails where somebody would not have; what the agent is blamed for."""
-        from tightrope.safety.frequencies import case_weights
+        """On these cases without doomed ones: how often it fails where somebody would not have; what it is blamed for.
 
-        found = avoidable_on_cases(case_weights(self.cases))
+        On deterministic tasks this is how often it fails cases that are not proven doomed. Gates are on it."""
+        from tightrope.safety.frequencies import avoidable_fail_frequency
+
+        found = avoidable_fail_frequency(self.cases)
         return found.without_interval("executions were stopped by a gate") if self.stopped_early else found
 
     @cached_property

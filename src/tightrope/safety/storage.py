@@ -128,7 +128,10 @@ def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read
 
 
 def _decision_from_json(data: Mapping[str, Any] | None) -> GateDecision | None:
-    return None if data is None else GateDecision(**{**data, "estimate": Estimate.from_json(data["estimate"])})
+    if data is None:
+        return None
+    estimates = {name: Estimate.from_json(data[name]) for name in ("estimate", "fate") if data.get(name) is not None}
+    return GateDecision(**{**data, **estimates})
 
 
 def survival_to_json(survival: SuiteSurvival) -> dict[str, Any]:

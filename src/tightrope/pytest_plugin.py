@@ -57,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("tightrope_episodes", "plain episodes of the agent of a suite file; 0: none", default="100")
     parser.addini("tightrope_max_fail_plain", "share of plain episodes that may end unsafe; empty: any", default="")
     parser.addini("tightrope_repetitions", "executions of each case of a suite file", default="10")
-    parser.addini("tightrope_length", "steps the agent must survive in a suite file's cases", default="40")
+    parser.addini("tightrope_length", "steps to survive in a suite file's cases; empty: as the task says", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _share(config, "tightrope_max_fail_plain")
     _count(config, "tightrope_episodes", least=0)
     _count(config, "tightrope_repetitions")
-    _count(config, "tightrope_length")
+    _length(config)
     config.addinivalue_line(
         "markers",
         "tightrope(**settings): defaults for the tightrope fixture of this test, such as repetitions=3 or length=20",
@@ -90,6 +90,10 @@ def _count(config: pytest.Config, option: str, *, least: int = 1) -> int:
     if not (told.isdecimal() and int(told) >= least):
         raise pytest.UsageError(f"{option} is {told!r}; allowed is a whole number from {least} on, such as 10")
     return int(told)
+
+
+def _length(config: pytest.Config) -> int | None:
+    return _count(config, "tightrope_length") if config.getini("tightrope_length") else None
 
 
 @pytest.fixture
@@ -402,7 +406,7 @@ class SuiteFile(pytest.File):
             plain=PlainConfig(episodes=_count(self.config, "tightrope_episodes", least=0)),
             safety=SafetyConfig(
                 repetitions=_count(self.config, "tightrope_repetitions"),
-                length=_count(self.config, "tightrope_length"),
+                length=_length(self.config),
             ),
             execution=ExecutionConfig(backend="inline"),
         ) as pipeline:

@@ -134,16 +134,16 @@ def test_a_gate_is_added_by_a_rule(measured: SafetyResult, monkeypatch: pytest.M
     returns = Estimate(3.0, 2.0, 4.0, 5, "made up")
     rule = Rule(
         name="returns",
-        setting="safety.length",
-        option="--length",
+        setting="safety.repetitions",
+        option="--repetitions",
         lacks=lambda config: "",
         measure=lambda evidence: [Measurement(agent="a", suite="plain episodes", estimate=returns, what="mean return")],
     )
     monkeypatch.setattr(gates, "RULES", (*gates.RULES, rule))
-    (gate,) = judged(SafetyConfig(length=2), {"simple": {"careful": measured}})
+    (gate,) = judged(SafetyConfig(repetitions=2), {"simple": {"careful": measured}})
     assert (gate.name, gate.suite, gate.passed) == ("returns", "plain episodes", False)
     assert gate.detail == "mean return 3.000 is above the allowed 2"
-    assert asked_for(CampaignConfig(task="x"))[0].option == "--length"
+    assert asked_for(CampaignConfig(task="x"))[0].option == "--repetitions"
 
 
 def test_gates_are_no_part_of_how_results_were_made() -> None:

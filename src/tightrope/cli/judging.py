@@ -38,7 +38,7 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
     """A table of every agent and suite."""
     columns = (
-        *("agent", "suite", "fails on these cases", "in situations like these", "where survivable", "mean return"),
+        *("agent", "suite", "fails on these cases", "in situations like these", "avoidable", "mean return"),
         *("cases", "fails/1000 steps"),
     )
     rows = [
@@ -47,7 +47,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             suite,
             format(result.fail_frequency, ".2f"),
             general(result.fail_frequency_in_general, ".2f"),
-            format(result.survivable_fail_frequency, ".2f"),
+            format(result.avoidable_fail_frequency, ".2f"),
             format(result.mean_return, ".3g"),
             len(result.cases),
             format(result.fails_per_1000_steps, ".3g"),
@@ -57,9 +57,18 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     ]
     agents = list(dict.fromkeys(row[0] for row in rows))
     interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])))
+    for watched in dict.fromkeys(
+        f"Watched for {result.length} steps after hand-over: {result.watch}."
+        for by_agent in results.values()
+        for result in by_agent.values()
+        if result.watch
+    ):
+        interface.say(watched)
     for suite, by_agent in results.items():
         for agent, result in by_agent.items():
             _print_errors(interface, agent, suite, result)
+            for finding in result.findings:
+                interface.say(f"{agent}, {suite}: {finding}.")
             if result.judged and not result.deterministic and not result.stopped_early:
                 interface.say(f"{agent}, {suite}: {result.unseen}.")
 

@@ -37,7 +37,10 @@ SuiteOption = Annotated[
 RepetitionsOption = Annotated[
     int | None, typer.Option("--repetitions", "-n", help="Executions of each case (default: 10).", min=1)
 ]
-LengthOption = Annotated[int | None, typer.Option("--length", "-l", help="Steps to survive (default: 40).", min=1)]
+LengthOption = Annotated[
+    int | None,
+    typer.Option("--length", "-l", help="Steps to survive (default: to the task's time limit, at most 500).", min=1),
+]
 MaxFailOption = Annotated[
     float | None, typer.Option("--max-fail", help="Gate: exit with 1 when a fail frequency is above.", min=0, max=1)
 ]

@@ -71,7 +71,9 @@ class SafetyConfig(Section):
     )
     boundary_states: Literal["all", "proven"] = Field("all", description="test at all boundary states, or proven ones")
     repetitions: Count = Field(10, description="executions of each case (n)")
-    length: Count = Field(40, description="steps the agent must survive (l)")
+    length: Count | None = Field(
+        None, description="steps the agent must survive (l); default: to the task's time limit, at most 500"
+    )
     fixed_prefix: bool = Field(True, description="stochastic tasks: lead to the very situation of the case every time")
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
     max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")

@@ -34,6 +34,7 @@ from tightrope.runs.vouching import require_unbroken, vouch
 from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite, decide_gate, make_suite, random_suite, run_suite
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
+from tightrope.safety.watching import choose_watch
 from tightrope.simulation import RandomnessMet, turn_stochastic
 from tightrope.trace import Action
 
@@ -317,17 +318,20 @@ class Pipeline:
             sources=(
                 *origin,
                 run.source(layout.SUITE, path),
-                run.source(layout.SURVIVAL, layout.survival_path(path, config.safety.length)),
+                run.source(layout.SURVIVAL, layout.survival_path(path, self._watched(suite))),
                 run.source(layout.agent_source(agent.name)),
             ),
             codec=run.safety_codec(suite, survival),
         )
         return self._made(artefact, test, engine)
 
+    def _watched(self, suite: TestSuite) -> int:
+        return choose_watch(self.run.task, suite, self.config.safety.length).steps
+
     def _survival(
         self, engine: RememberingEngine, suite: TestSuite, path: str, origin: tuple[Source, ...]
     ) -> SuiteSurvival:
-        length = self.config.safety.length
+        length = self._watched(suite)
 
         def find() -> SuiteSurvival:
             reference = replayed_reference(engine, suite)

@@ -21,6 +21,7 @@ from tightrope.safety.results import GateDecision, SafetyResult
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.safety.survival import find_survival
+from tightrope.safety.watching import choose_watch
 from tightrope.statistics import Decision, Estimate, SequentialGate
 from tightrope.statistics.sequential import ALPHA
 from tightrope.tasks import Task
@@ -38,7 +39,7 @@ def decide_gate(
     suite: TestSuite,
     limit: float,
     repetitions: int = 10,
-    length: int = 40,
+    length: int | None = None,
     seed: int = 0,
     *,
     most: int = MOST,
@@ -66,7 +67,7 @@ def decide_gate(
         limit: The avoidable fail frequency that is still allowed.
         repetitions: Executions of each case in the whole suite, which the saving is measured by; a case of which so
             many ended before hand-over, and none did not, is invalid.
-        length: Steps to watch after hand-over.
+        length: Steps to watch after hand-over; None: to the task's time limit, at most 500.
         seed: All randomness follows from it, the draws included.
         most: Executions after which the gate is left undecided.
         fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
@@ -79,7 +80,9 @@ def decide_gate(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    check_suite(task, suite, repetitions, length, allow_changed)
+    watch = choose_watch(task, suite, length)
+    length = watch.steps
+    check_suite(task, suite, repetitions, allow_changed)
     if not 0 <= limit <= 1:
         raise UsageError(f"the limit of a gate lies between 0 and 1, not {limit}")
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
@@ -122,6 +125,7 @@ def decide_gate(
         seed=seed,
         fixed_prefix=fixed_prefix,
         survival=known,
+        watch=watch.why,
         decision=_decision(gate, drawing, fate, whole=repetitions * len({case.id for case in suite.cases})),
     )
 

@@ -31,6 +31,33 @@ def fail_frequency(cases: Iterable[CaseResult]) -> Estimate:
     return stratified_rate_estimate(_strata(cases, fails_of))
 
 
+LENGTHS = 40
+"""Watch lengths of a curve: more are not seen in a picture."""
+
+
+def fail_frequency_over_length(cases: Sequence[CaseResult], length: int) -> dict[int, Estimate]:
+    """The same had the cases been watched for less: at the steps in which something failed, and at the last."""
+    when = {len(episode.actions) for case in cases for episode in case.failing_episodes} | {1, length}
+    lengths = sorted(when)
+    kept = {lengths[round(place * (len(lengths) - 1) / (LENGTHS - 1))] for place in range(LENGTHS)}
+    weighted = case_weights(cases)
+    return {
+        at: stratified_rate_estimate(
+            [
+                Stratum(values=_fails_within(case, at), weight=weight, certain=case.deterministic)
+                for case, weight in weighted
+            ]
+        )
+        for at in sorted(kept)
+    }
+
+
+def _fails_within(case: CaseResult, length: int) -> list[float]:
+    early = sum(len(episode.actions) <= length for episode in case.failing_episodes)
+    fails = min(early, len(case.returns))
+    return [1.0] * fails + [0.0] * (len(case.returns) - fails)
+
+
 def mean_return(cases: Iterable[CaseResult]) -> Estimate:
     """What the agent earns on these cases, from hand-over on."""
     return stratified_mean_estimate(_strata(cases, lambda case: case.returns))

@@ -48,6 +48,7 @@ def judge_suite(
     survival: SuiteSurvival | None = None,
     decision: GateDecision | None = None,
     explanations: Mapping[str, Explanation] | None = None,
+    watch: str = "",
 ) -> SafetyResult:
     """The result of a suite from its episodes, which are found by their case; nothing is run.
 
@@ -63,6 +64,7 @@ def judge_suite(
         survival: What is claimed about its cases, whoever plays; the executions test it.
         decision: How the gate went that chose the episodes; intervals that do not allow for that are left out.
         explanations: Why cases failed, by case id.
+        watch: Why it was watched for so long.
     """
     found: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
@@ -80,6 +82,7 @@ def judge_suite(
         fingerprint=fingerprint,
         repetitions=repetitions,
         length=length,
+        watch=watch,
         seed=seed,
         fixed_prefix=fixed_prefix,
         cases=cases,

@@ -197,6 +197,8 @@ class SafetyResult(Shown):
     repetitions: int
     length: int
     """Most steps the agent acts for."""
+    watch: str = ""
+    """Why so many: as was asked, the task's time limit, or what else."""
     seed: int
     fixed_prefix: bool
     cases: tuple[CaseResult, ...] = field(repr=False)
@@ -252,6 +254,24 @@ class SafetyResult(Shown):
 
         found = avoidable_fail_frequency(self.cases)
         return found.without_interval("executions were stopped by a gate") if self.stopped_early else found
+
+    @cached_property
+    def fail_frequency_over_length(self) -> dict[int, Estimate]:
+        """The fail frequency on these cases, had they been watched for so many steps: at most 40 lengths, and this one.
+
+        Every interval holds for its own length."""
+        from tightrope.safety.frequencies import fail_frequency_over_length
+
+        found = fail_frequency_over_length(self.cases, self.length)
+        if self.stopped_early:
+            return {at: each.without_interval("executions were stopped by a gate") for at, each in found.items()}
+        return found
+
+    @property
+    def last_fail(self) -> int | None:
+        """The step after hand-over at which the last of all fails came: watched longer, the frequency is flat from
+        there on. None: nothing failed."""
+        return max((len(each.actions) for case in self.cases for each in case.failing_episodes), default=None)
 
     @cached_property
     def distinct_cases(self) -> tuple[CaseResult, ...]:

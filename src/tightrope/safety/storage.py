@@ -73,11 +73,15 @@ def summary_to_json(result: SafetyResult, write_episode: WriteEpisode) -> dict[s
         "fingerprint": result.fingerprint,
         "repetitions": result.repetitions,
         "length": result.length,
+        "watch": result.watch,
         "seed": result.seed,
         "fixed_prefix": result.fixed_prefix,
         "fail_frequency": result.fail_frequency.to_json(),
         "fail_frequency_in_general": result.fail_frequency_in_general.to_json(),
         "survivable_fail_frequency": result.survivable_fail_frequency.to_json(),
+        "fail_frequency_over_length": {
+            str(at): each.to_json() for at, each in result.fail_frequency_over_length.items()
+        },
         "mean_return": result.mean_return.to_json(),
         "fails_per_1000_steps": result.fails_per_1000_steps.to_json(),
         "explanations": {case: explanation_to_json(why) for case, why in result.explanations.items()},
@@ -121,6 +125,7 @@ def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read
             fixed_prefix=data["fixed_prefix"],
             survival=survival,
             decision=_decision_from_json(data.get("decision")),
+            watch=data.get("watch", ""),
             explanations={case: explanation_from_json(why) for case, why in data.get("explanations", {}).items()},
         )
     except DAMAGE as error:

@@ -28,8 +28,10 @@ from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.statistics import Estimate
 from tightrope.trace import Action, ActionTrace
 
-STEPS_PER_CASE = 2000
-"""Environment steps spent on one case: fifty attempts of the usual 40 steps."""
+STEPS_PER_CASE, ATTEMPTS = 2000, 20
+"""Environment steps spent on one case: fifty attempts of the paper's 40 steps, and of longer ones at least twenty."""
+RUNS_BY_CHANCE = 100
+"""The same where chance decides: so many runs of the whole length at least, half of them after the choice."""
 
 GROUPS_AT_A_TIME = 16
 """Boundary states between two reports of progress: enough to keep a machine's cores busy."""
@@ -115,7 +117,7 @@ class _Search:
             reference=self.suite.reference.actions,
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             agents=tuple(self.engine.agents),
-            steps_per_case=STEPS_BY_CHANCE if self.steps_per_case is None else self.steps_per_case,
+            steps_per_case=self._steps(max(STEPS_BY_CHANCE, RUNS_BY_CHANCE * self.length)),
         )
         self._report(len(distinct), len(distinct))
         by_case = {}
@@ -130,6 +132,9 @@ class _Search:
                 checksum=best.checksum,
             )
         return SuiteSurvival(by_case=by_case, actions=self.actions)
+
+    def _steps(self, enough: int) -> int:
+        return enough if self.steps_per_case is None else self.steps_per_case
 
     def _test_determinism(self) -> None:
         if self.reference is None:
@@ -210,7 +215,7 @@ class _Search:
             deterministic=True,
             provable=self.provable,
             length=self.length,
-            steps_per_case=STEPS_PER_CASE if self.steps_per_case is None else self.steps_per_case,
+            steps_per_case=self._steps(max(STEPS_PER_CASE, ATTEMPTS * self.length)),
             exact=self.exact,
         )
 

@@ -73,6 +73,25 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
                 interface.say(f"{agent}, {suite}: {result.unseen}.")
 
 
+def print_guidance(
+    interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]], plain: Mapping[str, Evaluation]
+) -> None:
+    """Whether boundary states show more than states drawn without guidance, for the first suite; also when not."""
+    from tightrope.runs.layout import CONTROLS, RANDOM, UNIFORM
+    from tightrope.safety import compare_guidance
+
+    suite = next((name for name in results if name not in CONTROLS), None)
+    for agent, control in results.get(UNIFORM, {}).items():
+        result = results[suite].get(agent) if suite is not None else None
+        if result is None or result.stopped_early:
+            continue
+        prefixes, episodes = results.get(RANDOM, {}).get(agent), plain.get(agent)
+        beside = [] if prefixes is None else [f"after random prefixes {prefixes.fail_frequency:.2f}"]
+        beside += [] if episodes is None else [f"in plain episodes {episodes.unsafe_rate:.2f}"]
+        told = compare_guidance(result, control).sentence()
+        interface.say("; ".join([told[0].upper() + told[1:], *beside]) + ".")
+
+
 def general(estimate: Estimate, spec: str) -> str:
     """A number for situations like these; one reference alone has a value and no interval, and that is said."""
     return (

@@ -12,6 +12,7 @@ from tightrope.cli.judging import (
     check_gates,
     exit_code,
     print_gates,
+    print_guidance,
     print_plain,
     print_safety,
     say_what_no_gate_limits,
@@ -153,6 +154,7 @@ def _report(interface: Interface, run: Run) -> int:
     print_plain(interface, run.plain)
     if found:
         print_safety(interface, safety)
+        print_guidance(interface, safety, run.plain)
     else:
         interface.say("No reference was found, so no suite could be made; see the search section of the report.")
     print_gates(interface, gates)

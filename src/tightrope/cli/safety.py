@@ -13,6 +13,7 @@ from tightrope.cli.judging import (
     check_gates,
     exit_code,
     print_gates,
+    print_guidance,
     print_plain,
     print_safety,
     say_what_no_gate_limits,
@@ -158,6 +159,7 @@ def _report(interface: Interface, config: CampaignConfig, found: Evidence) -> in
     gates = judged_gates(config, found)
     print_plain(interface, found.plain)
     print_safety(interface, found.safety)
+    print_guidance(interface, found.safety, found.plain)
     print_gates(interface, gates)
     say_what_no_gate_limits(interface, config, found.plain, gates)
     interface.data(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import NO_DATA, count, estimate_text, interval_text, number, percent
+from tightrope.safety import compare_guidance
+from tightrope.safety.controls import UNIFORM
 from tightrope.statistics.estimate import Estimate
 
 
@@ -105,7 +108,15 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
         details.append(f"survivable ones of these cases alone: {estimate_text(result.survivable_fail_frequency)}")
     if result.fail_frequency_in_general.value is not None:
         details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}")
-    control = run.suite(run.control, suite.agent)
-    if control is not None:
-        details.append(f"control {control.name}, on its cases: {estimate_text(control.result.fail_frequency)}")
+    details += _beside(run, suite)
     return tuple(details)
+
+
+def _beside(run: RunResults, suite: SuiteView) -> Iterator[str]:
+    """What situations drawn without guidance show, and whether boundary states show more."""
+    for name in run.controls:
+        control = run.suite(name, suite.agent)
+        if control is not None:
+            yield f"control {name}, on its cases: {estimate_text(control.result.fail_frequency)}"
+        if control is not None and control.result.suite.kind == UNIFORM and not suite.decision:
+            yield compare_guidance(suite.result, control.result).sentence()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tightrope.errors import UnknownName, UsageError
 from tightrope.evaluation import PlainComparison, compare_plain
-from tightrope.runs.layout import CONTROL
+from tightrope.runs.layout import CONTROLS
 from tightrope.runs.run import Run
 from tightrope.safety import SafetyComparison, SafetyResult, compare_safety
 
@@ -46,7 +46,7 @@ def compare_runs_plainly(
 
 
 def _results_of(run: Run, agent: str) -> dict[str, SafetyResult]:
-    return {suite: row[agent] for suite, row in run.safety.items() if agent in row and suite != CONTROL}
+    return {suite: row[agent] for suite, row in run.safety.items() if agent in row and suite not in CONTROLS}
 
 
 def _choose(run_a: Run, run_b: Run, agent_a: str | None, agent_b: str | None) -> tuple[str, str]:

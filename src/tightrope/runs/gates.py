@@ -14,7 +14,7 @@ from tightrope.evaluation import Evaluation, PlainComparison
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
 from tightrope.runs.config import CampaignConfig
-from tightrope.runs.layout import CONTROL
+from tightrope.runs.layout import CONTROLS
 from tightrope.safety import (
     CaseResult,
     GateDecision,
@@ -230,9 +230,9 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
 
 
 def _fail_frequencies(evidence: Evidence) -> Iterator[Measurement]:
-    """The control is not gated."""
+    """Controls are not gated."""
     for suite, by_agent in evidence.safety.items():
-        if suite != CONTROL:
+        if suite not in CONTROLS:
             for agent, result in by_agent.items():
                 measured = measured_fails(agent, suite, result.cases)
                 if result.stopped_early:

@@ -3,6 +3,7 @@
 from tightrope.safety.bisecting import Bisection, bisect_checkpoints
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
+from tightrope.safety.controls import Guidance, compare_guidance, uniform_suite
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
@@ -33,6 +34,7 @@ __all__ = [
     "Finding",
     "FindingKind",
     "GateDecision",
+    "Guidance",
     "SafetyComparison",
     "SafetyResult",
     "SuiteKind",
@@ -44,6 +46,7 @@ __all__ = [
     "action_coverage_suite",
     "avoidable_fail_frequency",
     "bisect_checkpoints",
+    "compare_guidance",
     "compare_safety",
     "correlation",
     "decide_gate",
@@ -65,4 +68,5 @@ __all__ = [
     "shrink",
     "simple_suite",
     "suite_rollouts",
+    "uniform_suite",
 ]

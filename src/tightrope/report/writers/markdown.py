@@ -51,7 +51,7 @@ def _table(run: RunResults) -> Iterator[str]:
     yield _row(["---"] * (len(run.agents) + 1), raw=True)
     for name in names:
         found = [run.suite(name, agent.name) for agent in run.agents]
-        label = f"{name} (control)" if name == run.control else name
+        label = f"{name} (control)" if name in run.controls else name
         yield _row([label, *(_cell(suite) for suite in found)])
     yield ""
 

@@ -170,7 +170,7 @@ class Tightrope:
         epsilon: float = 0.0,
         trust: bool = False,
         backend: str = "inline",
-        search_seconds: float = 120.0,
+        search_seconds: float | None = None,
         **options: Any,
     ) -> SafetyResult:
         """Run one suite for one agent; ``options`` are those of the task. The search is done once and kept.
@@ -195,7 +195,7 @@ class Tightrope:
                     "seed": seed,
                     "agents": [{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
                     "plain": {"episodes": episodes},
-                    "search": {"seconds": search_seconds},
+                    "search": {} if search_seconds is None else {"seconds": search_seconds, "steps": None},
                     "safety": {"suites": [suite], "control": False, **settings},
                     "execution": {"backend": backend},
                 },

@@ -10,6 +10,7 @@ from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import NO_DATA, count, estimate_text, interval_text, number, percent
 from tightrope.safety import compare_guidance
+from tightrope.safety.avoidable import left_to_chance
 from tightrope.safety.controls import UNIFORM
 from tightrope.statistics.estimate import Estimate
 
@@ -76,9 +77,18 @@ def _sentence(run: RunResults, suite: SuiteView | None) -> str:
     if share.value == 0:
         bound = f"; there its true rate may still be as high as {percent(share.high)}" if share.high else ""
         return f"never failed in the tests {these}{bound}"
-    if share.value == 1:
-        return f"failed in every test ({interval_text(share)}) {these}"
-    return f"failed in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
+    how = "every test" if share.value == 1 else percent(share.value)
+    of = "" if share.value == 1 else " of the tests"
+    return f"failed in {how} ({interval_text(share)}){of} {these}{_whose_fault(suite)}"
+
+
+def _whose_fault(suite: SuiteView) -> str:
+    """How much of it could have been avoided, where that is not all of it: nobody is blamed for fate."""
+    blamed = suite.result.avoidable_fail_frequency
+    fated = suite.doomed or any(left_to_chance(case.result) for case in suite.cases)
+    if not fated or blamed.value is None:
+        return ""
+    return f"; {percent(blamed.value)} ({interval_text(blamed)}) where somebody would not have"
 
 
 def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
@@ -104,6 +114,9 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
         details.append(f"{count(result.invalid_cases, 'case')} invalid")
     if suite.doomed:
         details.append(f"{number(suite.doomed)} proven doomed")
+    if result.watch:
+        details.append(f"watched for {count(result.length, 'step')}: {result.watch}")
+    details += map(str, result.findings)
     if result.survivable_fail_frequency.value is not None:
         details.append(f"survivable ones of these cases alone: {estimate_text(result.survivable_fail_frequency)}")
     if result.fail_frequency_in_general.value is not None:

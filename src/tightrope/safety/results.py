@@ -187,7 +187,7 @@ class SafetyResult(Shown):
 
     _shown = (
         "agent", "suite", "cases", "fail_frequency", "fail_frequency_in_general", "survivable_fail_frequency",
-        "mean_return", "errors",
+        "mean_return", "errors", "findings",
     )  # fmt: skip
 
     suite: TestSuite

@@ -25,6 +25,7 @@ from tightrope.safety.proofs import Step, proven_again, step_off
 from tightrope.safety.replay import Replay, parts_under_reseeding
 from tightrope.safety.shorthand import possible_actions
 from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.simulation import RandomnessMet
 from tightrope.statistics import Estimate
 from tightrope.trace import Action, ActionTrace
 
@@ -137,16 +138,12 @@ class _Search:
         return enough if self.steps_per_case is None else self.steps_per_case
 
     def _test_determinism(self) -> None:
-        if self.reference is None:
-            return
-        parted = parts_under_reseeding(self.engine, self.suite, self.reference)
+        """Proofs rest on it; a reference that parts under fresh randomness begins everything again."""
+        parted = None
+        if self.reference is not None:
+            parted = parts_under_reseeding(self.engine, self.suite, self.reference)
         if parted is not None:
-            self.provable = False
-            text = (
-                f"the task was taken for deterministic, but under fresh randomness its reference goes another way "
-                f"after {parted} steps: nothing is proven about any case"
-            )
-            self.findings.append(Finding(kind=FindingKind.NOT_DETERMINISTIC, text=text))
+            raise RandomnessMet(f"under fresh seeds the reference goes another way after {parted} steps")
 
     def _known(self) -> dict[str, Survival]:
         known = {}

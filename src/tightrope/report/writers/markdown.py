@@ -33,6 +33,7 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
     if run.gates:
         yield ""
     yield from _table(run)
+    yield from _findings(run)
     for agent in run.agents:
         yield from _worst(run, agent.name)
 
@@ -68,6 +69,17 @@ def _cell(suite: SuiteView | None) -> str:
     if result.survivable_fail_frequency.value is not None:
         parts.append(f"survivable alone {estimate_text(result.survivable_fail_frequency)}")
     return "; ".join(parts)
+
+
+def _findings(run: RunResults) -> Iterator[str]:
+    """What came out that lowers trust in these numbers."""
+    told = dict.fromkeys(
+        f"- {_escape(f'{suite.agent}, {suite.name}: {finding}')}."
+        for suite in run.suites
+        for finding in suite.result.findings
+    )
+    if told:
+        yield from ("Findings that lower trust:", "", *told, "")
 
 
 def _worst(run: RunResults, agent: str) -> Iterator[str]:

@@ -36,7 +36,9 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
-    """A table of every agent and suite."""
+    """A table of every agent and suite; nobody is blamed for a control."""
+    from tightrope.runs.layout import CONTROLS
+
     columns = (
         *("agent", "suite", "fails on these cases", "in situations like these", "avoidable", "mean return"),
         *("cases", "fails/1000 steps"),
@@ -47,7 +49,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             suite,
             format(result.fail_frequency, ".2f"),
             general(result.fail_frequency_in_general, ".2f"),
-            format(result.avoidable_fail_frequency, ".2f"),
+            "not asked" if suite in CONTROLS else format(result.avoidable_fail_frequency, ".2f"),
             format(result.mean_return, ".3g"),
             len(result.cases),
             format(result.fails_per_1000_steps, ".3g"),

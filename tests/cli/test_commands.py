@@ -66,6 +66,12 @@ def test_run_names_the_report(finished: Path, run: Run) -> None:
     assert f"Report: {finished}/report/index.html" in " ".join(out.split())
     assert "zigzag" in out
     assert "interval:1" in out
+    told = " ".join(out.split())
+    assert "Watched for 20 steps after hand-over: as asked." in told
+    for agent in ("zigzag", "careful"):
+        assert f"{agent} fails" in told
+    assert told.count("uniformly drawn states of the same references") == 2, "whether it pays or not"
+    assert told.count("; after random prefixes ") == told.count("; in plain episodes ") == 2
 
 
 def test_the_steps_one_by_one(tmp_path: Path, run: Run) -> None:

@@ -9,7 +9,7 @@ from tightrope.outcome import joint_verdict
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import NO_DATA, count, estimate_text, interval_text, number, percent
-from tightrope.safety import compare_guidance
+from tightrope.safety import Guidance, compare_guidance
 from tightrope.safety.avoidable import left_to_chance
 from tightrope.safety.controls import UNIFORM
 from tightrope.statistics.estimate import Estimate
@@ -117,9 +117,9 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
     if result.watch:
         details.append(f"watched for {count(result.length, 'step')}: {result.watch}")
     details += map(str, result.findings)
-    if result.survivable_fail_frequency.value is not None:
-        details.append(f"survivable ones of these cases alone: {estimate_text(result.survivable_fail_frequency)}")
-    if result.fail_frequency_in_general.value is not None:
+    if result.fail_frequency.value and result.avoidable_fail_frequency.value is not None:
+        details.append(f"avoidable: {estimate_text(result.avoidable_fail_frequency)}")
+    if result.fail_frequency_in_general.low is not None:
         details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}")
     details += _beside(run, suite)
     return tuple(details)
@@ -129,7 +129,19 @@ def _beside(run: RunResults, suite: SuiteView) -> Iterator[str]:
     """What situations drawn without guidance show, and whether boundary states show more."""
     for name in run.controls:
         control = run.suite(name, suite.agent)
-        if control is not None:
-            yield f"control {name}, on its cases: {estimate_text(control.result.fail_frequency)}"
         if control is not None and control.result.suite.kind == UNIFORM and not suite.decision:
-            yield compare_guidance(suite.result, control.result).sentence()
+            yield guidance_text(compare_guidance(suite.result, control.result))
+        elif control is not None:
+            yield f"control {name}, on its cases: {estimate_text(control.result.fail_frequency)}"
+
+
+def guidance_text(found: Guidance) -> str:
+    """What boundary states are worth, told with its interval whichever way it went."""
+    if found.difference.value is None:
+        return f"control uniform: {NO_DATA}"
+    verdict = {True: "guidance pays", False: "guidance does harm", None: "guidance is not shown to pay"}[found.pays]
+    return (
+        f"{verdict}: at {count(found.cases[1], 'uniformly drawn state')} of the same references it fails in "
+        f"{estimate_text(found.control)}, {percent(abs(found.difference.value))} "
+        f"{'less' if found.difference.value >= 0 else 'more'} than here ({interval_text(found.difference)})"
+    )

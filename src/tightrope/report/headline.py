@@ -8,10 +8,10 @@ from tightrope.errors import UsageError
 from tightrope.evaluation import compare_plain
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import Gate, RunResults
-from tightrope.report.verdict import guidance_text, headline_suite, verdicts
+from tightrope.report.verdict import control_texts, fated, headline_suite, verdicts
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import count, interval_text, listed, percent
-from tightrope.safety import compare_guidance, compare_safety
+from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
 
@@ -134,9 +134,9 @@ def _whose_fault(suite: SuiteView) -> str:
     if any(case.undecided for case in suite.distinct):
         least = percent(avoidable.low)
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
-    if avoidable.value >= share.value:
+    if not fated(suite):
         return "all of that was avoidable"
-    return f"{percent(avoidable.value)} was avoidable, the rest nobody can help"
+    return f"{percent(avoidable.value)} where somebody would not have, the rest nobody can help"
 
 
 def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) -> str:
@@ -144,10 +144,8 @@ def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) 
     if best is not None and best.agent != worst.agent:
         told = _compared(best, worst) if worst.result.fail_frequency.value or best.result.fail_frequency.value else ""
         return "; ".join(filter(None, (_compared_plainly(run, best, worst), told)))
-    control = run.suite("uniform", worst.agent)
-    if not worst.result.fail_frequency.value or control is None or worst.decision:
-        return ""
-    return guidance_text(compare_guidance(worst.result, control.result))
+    told = control_texts(run, worst) if worst.result.fail_frequency.value else ()
+    return next(iter(told), "")
 
 
 def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:

@@ -85,10 +85,14 @@ def _sentence(run: RunResults, suite: SuiteView | None) -> str:
 def _whose_fault(suite: SuiteView) -> str:
     """How much of it could have been avoided, where that is not all of it: nobody is blamed for fate."""
     blamed = suite.result.avoidable_fail_frequency
-    fated = suite.doomed or any(left_to_chance(case.result) for case in suite.cases)
-    if not fated or blamed.value is None:
+    if not fated(suite) or blamed.value is None:
         return ""
     return f"; {percent(blamed.value)} ({interval_text(blamed)}) where somebody would not have"
+
+
+def fated(suite: SuiteView) -> bool:
+    """Whether nobody could have helped some of its failing."""
+    return bool(suite.doomed) or any(left_to_chance(case.result) for case in suite.cases)
 
 
 def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
@@ -121,21 +125,21 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
         details.append(f"avoidable: {estimate_text(result.avoidable_fail_frequency)}")
     if result.fail_frequency_in_general.low is not None:
         details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}")
-    details += _beside(run, suite)
+    details += control_texts(run, suite)
     return tuple(details)
 
 
-def _beside(run: RunResults, suite: SuiteView) -> Iterator[str]:
+def control_texts(run: RunResults, suite: SuiteView) -> Iterator[str]:
     """What situations drawn without guidance show, and whether boundary states show more."""
     for name in run.controls:
         control = run.suite(name, suite.agent)
         if control is not None and control.result.suite.kind == UNIFORM and not suite.decision:
-            yield guidance_text(compare_guidance(suite.result, control.result))
+            yield _guidance_text(compare_guidance(suite.result, control.result))
         elif control is not None:
-            yield f"control {name}, on its cases: {estimate_text(control.result.fail_frequency)}"
+            yield f"in {name} situations it fails in {estimate_text(control.result.fail_frequency)}"
 
 
-def guidance_text(found: Guidance) -> str:
+def _guidance_text(found: Guidance) -> str:
     """What boundary states are worth, told with its interval whichever way it went."""
     if found.difference.value is None:
         return f"control uniform: {NO_DATA}"

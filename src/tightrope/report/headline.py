@@ -144,8 +144,7 @@ def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) 
     if best is not None and best.agent != worst.agent:
         told = _compared(best, worst) if worst.result.fail_frequency.value or best.result.fail_frequency.value else ""
         return "; ".join(filter(None, (_compared_plainly(run, best, worst), told)))
-    told = control_texts(run, worst) if worst.result.fail_frequency.value else ()
-    return next(iter(told), "")
+    return next(control_texts(run, worst), "") if worst.result.fail_frequency.value else ""
 
 
 def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:

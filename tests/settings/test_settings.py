@@ -16,10 +16,10 @@ import typer
 import yaml
 
 import tightrope as tr
+from tightrope.budget import SEARCH_BUDGET
 from tightrope.cli.app import app
 from tightrope.cli.given import Given, in_run, own, takes
 from tightrope.errors import UsageError
-from tightrope.references.searching import SEARCH_BUDGET
 from tightrope.runs.artefacts import changes
 from tightrope.runs.config import CampaignConfig, sections
 from tightrope.runs.configfile import commented_example, json_schema

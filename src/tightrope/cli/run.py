@@ -9,7 +9,15 @@ import typer
 
 from tightrope.cli.given import Given, in_run, takes
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gates, exit_code, print_gates, print_plain, print_safety
+from tightrope.cli.judging import (
+    check_gates,
+    exit_code,
+    print_gates,
+    print_guidance,
+    print_plain,
+    print_safety,
+    say_what_no_gate_limits,
+)
 from tightrope.cli.options import (
     AgentOption,
     RunSeedOption,
@@ -112,8 +120,10 @@ def _report(interface: Interface, run: Run) -> int:
     print_plain(interface, run.plain)
     if found:
         print_safety(interface, safety)
+        print_guidance(interface, safety, run.plain)
     else:
         interface.say("No reference was found, so no suite could be made; see the search section of the report.")
     print_gates(interface, gates)
+    say_what_no_gate_limits(interface, run.config, run.plain, gates)
     interface.say(f"Report: {run.report_path}")
     return exit_code(run.config, safety, gates)

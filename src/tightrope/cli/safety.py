@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.given import Given, own, takes
+from tightrope.cli.given import Given, in_run, own, takes
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gates, exit_code, print_gates, print_safety
+from tightrope.cli.judging import (
+    check_gates,
+    exit_code,
+    print_gates,
+    print_guidance,
+    print_plain,
+    print_safety,
+    say_what_no_gate_limits,
+)
 from tightrope.cli.options import (
     AgentOption,
     RunSeedOption,
@@ -24,21 +32,19 @@ from tightrope.cli.options import (
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
-from tightrope.settings import AgentConfig, ExecutionConfig, SafetyConfig
+from tightrope.settings import AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
 
 if TYPE_CHECKING:
     from tightrope.progress import ProgressCallback
+    from tightrope.runs.gates import Evidence
     from tightrope.runs.pipeline import Pipeline
-    from tightrope.safety import SafetyResult
-
-    Results = dict[str, dict[str, SafetyResult]]
 
 EXAMPLE = "tightrope safety run/ --agent agent.onnx --suite interval:1 --max-fail 0.05"
 NEEDS_ARGUMENTS = True
 
 
 @verb
-@takes(safety=own(SafetyConfig), agents=own(AgentConfig), execution=own(ExecutionConfig))
+@takes(safety=own(SafetyConfig), plain=in_run(PlainConfig), agents=own(AgentConfig), execution=own(ExecutionConfig))
 def command(
     run_or_suite: Annotated[
         Path | None, typer.Argument(metavar="RUN_OR_SUITE", help="A run folder or a *.suite.json file.")
@@ -48,7 +54,7 @@ def command(
     trust: TrustOption = False,
     seed: RunSeedOption = None,
 ) -> int:
-    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails.
+    """Step 2: how often each agent fails plainly and at the boundary states. Exits with 1 when a gate fails.
 
     What is not given is as the run has it.
     """
@@ -64,15 +70,15 @@ def command(
         "agents": agent_configs(agent, given, trust),
         "execution": execution_config(given, stored.execution),
         "seed": stored.seed if seed is None else seed,
+        "plain": given.changed("plain", stored.plain),
         "safety": given.changed("safety", stored.safety),
     }
     config = stored.model_copy(update=changes)
     check_gates(config)
     interface = current_interface()
     with interface.progress() as show, _working(place, config, trust, show, changes) as pipeline:
-        results = pipeline.with_engine(pipeline.safety)
-        pipeline.run.save(status="safety tested")
-    return _report(interface, pipeline.config, results)
+        found = _test(pipeline)
+    return _report(interface, pipeline.config, found)
 
 
 def _place(named: Path | None, suites: Sequence[str]) -> Path:
@@ -111,18 +117,31 @@ def _working(
             yield pipeline
 
 
-def _report(interface: Interface, config: CampaignConfig, results: Results) -> int:
-    from tightrope.runs.gates import Evidence, judged_gates
+def _test(pipeline: Pipeline) -> Evidence:
+    from tightrope.runs.gates import Evidence
 
-    gates = judged_gates(config, Evidence(safety=results))
-    print_safety(interface, results)
+    plain = pipeline.with_engine(pipeline.plain) if pipeline.config.plain.episodes else {}
+    results = pipeline.with_engine(pipeline.safety)
+    pipeline.run.save(status="safety tested")
+    return Evidence(plain=plain, safety=results)
+
+
+def _report(interface: Interface, config: CampaignConfig, found: Evidence) -> int:
+    from tightrope.runs.gates import judged_gates
+
+    gates = judged_gates(config, found)
+    print_plain(interface, found.plain)
+    print_safety(interface, found.safety)
+    print_guidance(interface, found.safety, found.plain)
     print_gates(interface, gates)
+    say_what_no_gate_limits(interface, config, found.plain, gates)
     interface.data(
         {
+            "plain": {name: result.to_json() for name, result in found.plain.items()},
             "safety": {
-                suite: {name: result.to_json() for name, result in row.items()} for suite, row in results.items()
+                suite: {name: result.to_json() for name, result in row.items()} for suite, row in found.safety.items()
             },
             "gates": [vars(gate) for gate in gates],
         }
     )
-    return exit_code(config, results, gates)
+    return exit_code(config, found.safety, gates)

@@ -37,13 +37,10 @@ def command(
 
     interface = current_interface()
     stored = _beside_what_is_there(out, task)
-    search = given.changed("search", SearchConfig())
-    if search.demonstration is not None:
-        search = search.changed(method="demonstration")
     changes = {
         "options": task_options(settings),
         "seed": seed,
-        "search": search,
+        "search": _asked(given),
         "execution": execution_config(given, stored.execution),
     }
     config = stored.model_copy(update=changes)
@@ -87,6 +84,16 @@ def _report(interface: Interface, pipeline: Pipeline, result: SearchResult) -> i
         return NOTHING_JUDGED
     interface.remark(f"Written to {folder}. Next: tightrope safety {folder} --agent YOUR_AGENT")
     return PASSED
+
+
+def _asked(given: Given) -> SearchConfig:
+    """The settings of this search, none of which come from an earlier one."""
+    search = given.changed("search", SearchConfig())
+    told = given.values.get("search", {})
+    if "seconds" in told or "steps" in told:
+        # A budget that is given takes the place of the default, and not a part of it.
+        search = search.changed(seconds=told.get("seconds"), steps=told.get("steps"))
+    return search if search.demonstration is None else search.changed(method="demonstration")
 
 
 def _advice(result: SearchResult, config: SearchConfig) -> str:

@@ -89,7 +89,8 @@ def deciding(config: CampaignConfig, made: str) -> dict[str, Any]:
 
 def default_of(name: str) -> Any:
     """What a setting is where nobody says anything, by the name under which results remember it; None: unknown."""
-    part, *_, last = name.split(".")
+    part, _, rest = name.partition(".")
+    last = rest.rpartition(".")[2]
     section = AgentConfig if part == "agents" else sections().get(part)
     known = {} if section is None else section.settings()
     return json.loads(json.dumps(known[last].default, default=str)) if last in known else None

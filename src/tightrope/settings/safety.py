@@ -21,8 +21,13 @@ class SafetyConfig(Section):
     )
     boundary_states: Literal["all", "proven"] = setting("all", "test at all boundary states, or at proven ones")
     repetitions: Count = setting(10, "executions of each case (n)", short="-n", run=True)
-    length: Count = setting(
-        40, "steps the agent must survive (l)", short="-l", run=True, decides=("safety", "survival")
+    length: Count | None = setting(
+        None,
+        "steps the agent must survive (l)",
+        none="to the task's time limit, at most 500",
+        short="-l",
+        run=True,
+        decides=("safety", "survival"),
     )
     fixed_prefix: bool = setting(
         True,

@@ -16,10 +16,16 @@ class SearchConfig(Section):
         "auto", "how to find a reference: auto, dfs, archive, demonstration, or what a package brings"
     )
     seconds: Positive | None = setting(
-        120.0, "stop searching after so many seconds", none="no limit", option="--budget-seconds"
+        600.0,
+        "stop searching after so many seconds, for environments with slow steps",
+        none="no limit",
+        option="--budget-seconds",
     )
     steps: Count | None = setting(
-        None, "stop searching after so many environment steps", none="no limit", option="--budget-steps"
+        500_000,
+        "stop searching after so many environment steps: the same way on every machine",
+        none="no limit",
+        option="--budget-steps",
     )
     repetitions: Count | None = setting(None, "samples of each action", none="1, or 22 when stochastic")
     demonstration: Path | None = setting(None, "file with an action trace that reaches the goal", none="none")

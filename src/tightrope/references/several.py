@@ -28,6 +28,7 @@ from tightrope.reference import BoundaryState, Reference
 from tightrope.references.probing import probe_boundary
 from tightrope.references.searching import search
 from tightrope.seeding import derive_seed, generator
+from tightrope.settings import LIBRARY_BACKEND
 from tightrope.simulation import conformance_of, open_simulator
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
@@ -58,7 +59,7 @@ def find_references(
     reset_seeds: int | None = None,
     probe: bool = True,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> tuple[Reference, ...]:

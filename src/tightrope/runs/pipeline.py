@@ -28,14 +28,26 @@ from tightrope.reference import Reference
 from tightrope.references import SearchResult, find_references, probe_boundary, search, with_keys
 from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact
-from tightrope.runs.config import CampaignConfig, SafetyConfig
+from tightrope.runs.config import CampaignConfig
 from tightrope.runs.manifest import Cost, Source
 from tightrope.runs.run import Run
 from tightrope.runs.store import RememberingEngine
 from tightrope.runs.vouching import require_unbroken, vouch
-from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite, decide_gate, make_suite, random_suite, run_suite
+from tightrope.safety import (
+    SafetyResult,
+    SuiteSurvival,
+    TestSuite,
+    decide_gate,
+    make_suite,
+    parse_spec,
+    random_suite,
+    run_suite,
+    uniform_suite,
+)
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
+from tightrope.safety.watching import choose_watch
+from tightrope.settings import SafetyConfig
 from tightrope.simulation import RandomnessMet, turn_stochastic
 from tightrope.trace import Action
 
@@ -178,7 +190,7 @@ class Pipeline:
                 actions=actions,
                 engine=engine,
                 on_progress=self.on_progress,
-                **self.config.fuzzing.model_dump(exclude={"enabled"}),
+                **self.config.fuzzing.how(),
             )
             _go_on_only_if_finished(result.stop_reason)
             return result
@@ -212,16 +224,22 @@ class Pipeline:
         self.reference()
         config, task = self.config.safety, self.run.task
         references = tested_states(self.run.references, config)
-        suites = {
-            spec: TestSuite.joined(
-                [make_suite(spec, each, actions=actions, task=task, seed=self.config.seed) for each in references]
-            )
-            for spec in config.suites
-        }
+        suites = {spec: self._suite(spec, references, actions) for spec in config.suites}
         if _with_control(config) and suites and any(reference.boundary_states for reference in references):
             like = next(iter(suites.values()))
-            suites[layout.CONTROL] = random_suite(task, len(like), self.config.seed, like=like)
+            cases = len({case.id for case in like.cases})
+            suites[layout.UNIFORM] = uniform_suite(references, cases, self.config.seed)
+            suites[layout.RANDOM] = random_suite(task, len(like), self.config.seed, like=like)
         return suites
+
+    def _suite(self, spec: str, references: Sequence[Reference], actions: tuple[Action, ...] | None) -> TestSuite:
+        """One suite over all references; those of a number of cases have as many, however many references there are."""
+        kind, number = parse_spec(spec)
+        if kind.name == layout.UNIFORM:
+            return uniform_suite(references, number, self.config.seed)
+        chosen = references[:1] if kind.name == layout.RANDOM else references
+        task, seed = self.run.task, self.config.seed
+        return TestSuite.joined([make_suite(spec, each, actions=actions, task=task, seed=seed) for each in chosen])
 
     def _main_sources(self) -> tuple[Source, ...]:
         """The reference that fuzzing begins from: the main one, or the first there is."""
@@ -245,7 +263,7 @@ class Pipeline:
         if config.search.references > 1:
             yield layout.OTHERS, layout.others_settings(config)
         for name in self.agents:
-            for spec in (*config.safety.suites, *([layout.CONTROL] if _with_control(config.safety) else [])):
+            for spec in (*config.safety.suites, *(layout.CONTROLS if _with_control(config.safety) else ())):
                 yield layout.safety_path(name, spec), layout.safety_settings(config, name, agents[name].settings)
             if config.performance.enabled:
                 yield layout.performance_path(name), layout.performance_settings(config, name, agents[name].settings)
@@ -375,19 +393,25 @@ class Pipeline:
             sources=(
                 *origin,
                 run.source(layout.SUITE, path),
-                run.source(layout.SURVIVAL, layout.survival_path(path, config.safety.length)),
+                run.source(layout.SURVIVAL, layout.survival_path(path, self._watched(suite))),
                 run.source(layout.agent_source(agent.name)),
             ),
             codec=run.safety_codec(suite, survival),
         )
         return self._made(artefact, test, engine)
 
+    def _watched(self, suite: TestSuite) -> int:
+        return choose_watch(self.run.task, suite, self.config.safety.length).steps
+
     def _survival(
         self, engine: RememberingEngine, suite: TestSuite, path: str, origin: tuple[Source, ...]
     ) -> SuiteSurvival:
-        length = self.config.safety.length
+        length = self._watched(suite)
 
         def find() -> SuiteSurvival:
+            if suite.kind in layout.CONTROLS and not engine.deterministic:
+                # Nobody is blamed for a control, and where chance decides it would cost more than all else.
+                return SuiteSurvival()
             reference = replayed_reference(engine, suite)
             return find_survival(engine, suite, length, reference=reference, on_progress=self.on_progress)
 

@@ -36,7 +36,8 @@ def _one_cause(one: FoundFailure, other: FoundFailure, spans: Sequence[float]) -
     """What was not decided stands for the situation in which the agent took over."""
     a, b = one.moment, other.moment
     if a is None or b is None:
-        return a is b and one.episode.checksum == other.episode.checksum
+        start = one.trace.seed == other.trace.seed and one.episode.prefix_steps == other.episode.prefix_steps
+        return a is b and start and one.episode.checksum == other.episode.checksum
     return a.action == b.action and one.avoidable is other.avoidable and _one_place(a, b, spans)
 
 

@@ -1,9 +1,10 @@
 """The moment at which a failed episode was lost, by trying: the last from which somebody survives.
 
-Somebody is an agent at hand, a held action or random actions. From the harm backwards the distance doubles until
-somebody survives; where nothing is random, the moment is then found by bisection. Doom is not proven by this, and need
-not be: what is shown is that the choice there matters, since the agent went on to fail and somebody did not. That takes
-a few hundred steps where a proof would take thousands, and works for continuous actions and where chance decides.
+Somebody is an agent at hand, a held action, random actions, or where nothing is random a short search. From the harm
+backwards the distance doubles until somebody survives; where nothing is random, the moment is then found by bisection.
+Doom is not proven by this, and need not be: what is shown is that the choice there matters, since the agent went on to
+fail and somebody did not. That takes hundreds of steps where a proof would take thousands, and works for continuous
+actions and where chance decides.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from tightrope.errors import EnvironmentFailure
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.explanation.blame import few_numbers
+from tightrope.exploration.escapes import EscapeTask, Seeker
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
 from tightrope.simulation import Simulator, open_simulator, play
@@ -24,13 +26,15 @@ from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
 HORIZON = 40
-"""Steps that somebody must survive from a moment on, as suites ask by default."""
+"""Steps that somebody must survive beyond the harm."""
 FARTHEST = 64
 """Steps before the harm beyond which nobody looks: what is lost earlier than that was not lost by one decision."""
 NEAREST_BY_CHANCE = 8
 """Where chance decides the moment is not told to the step, and nearer to the harm hardly anybody survives."""
 RUNS_BY_CHANCE, ENOUGH = 4, 3
 """Where chance decides: runs of each that is tried, and how many of them must survive."""
+EFFORT = 400
+"""Where nothing is random: steps for one moment."""
 MOST_HELD = 12
 RANDOM_TRIES = 2
 """Where nothing is random: tries with random actions, each held for a while."""
@@ -97,18 +101,20 @@ def find_moments(
     steps = 0
     while steps < limit and (asked := [search for search in searches if search.depth is not None]):
         prefixes = [search.trace.prefix(search.depth or 0) for search in asked]
-        by_agents, cost = _by_agents(engine, prefixes, agents, length)
+        # Beyond the harm: to come as far as the agent did is not to survive.
+        watched = [len(search.trace) - len(prefix) + length for search, prefix in zip(asked, prefixes, strict=True)]
+        by_agents, cost = _by_agents(engine, prefixes, agents, watched)
         actions = _held(engine.task)
         work = [
             Attempt(
                 prefix=prefix,
                 actions=actions,
-                length=length,
+                length=steps_to_survive,
                 deterministic=engine.deterministic,
                 limit=(limit - steps - cost) / len(asked),
                 survived_by="" if survivor is None else str(survivor.rollout.agent),
             )
-            for prefix, survivor in zip(prefixes, by_agents, strict=True)
+            for prefix, survivor, steps_to_survive in zip(prefixes, by_agents, watched, strict=True)
         ]
         answers: list[Attempted] = engine.map(attempt, work)
         steps += cost + sum(answer.steps for answer in answers)
@@ -153,7 +159,7 @@ class _Backwards:
 
 
 def _by_agents(
-    engine: Engine, prefixes: Sequence[ActionTrace], agents: Sequence[str], length: int
+    engine: Engine, prefixes: Sequence[ActionTrace], agents: Sequence[str], lengths: Sequence[int]
 ) -> tuple[list[Episode | None], int]:
     """For each situation an episode of an agent that survives often enough, and what it took."""
     runs = 1 if engine.deterministic else RUNS_BY_CHANCE
@@ -165,7 +171,7 @@ def _by_agents(
             seed=derive_seed("moment", prefix.id, agent, number),
             fixed_prefix=True,
         )
-        for prefix in prefixes
+        for prefix, length in zip(prefixes, lengths, strict=True)
         for agent in agents
         for number in range(runs)
     ]
@@ -201,11 +207,26 @@ def attempt(task: Task, work: Attempt) -> Attempted:
         key, seen = stable_hash(simulator.key()), few_numbers(simulator.observation)
         who, escape = work.survived_by, None
         if not who and not simulator.outcome.terminal:
-            who, escape = _Attempts(simulator, work).survivor()
+            searched = work.deterministic and simulator.snapshotter is not None
+            who, escape = _searched(simulator, work) if searched else _Attempts(simulator, work).survivor()
         counters = simulator.counters
         # Where situations can be saved, the way there was played before.
         steps = counters.steps + counters.replayed_steps
         return Attempted(who=who, escape=escape, key=key, observation=seen, steps=steps)
+
+
+def _searched(simulator: Simulator, work: Attempt) -> tuple[str, ActionTrace | None]:
+    """Where nothing is random and situations can be saved: quick attempts, then a search with backtracking."""
+    task = EscapeTask(
+        prefixes=(),
+        actions=work.actions,
+        deterministic=True,
+        provable=False,
+        length=work.length,
+        steps_per_case=int(min(EFFORT, work.limit)),
+    )
+    found = Seeker(simulator, task).seek_here(work.prefix)
+    return ("", None) if found.witness is None else (found.evidence, work.prefix.then(found.witness))
 
 
 class _Attempts:

@@ -43,6 +43,8 @@ MOST_RUNS = 64
 SECTIONS = 8
 """Parts of a run that are told apart by how often disturbances in them made the agent fail."""
 MOMENTS_AT_A_TIME = 4
+RESET = "reset"
+"""The arm for a run from another reset, which is no disturbance at all."""
 AT_A_TIME = 16
 """Disturbances that are drawn before the outcome of any is known."""
 
@@ -157,6 +159,7 @@ class _Search:
         self._tries: defaultdict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
         self._met: set[int] = set()
         self._smaller: list[_Try] = []
+        self._resets = 0
 
     def run(self, reset_seeds: int, kept: float) -> StopReason:
         """Play the runs, then disturb them until what may be spent is spent."""
@@ -165,10 +168,15 @@ class _Search:
         self._play_runs(reset_seeds, whole.share((1 - kept) * RUNS_SHARE).start())
         share.spend(self.meter.steps)
         idle = 0
-        while self.runs and not share.spent and idle < AT_A_TIME:
+        while self._resets and not share.spent and idle < AT_A_TIME:
             before = self.meter.steps
-            tries = self._draw()
-            new = self._play(tries)
+            if not self.runs or self._best([RESET, *self._places]) == RESET:
+                self._play_run()
+                new = 1
+            else:
+                left = share.remaining().steps
+                dearest = self.length + self.longest
+                new = self._play(self._draw(AT_A_TIME if left is None else max(1, min(AT_A_TIME, left // dearest))))
             idle = 0 if new else idle + 1
             share.spend(self.meter.steps - before)
             if self.on_progress is not None:
@@ -192,34 +200,50 @@ class _Search:
         return done + ordered[len(done) :]
 
     def _play_runs(self, reset_seeds: int, share: Meter) -> None:
-        for number in range(reset_seeds):
+        for _ in range(reset_seeds):
             if share.spent:
                 return
-            reset = self.engine.task.seed if number == 0 else derive_seed("failure start", self.seed, number)
-            start = ActionTrace(self.engine.task.label, reset)
-            seed = derive_seed("failure run", self.seed, number)
-            [episode] = self.engine.run([Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True)])
-            self._count(episode)
-            share.spend(len(episode.actions))
-            if episode.error is None and episode.actions:
-                self._add(episode, Disturbance(reset=reset, depth=0))
-                self._note(episode, self.before[-1])
+            before = self.meter.steps
+            self._play_run()
+            share.spend(self.meter.steps - before)
 
-    def _draw(self) -> list[_Try]:
+    def _play_run(self) -> None:
+        """A run from another reset; one that fails is found, any other can be disturbed."""
+        number, self._resets = self._resets, self._resets + 1
+        reset = self.engine.task.seed if number == 0 else derive_seed("failure start", self.seed, number)
+        start, seed = ActionTrace(self.engine.task.label, reset), derive_seed("failure run", self.seed, number)
+        [episode] = self.engine.run([Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True)])
+        self._count(episode)
+        if episode.error is None and episode.actions:
+            failed = self._note(episode, Disturbance(reset=reset, depth=0))
+            self._learn((RESET,), failed)
+            if not failed:
+                self._add(episode, Disturbance(reset=reset, depth=0))
+
+    def _draw(self, count: int) -> list[_Try]:
         """Smaller versions of what failed, then what is drawn."""
-        smaller, self._smaller = self._smaller, []
-        return smaller + [self._drawn() for _ in range(AT_A_TIME - len(smaller))]
+        smaller, self._smaller = self._smaller[:count], self._smaller[count:]
+        return smaller + [self._drawn() for _ in range(count - len(smaller))]
 
     def _drawn(self) -> _Try:
-        places = [(run, part) for run in range(len(self.runs)) for part in range(SECTIONS)]
-        run, part = self._best(places)
+        run, part = self._best(self._places)
         trace, first = self.runs[run].trace, self.runs[run].prefix_steps
         depth = first + int((part + self._rng.random()) / SECTIONS * (len(trace) - first))
         actions = candidates(self.engine.task, trace.actions[depth], self._rng)
         kinds = [*range(len(actions)), *([-1] if self.blurred else [])]
-        kind = self._best(kinds)
         steps = int(2 ** self._rng.integers(0, int(np.log2(self.longest)) + 1))
+        own = set(trace.actions[depth : depth + steps])
+        kind = self._best([each for each in kinds if each == -1 or own != {actions[each]}] or kinds)
         return _Try(run, depth, steps, None if kind == -1 else actions[kind], ((run, part), kind))
+
+    @property
+    def _places(self) -> list[tuple[int, int]]:
+        return [(run, part) for run in range(len(self.runs)) for part in range(SECTIONS)]
+
+    def _learn(self, arms: Sequence[Hashable], failed: bool) -> None:
+        for arm in arms:
+            self._tries[arm][0] += 1
+            self._tries[arm][1] += failed
 
     def _best(self, arms: Sequence[Any]) -> Any:
         """The arm with the highest draw from what is known of its rate of failures."""
@@ -242,9 +266,7 @@ class _Search:
             self._met.add(episode.checksum)
             new += is_new
             failed = is_new and self._note(episode, self._disturbance(tried))
-            for arm in tried.arms:
-                self._tries[arm][0] += 1
-                self._tries[arm][1] += failed
+            self._learn(tried.arms, failed)
             self._halve(tried, failed, episode)
         return new
 

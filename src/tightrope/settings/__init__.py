@@ -8,6 +8,7 @@ not wait until a step is imported.
 
 from tightrope.settings.agents import AgentConfig
 from tightrope.settings.execution import LIBRARY_BACKEND, ExecutionConfig
+from tightrope.settings.failures import FailuresConfig
 from tightrope.settings.fuzzing import FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
 from tightrope.settings.plain import PlainConfig
@@ -22,6 +23,7 @@ __all__ = [
     "AgentConfig",
     "Count",
     "ExecutionConfig",
+    "FailuresConfig",
     "Fraction",
     "FuzzingConfig",
     "Natural",

@@ -42,6 +42,8 @@ LEAVES = {
     "stable_baselines3": {"agents/networks/sb3.py"},
     "sb3_contrib": {"agents/networks/sb3.py"},
     "onnxruntime": {"agents/networks/onnx.py"},
+    "jax": {"tasks/jaxworlds/rows.py"},
+    "gymnax": {"tasks/jaxworlds/gymnax_worlds.py"},
     "ray": {"execution/backends/ray_cluster.py"},
     "stable_retro": set(),
     "cv2": set(),

@@ -6,6 +6,7 @@ from tightrope.agents import AgentLoader as AgentLoader
 from tightrope.agents import AgentRequest as AgentRequest
 from tightrope.agents import Answer as Answer
 from tightrope.agents import load_agent as load_agent
+from tightrope.agents.networks.jax_network import JaxNetwork as JaxNetwork
 from tightrope.agents import register_loader as register_loader
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
@@ -86,6 +87,9 @@ from tightrope.simulation import open_simulator as open_simulator
 from tightrope.simulation import register_snapshotter as register_snapshotter
 from tightrope.statistics import Estimate as Estimate
 from tightrope.statistics import SequentialGate as SequentialGate
+from tightrope.tasks.jaxworlds import Moment as Moment
+from tightrope.tasks.jaxworlds import World as World
+from tightrope.tasks.jaxworlds import jax_task as jax_task
 from tightrope.tasks import LossyKey as LossyKey
 from tightrope.tasks import Task as Task
 from tightrope.tasks import Transition as Transition

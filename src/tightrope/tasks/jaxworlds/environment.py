@@ -23,6 +23,7 @@ class JaxEnvironment(gym.Env[Any, Any]):
     def __init__(self, world: World) -> None:
         self.world = world
         self.observation_space, self.action_space = world.observation_space, world.action_space
+        self.max_steps = world.max_steps
         self._rows = rows_of(world)
         self._situation: Any = None
 
@@ -30,6 +31,11 @@ class JaxEnvironment(gym.Env[Any, Any]):
     def situation(self) -> Any:
         """The key and the state, as a pytree of NumPy arrays."""
         return self._situation
+
+    @property
+    def draws_nothing(self) -> bool:
+        """Whether steps draw no random numbers: the compiled step does without its key."""
+        return not self._rows.step_uses_its_key
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; without a seed, one that follows from where it stands, so that a saved state tells it."""

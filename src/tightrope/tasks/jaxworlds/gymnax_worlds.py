@@ -140,6 +140,7 @@ def gymnax_world(name: str, max_episode_steps: int | None = None) -> World:
         action_space=_gymnasium_space(env.action_space(params)),
         goal=rule.goal,
         unsafe=rule.unsafe,
+        max_steps=int(params.max_steps_in_episode),
     )
 
 

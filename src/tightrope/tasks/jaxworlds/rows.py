@@ -60,7 +60,7 @@ class Rows:
 
     def reset(self, key: NDArray[np.uint32]) -> tuple[Any, Array]:
         """The situation that a key leads to, and its observation, in every row."""
-        return self._reset(spread(key, ()))  # type: ignore[no-any-return]
+        return self._reset(spread(key))  # type: ignore[no-any-return]
 
     @cached_property
     def step(self) -> Any:
@@ -90,18 +90,40 @@ class Rows:
 
         return jax.jit(jax.vmap(one))
 
+    @cached_property
+    def step_uses_its_key(self) -> bool:
+        """Whether anything a step gives hangs on its key: read off the program, so it holds in every situation."""
+        jax, world = self._jax, self.world
+        from jax.interpreters import partial_eval
+
+        key = key_of(0)
+        state, _ = jax.eval_shape(world.reset, key)
+        action = jax.ShapeDtypeStruct(world.action_space.shape, world.action_space.dtype)
+        program = jax.make_jaxpr(lambda key, state, action: tuple(world.step(key, state, action)))(key, state, action)
+        _, used = partial_eval.dce_jaxpr(program.jaxpr, [True] * len(program.jaxpr.outvars))
+        return bool(used[0])
+
     def row(self, values: Any, place: int = 0) -> Any:
         """One row of a pytree of rows, as NumPy arrays of its own."""
         return self._jax.tree.map(lambda leaf: np.array(np.asarray(leaf)[place]), values)
 
     def filled(self, situation: Any) -> Any:
         """A situation in every row."""
-        return self._jax.tree.map(lambda leaf: spread(leaf, ()), situation)
+        return self._jax.tree.map(lambda leaf: spread(leaf), situation)
 
     def stacked(self, situations: list[Any]) -> Any:
-        """Situations as rows, the last one filling up what is left."""
-        padded = [*situations, *[situations[-1]] * (WIDTH - len(situations))]
-        return self._jax.tree.map(lambda *leaves: np.stack(leaves), *padded)
+        """Situations as rows."""
+        return self._jax.tree.map(lambda *leaves: np.stack(leaves), *situations)
+
+    def replaced(self, rows: Any, places: list[int], new: Any) -> Any:
+        """The rows with some of them replaced."""
+
+        def one(leaf: Any, values: Any) -> Any:
+            changed = np.array(leaf)
+            changed[places] = values
+            return changed
+
+        return self._jax.tree.map(one, rows, new)
 
 
 _rows: WeakKeyDictionary[World, Rows] = WeakKeyDictionary()
@@ -114,7 +136,7 @@ def rows_of(world: World) -> Rows:
     return _rows[world]
 
 
-def spread(leaf: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+def spread(leaf: Any) -> NDArray[Any]:
     """An array as often as there are rows."""
     array = np.asarray(leaf)
-    return np.broadcast_to(array, (WIDTH, *(shape or array.shape)))
+    return np.broadcast_to(array, (WIDTH, *array.shape))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.tasks.jaxworlds.environment import JaxEnvironment
+from tightrope.tasks.jaxworlds.rows import import_jax
 from tightrope.tasks.jaxworlds.world import World
 from tightrope.tasks.task import Task, Transition
 
@@ -53,7 +54,5 @@ def harmed(transition: Transition) -> bool:
 
 def exact_situation(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
     """All numbers of the state, without the key: where nothing is drawn, it bears on nothing."""
-    from jax import tree
-
     _, state = env.unwrapped.situation
-    return b"".join(np.asarray(leaf).tobytes() for leaf in tree.leaves(state))
+    return b"".join(np.asarray(leaf).tobytes() for leaf in import_jax().tree.leaves(state))

@@ -38,3 +38,5 @@ class World:
     """Whether the task is solved there; of arrays, as the world itself: ``&`` and ``~`` instead of and, not."""
     unsafe: Callable[[Moment], Array]
     """Whether safety was violated there."""
+    max_steps: int | None = None
+    """Its time limit, where it has one."""

@@ -13,7 +13,7 @@ Nothing here is measured, and nothing that a step knows is kept a second time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -24,8 +24,7 @@ from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Robustness
 from tightrope.references import SearchResult
 from tightrope.report.views import Place, SuiteView, places_of
-from tightrope.safety import SafetyResult
-from tightrope.safety.compare import correlation
+from tightrope.safety import FailureGroup, SafetyResult, correlation, group_failures
 from tightrope.simulation import Conformance
 from tightrope.statistics import Estimate
 from tightrope.tasks import Task
@@ -86,6 +85,15 @@ class StepCost:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MapAxis:
+    """A side of a map without a picture."""
+
+    name: str
+    ticks: tuple[tuple[float, str], ...]
+    """Pixels, and the number there in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class MapPicture:
     """The map: a picture, and lines on it in its pixels (y down)."""
 
@@ -97,6 +105,10 @@ class MapPicture:
     """PNG as a data URI; None: a plain background."""
     fuzz: tuple[Line, ...] = ()
     """The fittest traces, first generation first."""
+    axes: tuple[MapAxis, MapAxis] | None = None
+    """Across and up; None: the picture speaks for itself."""
+    letters: tuple[tuple[float, float, str], ...] = ()
+    """Pixels, and what is written there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,9 +185,18 @@ class RunResults:
         return places_of(reference, [suite.result for suite in self.suites if not suite.control])
 
     @cached_property
+    def groups(self) -> Mapping[str, tuple[FailureGroup, ...]]:
+        """Agent → its fails by their cause, over all suites but the control; the most important first."""
+        own = {agent.name: [suite for suite in self.suites if suite.agent == agent.name] for agent in self.agents}
+        return {
+            agent: group_failures([suite.result for suite in suites if not suite.control])
+            for agent, suites in own.items()
+        }
+
+    @cached_property
     def correlation(self) -> Estimate:
         """Pearson coefficient between fail frequency and mean return over the suites and agents of this run."""
-        return correlation([suite.result for suite in self.measured])
+        return _correlation([self])
 
     @property
     def action_names(self) -> tuple[str, ...]:
@@ -217,4 +238,11 @@ class Results(Shown):
         # Returns of different games are on different scales, so a coefficient over them would say nothing.
         if len({run.task.name for run in self.runs}) > 1:
             return Estimate.of_nothing("the tasks differ")
-        return correlation([suite.result for run in self.runs for suite in run.measured])
+        return _correlation(self.runs)
+
+
+def _correlation(runs: Sequence[RunResults]) -> Estimate:
+    suites = [suite for run in runs for suite in run.measured]
+    if len({(suite.run.task.label, suite.agent) for suite in suites}) < 2:
+        return Estimate.of_nothing("one agent alone shows no correlation")
+    return correlation([suite.result for suite in suites])

@@ -101,11 +101,11 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
         details.append(f"{count(result.invalid_cases, 'case')} invalid")
     if suite.doomed:
         details.append(f"{number(suite.doomed)} proven doomed")
-    if result.survivable_fail_frequency.value is not None:
-        details.append(f"survivable ones of these cases alone: {estimate_text(result.survivable_fail_frequency)}")
-    if result.fail_frequency_in_general.value is not None:
+    if result.fail_frequency.value and result.avoidable_fail_frequency.value is not None:
+        details.append(f"avoidable: {estimate_text(result.avoidable_fail_frequency)}")
+    if result.fail_frequency_in_general.low is not None:
         details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}")
     control = run.suite(run.control, suite.agent)
     if control is not None:
-        details.append(f"control {control.name}, on its cases: {estimate_text(control.result.fail_frequency)}")
+        details.append(f"control, in random situations: {estimate_text(control.result.fail_frequency)}")
     return tuple(details)

@@ -81,6 +81,8 @@ class Task(Shown):
     """``f(actions, open path, backtracks so far)``: the order in which to try the actions here."""
     position: Callable[[Any, Any, Mapping[str, Any]], tuple[float, float]] | None = None
     """Where the situation lies on a map, for pictures."""
+    position_names: tuple[str, str] = ("x", "y")
+    """What the two numbers of ``position`` are, with their units: names of the axes of a map without a picture."""
     draw_map: Callable[..., Any] | None = None
     """Makes the picture that positions are drawn on; see ``tightrope.report``."""
     seed: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tightrope.guards.text import one_line, visible
+from tightrope.report.headline import headline
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.verdict import headline_suite, verdicts
 from tightrope.report.views import CaseView, SuiteView
@@ -27,6 +28,8 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
         yield from (f"## {_escape(run.name)}", "")
     if run.unfinished:
         yield from (f"**This run is not finished ({_escape(run.status)}).**", "")
+    said = headline(run)
+    yield from (f"**{said.badge.capitalize()}**: {_escape(said.sentence)}", "")
     yield from (f"- **{_escape(verdict.agent)}** {_escape(verdict.sentence)}." for verdict in verdicts(run))
     yield ""
     yield from (_gate(gate) for gate in run.gates)

@@ -6,8 +6,8 @@ from tightrope.agents import AgentLoader as AgentLoader
 from tightrope.agents import AgentRequest as AgentRequest
 from tightrope.agents import Answer as Answer
 from tightrope.agents import load_agent as load_agent
-from tightrope.agents.networks.jax_network import JaxNetwork as JaxNetwork
 from tightrope.agents import register_loader as register_loader
+from tightrope.agents.networks.jax_network import JaxNetwork as JaxNetwork
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
 from tightrope.evaluation import Evaluation as Evaluation
@@ -87,9 +87,6 @@ from tightrope.simulation import open_simulator as open_simulator
 from tightrope.simulation import register_snapshotter as register_snapshotter
 from tightrope.statistics import Estimate as Estimate
 from tightrope.statistics import SequentialGate as SequentialGate
-from tightrope.tasks.jaxworlds import Moment as Moment
-from tightrope.tasks.jaxworlds import World as World
-from tightrope.tasks.jaxworlds import jax_task as jax_task
 from tightrope.tasks import LossyKey as LossyKey
 from tightrope.tasks import Task as Task
 from tightrope.tasks import Transition as Transition
@@ -100,6 +97,9 @@ from tightrope.tasks import parts_key as parts_key
 from tightrope.tasks import register_task as register_task
 from tightrope.tasks import rounded_key as rounded_key
 from tightrope.tasks import span_box as span_box
+from tightrope.tasks.jaxworlds import Moment as Moment
+from tightrope.tasks.jaxworlds import World as World
+from tightrope.tasks.jaxworlds import jax_task as jax_task
 from tightrope.tasks.levelmap import LevelMap as LevelMap
 from tightrope.trace import ActionTrace as ActionTrace
 from tightrope.trace import Step as Step

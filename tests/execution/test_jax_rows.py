@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tests.jax_worlds import LIMIT, policy, pole_task, weights
+from tests.jax_worlds import LIMIT, pole_task, policy, weights
 from tightrope.execution.naive import run_naively
 from tightrope.execution.worker import worker
 from tightrope.simulation import conformance_of, open_simulator

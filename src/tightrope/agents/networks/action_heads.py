@@ -52,7 +52,8 @@ class CategoricalHead:
 
     def numbers(self, scores: Scores) -> NDArray[np.int64]:
         """The action with the highest score of each row, where none is ruled out."""
-        return checked(scores, (self.number,)).argmax(axis=1) + self.start
+        best: NDArray[np.int64] = checked(scores, (self.number,)).argmax(axis=1) + self.start
+        return best
 
     def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """An action drawn by softmax."""

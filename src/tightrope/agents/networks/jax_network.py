@@ -35,7 +35,7 @@ class JaxNetwork(Shown):
 
     def __init__(self, function: Callable[[Any, Any], Any], parameters: Any, name: str | None = None) -> None:
         self.function, self.parameters = function, parameters
-        self.name = name or getattr(function, "__name__", "jax network")
+        self.name = str(name or getattr(function, "__name__", "jax network"))
 
     @cached_property
     def compiled(self) -> Callable[[Any], Any]:

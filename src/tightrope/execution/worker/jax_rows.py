@@ -223,4 +223,3 @@ def _shared_floats(rewards: NDArray[np.float64]) -> list[Any]:
     """As a list that keeps equal numbers once: a million steps of the same reward are one object."""
     known: dict[float, float] = {}
     return [known.setdefault(reward, reward) for reward in rewards.tolist()]
-

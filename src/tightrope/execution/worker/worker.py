@@ -20,8 +20,8 @@ from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import path_order
 from tightrope.execution.worker.agent_memory import Memories, Remembered
 from tightrope.execution.worker.environments import LaneCrew
-from tightrope.execution.worker.lane_runs import Drafting
 from tightrope.execution.worker.jax_rows import RowLanes, runs_in_rows
+from tightrope.execution.worker.lane_runs import Drafting
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
 from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance, conformance_of, fresh_seeds_of

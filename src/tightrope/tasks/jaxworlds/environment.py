@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -17,8 +17,6 @@ class JaxEnvironment(gym.Env[Any, Any]):
     Args:
         world: What it is a copy of.
     """
-
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -72,9 +72,7 @@ class Rows:
             key, own = jax.random.split(key)
             moment = world.step(own, state, action)
             goal, unsafe = world.goal(moment), world.unsafe(moment)
-            shown = Shown(
-                moment.observation, moment.reward, moment.terminated, moment.truncated, goal, unsafe
-            )
+            shown = Shown(moment.observation, moment.reward, moment.terminated, moment.truncated, goal, unsafe)
             return (key, moment.state), shown
 
         return jax.jit(jax.vmap(one))

@@ -32,6 +32,11 @@ class Budget:
         )
 
 
+SEARCH_BUDGET = Budget(steps=500_000, seconds=600.0)
+"""What a search may cost unless the caller says otherwise. Steps, so that it finds the same way on every machine; the
+seconds are for environments that take more than a millisecond a step, which would search for hours."""
+
+
 class Meter:
     """A running budget: ``spend`` steps, ask ``spent``."""
 

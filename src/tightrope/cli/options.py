@@ -37,9 +37,19 @@ SuiteOption = Annotated[
 RepetitionsOption = Annotated[
     int | None, typer.Option("--repetitions", "-n", help="Executions of each case (default: 10).", min=1)
 ]
-LengthOption = Annotated[int | None, typer.Option("--length", "-l", help="Steps to survive (default: 40).", min=1)]
+LengthOption = Annotated[
+    int | None,
+    typer.Option("--length", "-l", help="Steps to survive (default: to the task's time limit, at most 500).", min=1),
+]
 MaxFailOption = Annotated[
     float | None, typer.Option("--max-fail", help="Gate: exit with 1 when a fail frequency is above.", min=0, max=1)
+]
+EpisodesOption = Annotated[
+    int | None, typer.Option("--episodes", help="Plain episodes of each agent (default: 100; 0: none).", min=0)
+]
+MaxFailPlainOption = Annotated[
+    float | None,
+    typer.Option("--max-fail-plain", help="Gate: exit with 1 when more plain episodes end unsafe.", min=0, max=1),
 ]
 GateOnOption = Annotated[
     str | None, typer.Option("--gate-on", help="Gate on the value (default), or on high: its interval's upper limit.")

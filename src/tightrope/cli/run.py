@@ -8,15 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gates, exit_code, print_gates, print_plain, print_safety
+from tightrope.cli.judging import (
+    check_gates,
+    exit_code,
+    print_gates,
+    print_guidance,
+    print_plain,
+    print_safety,
+    say_what_no_gate_limits,
+)
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
     BehaviourOption,
+    EpisodesOption,
     EpsilonOption,
     GateOnOption,
     LengthOption,
     MaxFailOption,
+    MaxFailPlainOption,
     RayOption,
     RepetitionsOption,
     RunSeedOption,
@@ -59,13 +69,8 @@ def command(
     repetitions: RepetitionsOption = None,
     length: LengthOption = None,
     max_fail: MaxFailOption = None,
-    episodes: Annotated[
-        int | None, typer.Option("--episodes", help="Plain episodes of each agent (default: 100).", min=0)
-    ] = None,
-    max_fail_plain: Annotated[
-        float | None,
-        typer.Option("--max-fail-plain", help="Gate: exit with 1 when more plain episodes end unsafe.", min=0, max=1),
-    ] = None,
+    episodes: EpisodesOption = None,
+    max_fail_plain: MaxFailPlainOption = None,
     gate_on: GateOnOption = None,
     until_decided: UntilDecidedOption = None,
     behaviour: BehaviourOption = None,
@@ -149,8 +154,10 @@ def _report(interface: Interface, run: Run) -> int:
     print_plain(interface, run.plain)
     if found:
         print_safety(interface, safety)
+        print_guidance(interface, safety, run.plain)
     else:
         interface.say("No reference was found, so no suite could be made; see the search section of the report.")
     print_gates(interface, gates)
+    say_what_no_gate_limits(interface, run.config, run.plain, gates)
     interface.say(f"Report: {run.report_path}")
     return exit_code(run.config, safety, gates)

@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gates, exit_code, print_gates, print_safety
+from tightrope.cli.judging import (
+    check_gates,
+    exit_code,
+    print_gates,
+    print_guidance,
+    print_plain,
+    print_safety,
+    say_what_no_gate_limits,
+)
 from tightrope.cli.options import (
     AgentOption,
     BackendOption,
     BehaviourOption,
+    EpisodesOption,
     EpsilonOption,
     GateOnOption,
     LengthOption,
     MaxFailOption,
+    MaxFailPlainOption,
     RayOption,
     RepetitionsOption,
     RunSeedOption,
@@ -36,10 +46,8 @@ from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 
 if TYPE_CHECKING:
+    from tightrope.runs.gates import Evidence
     from tightrope.runs.pipeline import Pipeline
-    from tightrope.safety import SafetyResult
-
-    Results = dict[str, dict[str, SafetyResult]]
 
 EXAMPLE = "tightrope safety run/ --agent agent.onnx --suite interval:1 --max-fail 0.05"
 NEEDS_ARGUMENTS = True
@@ -55,6 +63,8 @@ def command(
     repetitions: RepetitionsOption = None,
     length: LengthOption = None,
     max_fail: MaxFailOption = None,
+    episodes: EpisodesOption = None,
+    max_fail_plain: MaxFailPlainOption = None,
     gate_on: GateOnOption = None,
     until_decided: UntilDecidedOption = None,
     fixed_prefix: Annotated[
@@ -71,7 +81,7 @@ def command(
     ray: RayOption = None,
     step_timeout: StepTimeoutOption = None,
 ) -> int:
-    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
+    """Step 2: how often each agent fails plainly and at the boundary states. Exits with 1 when a gate fails."""
     from tightrope.runs.campaign import working_on
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.safety import load_suite
@@ -96,6 +106,7 @@ def command(
         "agents": agent_configs(agent, behaviour, epsilon, trust),
         "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
         "seed": stored.seed if seed is None else seed,
+        "plain": changed(stored.plain, episodes=episodes, max_fail=max_fail_plain),
         "safety": changed(
             stored.safety,
             suites=tuple(suite) or None,
@@ -114,7 +125,7 @@ def command(
     with interface.progress() as show:
         if in_run:
             with working_on(run_or_suite, config, joins=True, on_progress=show) as pipeline:
-                results = _test(pipeline)
+                found = _test(pipeline)
         else:
             with (
                 tempfile.TemporaryDirectory() as scratch,
@@ -122,8 +133,8 @@ def command(
                     run_or_suite, Path(scratch) / "run", trust=trust, on_progress=show, **changes
                 ) as pipeline,
             ):
-                results = _test(pipeline)
-    return _report(interface, pipeline.config, results)
+                found = _test(pipeline)
+    return _report(interface, pipeline.config, found)
 
 
 def _suite_file(suites: list[str]) -> Path:
@@ -133,24 +144,31 @@ def _suite_file(suites: list[str]) -> Path:
     return Path(suites[0])
 
 
-def _test(pipeline: Pipeline) -> Results:
+def _test(pipeline: Pipeline) -> Evidence:
+    from tightrope.runs.gates import Evidence
+
+    plain = pipeline.with_engine(pipeline.plain) if pipeline.config.plain.episodes else {}
     results = pipeline.with_engine(pipeline.safety)
     pipeline.run.save(status="safety tested")
-    return results
+    return Evidence(plain=plain, safety=results)
 
 
-def _report(interface: Interface, config: CampaignConfig, results: Results) -> int:
-    from tightrope.runs.gates import Evidence, judged_gates
+def _report(interface: Interface, config: CampaignConfig, found: Evidence) -> int:
+    from tightrope.runs.gates import judged_gates
 
-    gates = judged_gates(config, Evidence(safety=results))
-    print_safety(interface, results)
+    gates = judged_gates(config, found)
+    print_plain(interface, found.plain)
+    print_safety(interface, found.safety)
+    print_guidance(interface, found.safety, found.plain)
     print_gates(interface, gates)
+    say_what_no_gate_limits(interface, config, found.plain, gates)
     interface.data(
         {
+            "plain": {name: result.to_json() for name, result in found.plain.items()},
             "safety": {
-                suite: {name: result.to_json() for name, result in row.items()} for suite, row in results.items()
+                suite: {name: result.to_json() for name, result in row.items()} for suite, row in found.safety.items()
             },
             "gates": [vars(gate) for gate in gates],
         }
     )
-    return exit_code(config, results, gates)
+    return exit_code(config, found.safety, gates)

@@ -40,9 +40,21 @@ def command(
         str, typer.Option("--method", help="auto, dfs, archive, demonstration, or what a package brings.")
     ] = "auto",
     budget_seconds: Annotated[
-        float, typer.Option("--budget-seconds", help="Stop after so long; 0: no limit.", min=0)
-    ] = 120.0,
-    budget_steps: Annotated[int | None, typer.Option("--budget-steps", help="Stop after so many steps.", min=0)] = None,
+        float | None,
+        typer.Option(
+            "--budget-seconds",
+            help="Stop after so long (default: 600, or as many steps as were given); 0: no limit.",
+            min=0,
+        ),
+    ] = None,
+    budget_steps: Annotated[
+        int | None,
+        typer.Option(
+            "--budget-steps",
+            help="Stop after so many steps (default: 500,000, or the seconds given); 0: no limit.",
+            min=0,
+        ),
+    ] = None,
     repetitions: Annotated[int | None, typer.Option("--repetitions", help="Samples of each action.", min=1)] = None,
     demonstration: Annotated[
         Path | None, typer.Option("--demonstration", help="A trace that reaches the goal.")
@@ -61,8 +73,7 @@ def command(
         "search": SearchConfig.model_validate(
             {
                 "method": "demonstration" if demonstration is not None else method,
-                "seconds": budget_seconds or None,
-                "steps": budget_steps,
+                **_budget(budget_seconds, budget_steps),
                 "repetitions": repetitions,
                 "demonstration": demonstration,
                 "probe_steps": probe_steps,
@@ -112,6 +123,13 @@ def _report(interface: Interface, pipeline: Pipeline, result: SearchResult) -> i
         return NOTHING_JUDGED
     interface.remark(f"Written to {folder}. Next: tightrope safety {folder} --agent YOUR_AGENT")
     return PASSED
+
+
+def _budget(seconds: float | None, steps: int | None) -> dict[str, float | None]:
+    """One that is given takes the place of the default, and not a part of it."""
+    if seconds is None and steps is None:
+        return {}
+    return {"seconds": seconds or None, "steps": steps or None}
 
 
 def _advice(result: SearchResult, config: SearchConfig) -> str:

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from tightrope.budget import Budget
+from tightrope.budget import SEARCH_BUDGET, Budget
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.exploration.playing import replay_to_goal
@@ -24,7 +24,6 @@ from tightrope.references.session import SearchSession
 from tightrope.simulation import exploring, open_simulator
 from tightrope.tasks.task import Task
 
-SEARCH_BUDGET = Budget(seconds=120)
 DFS_SHARE = 0.4
 """What ``auto`` gives to depth-first search before the archive gets the rest."""
 GROUP = "tightrope.search_methods"

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tightrope.budget import SEARCH_BUDGET
 from tightrope.guards.watchdog import STEP_TIMEOUT
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -53,8 +54,16 @@ class SearchConfig(Section):
     method: str = Field(
         "auto", description="how to find a reference: auto, dfs, archive, demonstration, or what a package brings"
     )
-    seconds: float | None = Field(120.0, gt=0, description="stop searching after so many seconds")
-    steps: int | None = Field(None, gt=0, description="stop searching after so many environment steps")
+    seconds: float | None = Field(
+        SEARCH_BUDGET.seconds,
+        gt=0,
+        description="stop searching after so many seconds, for environments with slow steps",
+    )
+    steps: int | None = Field(
+        SEARCH_BUDGET.steps,
+        gt=0,
+        description="stop searching after so many environment steps: the same way on every machine",
+    )
     repetitions: Count | None = Field(None, description="samples of each action; default: 1, or 22 when stochastic")
     demonstration: Path | None = Field(None, description="file with an action trace that reaches the goal")
     probe_steps: int = Field(20_000, ge=0, description="steps to prove boundary states by probing; 0: do not")
@@ -71,7 +80,9 @@ class SafetyConfig(Section):
     )
     boundary_states: Literal["all", "proven"] = Field("all", description="test at all boundary states, or proven ones")
     repetitions: Count = Field(10, description="executions of each case (n)")
-    length: Count = Field(40, description="steps the agent must survive (l)")
+    length: Count | None = Field(
+        None, description="steps the agent must survive (l); default: to the task's time limit, at most 500"
+    )
     fixed_prefix: bool = Field(True, description="stochastic tasks: lead to the very situation of the case every time")
     control: bool = Field(True, description="run as many random cases beside, to see what the search is worth")
     max_fail: Fraction | None = Field(None, description="gate: fail when an agent's fail frequency is above")

@@ -37,8 +37,10 @@ STEPS = {
     "4-performance": "performance",
 }
 """The folders, and the steps whose files are in them."""
-CONTROL = "random"
-"""The suite of random cases that stands beside the others."""
+UNIFORM, RANDOM = "uniform", "random"
+CONTROLS = (UNIFORM, RANDOM)
+"""The suites that stand beside the others: states of the same references drawn uniformly, which boundary states must
+beat, and random prefixes."""
 
 TASK, DEMONSTRATION = "the task", "the demonstration"
 FOUND, ACTIONS, BOUNDARY = "the way that was found", "the reference", "the boundary states"

@@ -51,7 +51,6 @@ from tightrope.runs.assembly import report_results as report_results
 from tightrope.runs.campaign import run_campaign as run_campaign
 from tightrope.runs.comparison import compare_runs as compare_runs
 from tightrope.runs.config import CampaignConfig as CampaignConfig
-from tightrope.runs.config import ExecutionConfig as ExecutionConfig
 from tightrope.runs.configfile import load_config as load_config
 from tightrope.runs.keeping import Keeping as Keeping
 from tightrope.runs.keeping import keep_failures as keep_failures
@@ -83,6 +82,7 @@ from tightrope.safety import save_suite as save_suite
 from tightrope.safety import shrink as shrink
 from tightrope.safety import simple_suite as simple_suite
 from tightrope.safety import uniform_suite as uniform_suite
+from tightrope.settings import ExecutionConfig as ExecutionConfig
 from tightrope.simulation import AttributesSnapshotter as AttributesSnapshotter
 from tightrope.simulation import Conformance as Conformance
 from tightrope.simulation import Simulator as Simulator

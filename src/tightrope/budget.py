@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from tightrope.errors import UsageError
+from tightrope.settings.search import SearchConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,7 @@ class Budget:
         )
 
 
-SEARCH_BUDGET = Budget(steps=500_000, seconds=600.0)
+SEARCH_BUDGET = Budget(steps=SearchConfig.steps, seconds=SearchConfig.seconds)
 """What a search may cost unless the caller says otherwise. Steps, so that it finds the same way on every machine; the
 seconds are for environments that take more than a millisecond a step, which would search for hours."""
 

@@ -19,22 +19,20 @@ import math
 import os
 import shlex
 import tempfile
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from tightrope.settings import LIBRARY_BACKEND, AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
 
+if TYPE_CHECKING:
     from tightrope.errors import TightropeError
     from tightrope.evaluation import Evaluation
     from tightrope.runs.config import CampaignConfig
     from tightrope.safety import CaseResult, SafetyResult
-
-Settings = TypeVar("Settings", bound="BaseModel")
 
 CACHE = "tightrope"
 TRUST = "--tightrope-trust"
@@ -54,9 +52,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("tightrope_trust", "let suite files name code to run, and agents be unpickled", type="bool")
     parser.addini("tightrope_agent", "agent that collected *.suite.json files test", default="")
     parser.addini("tightrope_max_fail", "fail frequency allowed at a boundary state of a suite file", default="0")
-    parser.addini("tightrope_episodes", "plain episodes of the agent of a suite file; 0: none", default="100")
+    parser.addini(
+        "tightrope_episodes", "plain episodes of the agent of a suite file; 0: none", default=str(PlainConfig.episodes)
+    )
     parser.addini("tightrope_max_fail_plain", "share of plain episodes that may end unsafe; empty: any", default="")
-    parser.addini("tightrope_repetitions", "executions of each case of a suite file", default="10")
+    parser.addini(
+        "tightrope_repetitions", "executions of each case of a suite file", default=str(SafetyConfig.repetitions)
+    )
     parser.addini("tightrope_length", "steps to survive in a suite file's cases; empty: as the task says", default="")
 
 
@@ -114,31 +116,14 @@ def tightrope(request: pytest.FixtureRequest) -> Tightrope:
 
 def _marked(marker: pytest.Mark) -> dict[str, Any]:
     from tightrope.errors import UnknownName, UsageError
-    from tightrope.runs.config import SafetyConfig
 
     if marker.args:
         raise UsageError(f"settings need their names, as in repetitions=3, not {marker.args[0]!r} alone")
     for name in marker.kwargs:
         if name not in MARKED:
             raise UnknownName("setting", name, MARKED)
-    _validated(SafetyConfig, marker.kwargs)
+    SafetyConfig.require(**marker.kwargs)
     return dict(marker.kwargs)
-
-
-def _validated(model: type[Settings], settings: Mapping[str, Any]) -> Settings:
-    from pydantic import ValidationError
-
-    from tightrope.errors import UsageError
-
-    try:
-        return model.model_validate(settings)
-    except ValidationError as error:
-        raise UsageError("; ".join(map(_broken_rule, error.errors()))) from None
-
-
-def _broken_rule(item: Any) -> str:
-    name = ".".join(map(str, item["loc"]))
-    return f"{name!r} is {item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}"
 
 
 def _kept(config: pytest.Config) -> Path:
@@ -164,12 +149,12 @@ class Tightrope:
         suite: str = "simple",
         repetitions: int | None = None,
         length: int | None = None,
-        episodes: int = 100,
+        episodes: int = PlainConfig.episodes,
         seed: int = 0,
-        behaviour: str = "greedy",
-        epsilon: float = 0.0,
-        trust: bool = False,
-        backend: str = "inline",
+        behaviour: str = AgentConfig.behaviour,
+        epsilon: float = AgentConfig.epsilon,
+        trust: bool = AgentConfig.trust,
+        backend: str = LIBRARY_BACKEND,
         search_seconds: float | None = None,
         **options: Any,
     ) -> SafetyResult:
@@ -180,25 +165,22 @@ class Tightrope:
         Raises ``CouldNotTest`` when executions raised or none was judged: no assertion could hold on what is left.
         """
         from tightrope.errors import UsageError
-        from tightrope.runs.config import CampaignConfig
+        from tightrope.runs.configfile import configured
 
         # What is wrong is said by the message and the test's own line.
         __tracebackhide__ = True
         given = {"repetitions": repetitions, "length": length}
         settings = {**self._defaults, **{key: value for key, value in given.items() if value is not None}}
         try:
-            config = _validated(
-                CampaignConfig,
-                {
-                    "task": task,
-                    "options": options,
-                    "seed": seed,
-                    "agents": [{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
-                    "plain": {"episodes": episodes},
-                    "search": {} if search_seconds is None else {"seconds": search_seconds, "steps": None},
-                    "safety": {"suites": [suite], "control": False, **settings},
-                    "execution": {"backend": backend},
-                },
+            config = configured(
+                task=task,
+                options=options,
+                seed=seed,
+                agents=[{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
+                plain={"episodes": episodes},
+                search={} if search_seconds is None else {"seconds": search_seconds, "steps": None},
+                safety={"suites": [suite], "control": False, **settings},
+                execution={"backend": backend},
             )
             result = self._tested(config)
         except UsageError as error:
@@ -392,7 +374,6 @@ class SuiteFile(pytest.File):
         return self._result
 
     def _tested(self) -> SafetyResult:
-        from tightrope.runs.config import AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
         from tightrope.runs.suitefile import working_on_suite
 
         with working_on_suite(
@@ -408,7 +389,7 @@ class SuiteFile(pytest.File):
                 repetitions=_count(self.config, "tightrope_repetitions"),
                 length=_length(self.config),
             ),
-            execution=ExecutionConfig(backend="inline"),
+            execution=ExecutionConfig(backend=LIBRARY_BACKEND),
         ) as pipeline:
             if pipeline.config.plain.episodes:
                 (self.plain,) = pipeline.with_engine(pipeline.plain).values()

@@ -13,14 +13,15 @@ import pytest
 
 from tightrope import __version__
 from tightrope.cli import run_command
+from tightrope.cli.given import Given
 from tightrope.cli.options import agent_configs, task_options
 from tightrope.cli.search import _advice
 from tightrope.errors import UnknownName
 from tightrope.outcome import StopReason
 from tightrope.references import SearchResult, SearchStats
-from tightrope.runs.config import SearchConfig
 from tightrope.runs.folder import RunFolder
 from tightrope.runs.run import open_run
+from tightrope.settings import SearchConfig
 from tightrope.tasks import make_task
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
@@ -603,7 +604,7 @@ def test_an_agent_may_be_named_and_a_path_may_hold_an_equals_sign(
     (tmp_path / "lr=1").mkdir()
     (tmp_path / "lr=1" / "a.onnx").touch()
     monkeypatch.chdir(tmp_path)
-    (config,) = agent_configs([given])
+    (config,) = agent_configs([given], Given())
     assert (config.name, config.source) == named
 
 

@@ -9,11 +9,12 @@ import pytest
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.runs import gates
-from tightrope.runs.config import AgentConfig, CampaignConfig, PlainConfig, SafetyConfig
+from tightrope.runs.config import CampaignConfig
 from tightrope.runs.gates import Evidence, Gate, Measurement, Rule, all_passed, asked_for, judged_gates, measured_fails
 from tightrope.runs.layout import CONTROLS, plain_settings, safety_settings
 from tightrope.runs.run import open_run
 from tightrope.safety import GateDecision, SafetyResult, Survival, avoidable_fail_frequency
+from tightrope.settings import AgentConfig, PlainConfig, SafetyConfig
 from tightrope.statistics import Estimate
 
 
@@ -136,7 +137,6 @@ def test_a_gate_is_added_by_a_rule(measured: SafetyResult, monkeypatch: pytest.M
     rule = Rule(
         name="returns",
         setting="safety.repetitions",
-        option="--repetitions",
         lacks=lambda config: "",
         measure=lambda evidence: [Measurement(agent="a", suite="plain episodes", estimate=returns, what="mean return")],
     )
@@ -148,7 +148,7 @@ def test_a_gate_is_added_by_a_rule(measured: SafetyResult, monkeypatch: pytest.M
 
 
 def test_gates_are_no_part_of_how_results_were_made() -> None:
-    assert SafetyConfig.gate_settings() == {"max_fail": None, "gate_on": "value", "until_decided": False}
+    assert SafetyConfig.gates() == {"max_fail": None, "gate_on": "value", "until_decided": False}
 
 
 def stopped(
@@ -191,5 +191,3 @@ def test_a_gate_is_no_part_of_what_decides_a_result() -> None:
     more = strict.model_copy(update={"plain": PlainConfig(episodes=7), "safety": SafetyConfig(length=7)})
     assert plain_settings(more, "a", agent) != plain_settings(strict, "a", agent)
     assert safety_settings(more, "a", agent) != safety_settings(strict, "a", agent)
-    for section in (PlainConfig, SafetyConfig):
-        assert section.gates <= section.model_fields.keys()

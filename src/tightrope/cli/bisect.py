@@ -129,9 +129,9 @@ def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite
 
 
 def _of_suite(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int | None]:
-    from tightrope.runs.config import SafetyConfig
     from tightrope.runs.trust import require_trust
     from tightrope.safety import kept_suite, load_suite
+    from tightrope.settings import SafetyConfig
     from tightrope.tasks import task_from_label
 
     suite = load_suite(place)
@@ -143,4 +143,4 @@ def _of_suite(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSui
             f"{place} has {len(suite)} cases, and {len(found)} of them fit; name one with --case: "
             f"{', '.join(dict.fromkeys(each.id for each in suite.cases[:8]))}"
         )
-    return task, kept_suite(task, [found[0].prefix]), SafetyConfig().length
+    return task, kept_suite(task, [found[0].prefix]), SafetyConfig.length

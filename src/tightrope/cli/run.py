@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tightrope.cli.given import Given, in_run, takes
 from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.judging import (
     check_gates,
@@ -19,32 +20,18 @@ from tightrope.cli.judging import (
 )
 from tightrope.cli.options import (
     AgentOption,
-    BackendOption,
-    BehaviourOption,
-    EpisodesOption,
-    EpsilonOption,
-    GateOnOption,
-    LengthOption,
-    MaxFailOption,
-    MaxFailPlainOption,
-    RayOption,
-    RepetitionsOption,
     RunSeedOption,
     SettingOption,
-    StepTimeoutOption,
-    SuiteOption,
     TrustOption,
-    UntilDecidedOption,
-    WorkersOption,
     agent_configs,
-    changed,
     execution_config,
     task_options,
     uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.config import CampaignConfig, sections
+from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
     from tightrope.runs.run import Run
@@ -55,6 +42,7 @@ FILES = (".yaml", ".yml", ".toml", ".json")
 
 
 @verb
+@takes(agents=in_run(AgentConfig), **{name: in_run(section) for name, section in sections().items()})
 def command(
     task_or_file: Annotated[
         str | None, typer.Argument(metavar="TASK|FILE", help="A task's name, or a campaign file (YAML, TOML).")
@@ -65,22 +53,9 @@ def command(
     ] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.")] = None,
     settings: SettingOption = [],  # noqa: B006
-    suite: SuiteOption = [],  # noqa: B006
-    repetitions: RepetitionsOption = None,
-    length: LengthOption = None,
-    max_fail: MaxFailOption = None,
-    episodes: EpisodesOption = None,
-    max_fail_plain: MaxFailPlainOption = None,
-    gate_on: GateOnOption = None,
-    until_decided: UntilDecidedOption = None,
-    behaviour: BehaviourOption = None,
-    epsilon: EpsilonOption = None,
+    given: Given = Given(),
     trust: TrustOption = False,
     seed: RunSeedOption = None,
-    backend: BackendOption = None,
-    workers: WorkersOption = None,
-    ray: RayOption = None,
-    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Run all four steps for one or more agents and write the report. The same command again continues.
 
@@ -95,24 +70,15 @@ def command(
     if resume is None:
         base = _configuration(task_or_file)
     else:
-        base = stored_config(resume, trust=trust, agents=not agent, cluster=uses_stored_cluster(backend, ray))
-    changes: dict[str, Any] = {
-        "options": {**base.options, **task_options(settings)},
-        "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
-        "seed": base.seed if seed is None else seed,
-        "plain": changed(base.plain, episodes=episodes, max_fail=max_fail_plain),
-        "safety": changed(
-            base.safety,
-            suites=tuple(suite) or None,
-            repetitions=repetitions,
-            length=length,
-            max_fail=max_fail,
-            gate_on=gate_on,
-            until_decided=until_decided,
-        ),
-        "execution": execution_config(backend, workers, ray, base.execution, step_timeout),
-    }
-    config = base.model_copy(update=changes)
+        base = stored_config(resume, trust=trust, agents=not agent, cluster=uses_stored_cluster(given))
+    config = given.applied(base).model_copy(
+        update={
+            "options": {**base.options, **task_options(settings)},
+            "agents": agent_configs(agent, given, trust and (bool(agent) or resume is None)) or base.agents,
+            "seed": base.seed if seed is None else seed,
+            "execution": execution_config(given, base.execution),
+        }
+    )
     check_gates(config)
     if not config.agents:
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")

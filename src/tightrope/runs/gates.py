@@ -1,7 +1,7 @@
 """Gates: conditions on results. They are judged here and nowhere else; commands, pytest, report and JUnit show them.
 
-A gate is a `Rule`: the name of its limit among the settings, and what it measures. A new one is a setting in
-`config.py` that is named in ``gates`` there, and a rule in `RULES`.
+A gate is a `Rule`: the name of its limit among the settings, and what it measures. A new one is a setting that says it
+is a gate, and a rule in `RULES`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from operator import attrgetter
 from tightrope.evaluation import Evaluation, PlainComparison
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.config import CampaignConfig, sections
 from tightrope.runs.layout import CONTROLS
 from tightrope.safety import (
     CaseResult,
@@ -78,11 +78,15 @@ class Rule:
     name: str
     setting: str
     """Where its limit stands in the configuration."""
-    option: str
-    """What sets it on the command line."""
     measure: Callable[[Evidence], Iterable[Measurement]]
     lacks: Callable[[CampaignConfig], str]
     """What is missing in a configuration under which nothing would be measured, and what to do; else empty."""
+
+    @property
+    def option(self) -> str:
+        """What sets it on the command line."""
+        part, name = self.setting.split(".")
+        return sections()[part].settings()[name].run_flags[0]
 
     def limit(self, config: CampaignConfig) -> float | None:
         """What is allowed; None: this gate was not asked for."""
@@ -254,14 +258,12 @@ RULES = (
     Rule(
         name="unsafe ends",
         setting="plain.max_fail",
-        option="--max-fail-plain",
         measure=_unsafe_shares,
         lacks=lambda config: "" if config.plain.episodes else "episodes; leave out --episodes 0",
     ),
     Rule(
         name="fail frequency",
         setting="safety.max_fail",
-        option="--max-fail",
         measure=_fail_frequencies,
         lacks=lambda config: "" if config.safety.suites else "a suite; name one: --suite simple",
     ),

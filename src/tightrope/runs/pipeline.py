@@ -26,7 +26,7 @@ from tightrope.reference import Reference
 from tightrope.references import SearchResult, probe_boundary, search, with_keys
 from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact
-from tightrope.runs.config import CampaignConfig, SafetyConfig
+from tightrope.runs.config import CampaignConfig
 from tightrope.runs.manifest import Cost, Source
 from tightrope.runs.run import Run
 from tightrope.runs.store import RememberingEngine
@@ -44,6 +44,7 @@ from tightrope.safety import (
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
 from tightrope.safety.watching import choose_watch
+from tightrope.settings import SafetyConfig
 from tightrope.simulation import RandomnessMet, turn_stochastic
 from tightrope.trace import Action
 
@@ -144,7 +145,7 @@ class Pipeline:
                 actions=actions,
                 engine=engine,
                 on_progress=self.on_progress,
-                **self.config.fuzzing.model_dump(exclude={"enabled"}),
+                **self.config.fuzzing.how(),
             )
             _go_on_only_if_finished(result.stop_reason)
             return result

@@ -12,6 +12,7 @@ from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.suites import TestSuite
+from tightrope.settings import SafetyConfig
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
 
@@ -92,7 +93,7 @@ def bisect_checkpoints(
     suite: TestSuite,
     *,
     limit: float = 0.5,
-    length: int | None = None,
+    length: int | None = SafetyConfig.length,
     most: int = MOST,
     seed: int = 0,
     trust: bool = False,

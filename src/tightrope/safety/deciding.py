@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tightrope.agents import Agent
-from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
@@ -22,6 +21,7 @@ from tightrope.safety.run import case_rollout, check_suite, run_suite, without_s
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.safety.survival import find_survival
 from tightrope.safety.watching import choose_watch
+from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.statistics import Decision, Estimate, SequentialGate
 from tightrope.statistics.sequential import ALPHA
 from tightrope.tasks import Task
@@ -38,17 +38,17 @@ def decide_gate(
     agent: Agent,
     suite: TestSuite,
     limit: float,
-    repetitions: int = 10,
-    length: int | None = None,
+    repetitions: int = SafetyConfig.repetitions,
+    length: int | None = SafetyConfig.length,
     seed: int = 0,
     *,
     most: int = MOST,
-    fixed_prefix: bool = True,
+    fixed_prefix: bool = SafetyConfig.fixed_prefix,
     survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> SafetyResult:
@@ -83,8 +83,7 @@ def decide_gate(
     watch = choose_watch(task, suite, length)
     length = watch.steps
     check_suite(task, suite, repetitions, allow_changed)
-    if not 0 <= limit <= 1:
-        raise UsageError(f"the limit of a gate lies between 0 and 1, not {limit}")
+    SafetyConfig.settings()["max_fail"].require(limit, "limit")
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         if survivable is True:

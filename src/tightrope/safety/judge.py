@@ -20,6 +20,7 @@ from tightrope.safety.frequencies import (
 from tightrope.safety.kept import KEPT, NO_SAMPLE
 from tightrope.safety.results import NOT_ASKED, BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.settings import SafetyConfig
 from tightrope.statistics import IN_GENERAL, Estimate
 
 STOPPED = "stopped as soon as the gate was decided: no interval"
@@ -44,7 +45,7 @@ def judge_suite(
     repetitions: int,
     length: int,
     seed: int = 0,
-    fixed_prefix: bool = True,
+    fixed_prefix: bool = SafetyConfig.fixed_prefix,
     survival: SuiteSurvival | None = None,
     decision: GateDecision | None = None,
     explanations: Mapping[str, Explanation] | None = None,

@@ -28,6 +28,7 @@ from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.safety.survival import find_survival
 from tightrope.safety.watching import choose_watch
 from tightrope.seeding import derive_seed
+from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
@@ -41,17 +42,17 @@ def run_suite(
     task: Task,
     agent: Agent,
     suite: TestSuite,
-    repetitions: int = 10,
-    length: int | None = None,
+    repetitions: int = SafetyConfig.repetitions,
+    length: int | None = SafetyConfig.length,
     seed: int = 0,
     *,
-    fixed_prefix: bool = True,
+    fixed_prefix: bool = SafetyConfig.fixed_prefix,
     survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
     explain: bool | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> SafetyResult:
@@ -131,7 +132,7 @@ def _explanations(engine: Engine, result: SafetyResult, actions: Sequence[Action
 
 
 def suite_rollouts(
-    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool = True
+    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool
 ) -> list[Rollout]:
     """The work of a suite: every case once, in its order, times the repetitions."""
     cases: dict[str, TestCase] = {case.id: case for case in suite.cases}
@@ -142,9 +143,7 @@ def suite_rollouts(
     ]
 
 
-def case_rollout(
-    case: TestCase, agent: str, repetition: int, *, length: int, seed: int, fixed_prefix: bool = True
-) -> Rollout:
+def case_rollout(case: TestCase, agent: str, repetition: int, *, length: int, seed: int, fixed_prefix: bool) -> Rollout:
     """One execution of a case; its seed follows from the case and the repetition."""
     return Rollout(
         start=case.prefix,
@@ -157,8 +156,7 @@ def case_rollout(
 
 def check_suite(task: Task, suite: TestSuite, repetitions: int, allow_changed: bool) -> None:
     """The rules for running a suite."""
-    if repetitions < 1:
-        raise UsageError(f"repetitions must be 1 or more, not {repetitions}")
+    SafetyConfig.require(repetitions=repetitions)
     if suite.task != task.label and not allow_changed:
         raise UsageError(
             f"the suite was made for the task {suite.task!r} and cannot test {task.label!r}; make one for this task, "

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tightrope.errors import UsageError
 from tightrope.safety.suites import TestSuite
+from tightrope.settings import SafetyConfig
 from tightrope.tasks.task import Task
 
 LONGEST_WATCH = 500
@@ -30,8 +30,7 @@ class Watch:
 def choose_watch(task: Task, suite: TestSuite, length: int | None = None) -> Watch:
     """As long as was asked; else to the task's time limit, or twice as long as its way through takes."""
     if length is not None:
-        if length < 1:
-            raise UsageError(f"length must be 1 or more, not {length}; None watches as long as the task says")
+        SafetyConfig.require(length=length)
         return Watch(steps=length, why="as asked")
     limit = task.time_limit
     if limit is not None and limit <= LONGEST_WATCH:

@@ -31,12 +31,14 @@ from tightrope.cli.options import (
     execution_config,
     uses_stored_cluster,
 )
+from tightrope.cli.reasons import print_reasons
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
 
 if TYPE_CHECKING:
     from tightrope.runs.pipeline import Pipeline
+    from tightrope.runs.run import Run
     from tightrope.safety import SafetyResult
 
     Results = dict[str, dict[str, SafetyResult]]
@@ -117,7 +119,7 @@ def command(
                 ) as pipeline,
             ):
                 results = _test(pipeline)
-    return _report(interface, pipeline.config, results)
+    return _report(interface, pipeline, results, pipeline.run if in_run else None)
 
 
 def _test(pipeline: Pipeline) -> Results:
@@ -126,17 +128,21 @@ def _test(pipeline: Pipeline) -> Results:
     return results
 
 
-def _report(interface: Interface, config: CampaignConfig, results: Results) -> int:
+def _report(interface: Interface, pipeline: Pipeline, results: Results, run: Run | None) -> int:
     from tightrope.runs.gates import Evidence, judged_gates
+    from tightrope.runs.reasons import reasons_to_json
 
+    config, task = pipeline.config, pipeline.run.task
     gates = judged_gates(config, Evidence(safety=results))
     print_safety(interface, results)
+    print_reasons(interface, task, results, run)
     print_gates(interface, gates)
     interface.data(
         {
             "safety": {
                 suite: {name: result.to_json() for name, result in row.items()} for suite, row in results.items()
             },
+            "groups": reasons_to_json(results, task),
             "gates": [vars(gate) for gate in gates],
         }
     )

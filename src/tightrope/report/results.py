@@ -6,6 +6,7 @@
              │              ├─ SearchSummary ── BoundarySummary
              │              ├─ SuiteResult ─┬─ BoundaryResult        one SuiteResult per suite and agent
              │              │               └─ CaseResult
+             │              ├─ GroupResult                           fails of one agent with one cause
              │              ├─ FuzzSummary ── GenerationSummary
              │              ├─ PerformanceSummary ── PerformancePoint  one per agent
              │              ├─ StepCost, GateResult, MapPicture
@@ -115,6 +116,8 @@ class CaseResult:
     """Actions that survive from hand-over on; only where survivable is "yes"."""
     replay: str = ""
     """The command that plays a failing episode again."""
+    why: str = ""
+    """Why it failed, in a sentence; empty: it did not, or nobody asked."""
     failing_trace: ActionTrace | None = None
     """A failing episode from reset on, from which its video is made."""
     video: str | None = None
@@ -126,6 +129,26 @@ class CaseResult:
         return standing(
             passes=self.passes, fails=self.fails, invalid=self.invalid, errors=self.errors, survivable=self.survivable
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupResult:
+    """Fails of one agent with one cause."""
+
+    agent: str
+    representative: str
+    """Id of the case that stands for all."""
+    cases: tuple[str, ...] = ()
+    """Ids of the cases in which it fails so."""
+    fails: int = 0
+    share: float = 0.0
+    """Of all its fails."""
+    avoidable: bool | None = None
+    """Whether the decision that lost it came after hand-over; None: not decided."""
+    sentence: str = ""
+    """Why they failed."""
+    explain: str = ""
+    """The command that tells more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,6 +354,8 @@ class RunResults:
     plain: tuple[PlainSummary, ...] = ()
     search: SearchSummary | None = None
     suites: tuple[SuiteResult, ...] = ()
+    groups: tuple[GroupResult, ...] = ()
+    """The fails of each agent by their cause, over all suites; the most important first."""
     fuzzing: FuzzSummary | None = None
     performance: tuple[PerformanceSummary, ...] = ()
     costs: tuple[StepCost, ...] = ()

@@ -36,6 +36,7 @@ from tightrope.report import (
 )
 from tightrope.report.wording import action_text
 from tightrope.runs.layout import CONTROL, STEPS
+from tightrope.runs.reasons import group_results
 from tightrope.runs.run import Run
 from tightrope.runs.trust import is_code
 from tightrope.safety import SafetyResult, correlation
@@ -80,6 +81,7 @@ def run_results(run: Run) -> RunResults:
         plain=tuple(_plain(evaluation) for evaluation in run.plain.values()),
         search=None if found is None else _search(found, picture),
         suites=tuple(suite_result(run, name, result) for name, row in safety.items() for result in row.values()),
+        groups=group_results(run, safety),
         fuzzing=None if bred is None else _fuzzing(bred),
         performance=tuple(_performance(result) for result in performance.values()),
         costs=tuple(_costs(run)),
@@ -195,8 +197,14 @@ def _case(run: Run, result: SafetyResult, case: safety_results.CaseResult) -> Ca
         survivable=case.survivable,
         witness=case.witness,
         replay=_replay_command(run, case.case.id, result.agent) if failing else "",
+        why=_why(run, result, case),
         failing_trace=failing[0].trace if failing else None,
     )
+
+
+def _why(run: Run, result: SafetyResult, case: safety_results.CaseResult) -> str:
+    known = result.explanations.get(case.case.id) if case.fails else None
+    return "" if known is None else known.sentence(run.task)
 
 
 def _replay_command(run: Run, case: str, agent: str) -> str:
@@ -314,7 +322,7 @@ def _status(run: Run) -> str:
     changed = defaultdict(list)
     for path in run.manifest.artefacts:
         change = run.outdated(path)
-        if change is not None and not path.endswith((".suite.json", ".survival.json")):
+        if change is not None and not path.endswith((".suite.json", ".survival.json", ".why.json")):
             changed[change.name].append(path)
     missing = ["some steps have not been run"] if list(run.missing()) else []
     missing += [f"left out, because {what} changed since: {', '.join(paths)}" for what, paths in changed.items()]

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tightrope.display import Shown
-from tightrope.explanation import Explanation
+from tightrope.explanation import CloseUp, Explanation
+from tightrope.explanation.words import MISSING
+from tightrope.tasks.task import Task
 
 if TYPE_CHECKING:
     from tightrope.safety.results import CaseResult, SafetyResult
@@ -17,7 +19,7 @@ NEAR = 0.05
 points: keys made of them hardly ever come twice."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class FailureGroup(Shown):
     """Fails with one cause."""
 
@@ -32,6 +34,8 @@ class FailureGroup(Shown):
     """Of all fails, how many are these."""
     agents: tuple[str, ...]
     """Who fails so."""
+    close_up: CloseUp | None = field(default=None, repr=False)
+    """What the agent saw and wanted in that one, where somebody looked."""
 
     @property
     def avoidable(self) -> bool | None:
@@ -43,22 +47,33 @@ class FailureGroup(Shown):
         """Executions that failed so."""
         return sum(case.fails for case in self.members)
 
+    def sentence(self, task: Task) -> str:
+        """Why they failed, in words; of the representative."""
+        if self.explanation is None:
+            return MISSING
+        wanted = "" if self.close_up is None else self.close_up.sentence(task)
+        return f"{self.explanation.sentence(task)}. {wanted}".removesuffix(". ")
+
 
 @dataclass
 class _Member:
     agent: str
     case: CaseResult
     explanation: Explanation | None
+    close_up: CloseUp | None
+
+    @property
+    def known(self) -> int:
+        """How much is known of why it failed."""
+        return (self.explanation is not None) + (self.close_up is not None)
 
 
 def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
-    """The fails of several results by their cause: those that were avoidable first, and the most frequent first."""
-    members = [
-        _Member(result.agent, case, result.explanations.get(case.case.id))
-        for result in results
-        for case in result.distinct_cases
-        if case.fails
-    ]
+    """The fails of several results by their cause: those that were avoidable first, and the most frequent first.
+
+    A case that an agent was put into by several suites counts once.
+    """
+    members = _members(results)
     spans = _spans([member.explanation for member in members])
     groups: list[list[_Member]] = []
     for member in members:
@@ -72,14 +87,26 @@ def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
     return tuple(sorted(found, key=lambda group: (group.avoidable is not True, -group.share)))
 
 
+def _members(results: Iterable[SafetyResult]) -> list[_Member]:
+    found: dict[tuple[str, str], _Member] = {}
+    for result in results:
+        for case in result.distinct_cases:
+            name = case.case.id
+            member = _Member(result.agent, case, result.explanations.get(name), result.close_ups.get(name))
+            if case.fails and member.known >= found.get((result.agent, name), member).known:
+                found[result.agent, name] = member
+    return list(found.values())
+
+
 def _group(members: Sequence[_Member], total: int) -> FailureGroup:
-    first = min(members, key=lambda member: len(member.case.failing_episodes[0].trace))
+    first = min(members, key=lambda member: (len(member.case.failing_episodes[0].trace), -member.known))
     return FailureGroup(
         representative=first.case,
         explanation=first.explanation,
         members=tuple(member.case for member in members),
         share=sum(member.case.fails for member in members) / total,
         agents=tuple(dict.fromkeys(member.agent for member in members)),
+        close_up=first.close_up,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tightrope.agents import Agent
+from tightrope.agents import Agent, own_actions
 from tightrope.errors import TaskError, UsageError
 from tightrope.execution import (
     Engine,
@@ -106,7 +106,8 @@ def run_suite(
             survival=survivable or SuiteSurvival(),
         )
         if (runner.deterministic and survivable is not False) if explain is None else explain:
-            result = replace(result, explanations=_explanations(runner, result, actions))
+            theirs = own_actions(agent) if actions is None else actions
+            result = replace(result, explanations=_explanations(runner, result, theirs))
     return result
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tightrope.explanation.words import BLAME, MISSING
 from tightrope.guards.text import one_line, visible
 from tightrope.report.results import CaseResult, GateResult, Results, RunResults, SuiteResult
 from tightrope.report.verdict import find_suite, headline_suite, suite_names, verdicts
-from tightrope.report.wording import NO_DATA, estimate_text, number
+from tightrope.report.wording import NO_DATA, count, estimate_text, number, percent
 
 WORST = 5
 """Failures named for each agent."""
+REASONS = 5
+"""Groups of failures told of each agent."""
 
 
 def markdown_summary(results: Results) -> str:
@@ -32,6 +35,8 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
     if run.gates:
         yield ""
     yield from _table(run)
+    for agent in run.agents:
+        yield from _reasons(run, agent.name)
     for agent in run.agents:
         yield from _worst(run, agent.name)
 
@@ -67,6 +72,21 @@ def _cell(suite: SuiteResult | None) -> str:
     if suite.survivable_fail_frequency.value is not None:
         parts.append(f"survivable alone {estimate_text(suite.survivable_fail_frequency)}")
     return "; ".join(parts)
+
+
+def _reasons(run: RunResults, agent: str) -> Iterator[str]:
+    """Why it fails: the groups of its fails that were explained, each in a sentence."""
+    groups = [group for group in run.groups if group.agent == agent]
+    told = [group for group in groups if group.sentence and group.sentence != MISSING][:REASONS]
+    if not told:
+        return
+    yield from (f"**Why {_escape(agent)} fails**", "")
+    for group in told:
+        share = f"{percent(group.share)} of its fails ({count(len(group.cases), 'case')}), {BLAME[group.avoidable]}"
+        yield f"- {share}: {_escape(group.sentence)}"
+    if len(groups) > len(told):
+        yield f"- … and {len(groups) - len(told)} more"
+    yield ""
 
 
 def _worst(run: RunResults, agent: str) -> Iterator[str]:

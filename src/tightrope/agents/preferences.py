@@ -43,6 +43,10 @@ class Preferences(Shown):
         liked = [self.by_action[action] for action in better if action in self.by_action]
         return self.by_action[taken] - max(liked) if liked and taken in self.by_action else None
 
+    def told(self, number: float) -> str:
+        """One of the numbers in words: shares in percent."""
+        return f"{number:.1%}" if self.meaning is Meaning.PROBABILITIES else f"{number:.3g}"
+
 
 @runtime_checkable
 class TellsPreferences(Protocol):

@@ -75,16 +75,10 @@ class CloseUp(Shown):
         if wanted is None or self.margin is None or taken is None:
             return ""
         liked = max((action for action in self.better if action in wanted.by_action), key=wanted.by_action.__getitem__)
-        one, other = (number_of(wanted, action) for action in (taken, liked))
+        one, other = (wanted.told(wanted.by_action[action]) for action in (taken, liked))
         verb = {Meaning.VALUES: "valued", Meaning.PROBABILITIES: "gave", Meaning.SCORES: "scored"}[wanted.meaning]
         link = "" if wanted.meaning is Meaning.PROBABILITIES else " at"
         return f"It {verb} {words.named(taken, names)}{link} {one} and {words.named(liked, names)}{link} {other}"
-
-
-def number_of(wanted: Preferences, action: Action) -> str:
-    """A preference as it is told: shares in percent."""
-    number = wanted.by_action[action]
-    return f"{number:.1%}" if wanted.meaning is Meaning.PROBABILITIES else f"{number:.3g}"
 
 
 @begun_again_if_stochastic

@@ -126,8 +126,7 @@ def _described(distribution: Any) -> tuple[Any, ...]:
 
 def _head(policy: Any, spaces: TaskSpaces) -> Head:
     if not isinstance(spaces.action, gym.spaces.Box):
-        valued = hasattr(policy, "q_net") or hasattr(policy, "quantile_net")
-        return head_for(spaces.action, meaning=Meaning.VALUES if valued else Meaning.PROBABILITIES)
+        return head_for(spaces.action, meaning=_meaning(policy))
     squashed = bool(policy.squash_output)
     if hasattr(policy, "actor"):
         spread = hasattr(policy.actor, "get_action_dist_params")
@@ -135,6 +134,12 @@ def _head(policy: Any, spaces: TaskSpaces) -> Head:
     if hasattr(policy, "get_distribution"):
         return ContinuousHead(spaces.action, spread=True, squashed=squashed)
     return ContinuousHead(spaces.action, scaled=squashed)
+
+
+def _meaning(policy: Any) -> Meaning:
+    if hasattr(policy, "q_net") or hasattr(policy, "quantile_net"):
+        return Meaning.VALUES
+    return Meaning.PROBABILITIES if hasattr(policy, "get_distribution") else Meaning.SCORES
 
 
 def _memory(policy: Any) -> tuple[MemorySlot, ...]:

@@ -69,6 +69,7 @@ def _all(interface: Interface, run: Run, agent: str | None, suite: str | None) -
 
 def _tell(interface: Interface, run: Run, told: ExplainedCase) -> None:
     from tightrope.explanation.words import BLAME, survival_in_words
+    from tightrope.runs.reasons import case_command
 
     stored, why, seen = told.stored, told.explanation, told.close_up
     interface.say(f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: {BLAME[why.agents_fault]}.")
@@ -79,7 +80,7 @@ def _tell(interface: Interface, run: Run, told: ExplainedCase) -> None:
     if told.note:
         interface.remark(f"{told.note[0].upper()}{told.note[1:]}")
     print_steps(interface, told, run.task, around=AROUND)
-    interface.remark(f"Watch both: tightrope replay {run.path} {stored.result.case.id[:8]} --agent {stored.agent}")
+    interface.remark(f"Watch both: {case_command('replay', run, stored.result.case.id[:8], stored.agent)}")
 
 
 def print_steps(interface: Interface, told: ExplainedCase, task: Task, around: int | None = None) -> None:

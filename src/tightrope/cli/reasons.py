@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def print_reasons(interface: Interface, task: Task, results: Results, run: Run | None = None) -> None:
     """The groups of each agent's fails, and the command that shows more of one."""
-    from tightrope.runs.reasons import SHOWN, explain_command, group_line, groups_of
+    from tightrope.runs.reasons import SHOWN, case_command, group_line, groups_of
 
     for agent, groups in groups_of(results).items():
         interface.say(f"Why {agent} fails ({len(groups)} group{'s' * (len(groups) > 1)} of fails):")
@@ -25,4 +25,4 @@ def print_reasons(interface: Interface, task: Task, results: Results, run: Run |
             interface.say(f"  … and {len(groups) - len(shown)} more")
         if run is not None:
             case = shown[0].representative.case.id[:8]
-            interface.remark(f"  More: {explain_command(run.path, case, agent, run.config.task)}")
+            interface.remark(f"  More: {case_command('explain', run, case, agent)}")

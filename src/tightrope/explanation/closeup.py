@@ -102,7 +102,8 @@ def close_up(
         workers: Of an engine made for the occasion; default: one for each core.
     """
     with borrowed_engine(task, {}, engine, backend, workers) as runner:
-        traces = [_cut(explanation, explanation.trace), *_escape(explanation)]
+        shown = (explanation.trace, escape_of(explanation))
+        traces = [_cut(explanation, trace) for trace in shown if trace is not None]
         start = _start(explanation)
         observed = 0 if agent is not None and agent.recurrent else start
         [seen] = runner.map(watch, [tuple(Watch(trace=each, first=start, observed_from=observed) for each in traces)])
@@ -128,9 +129,9 @@ def _cut(why: Explanation, trace: ActionTrace) -> ActionTrace:
     return trace.prefix(min(len(trace), longest))
 
 
-def _escape(why: Explanation) -> list[ActionTrace]:
+def escape_of(why: Explanation) -> ActionTrace | None:
     """The way out that is shown: by the first of the better actions."""
-    return [_cut(why, why.witnesses[action]) for action in why.better if action in why.witnesses][:1]
+    return next((why.witnesses[action] for action in why.better if action in why.witnesses), None)
 
 
 def _instants(sights: Sequence[Sight], agent: Agent | None, handover: int, start: int) -> tuple[Instant, ...]:

@@ -10,7 +10,7 @@ from tightrope.agents.preferences import Preferences
 from tightrope.errors import TightropeError, UsageError
 from tightrope.execution import Episode
 from tightrope.explanation import CloseUp, Explanation, close_up, explain_episodes
-from tightrope.explanation.closeup import Instant
+from tightrope.explanation.closeup import Instant, escape_of
 from tightrope.explanation.watching import Watch, watch
 from tightrope.runs.campaign import load_agents
 from tightrope.runs.replaying import StoredCase, find_case
@@ -32,8 +32,7 @@ class ExplainedCase:
     @property
     def escape(self) -> ActionTrace | None:
         """The way out that is shown beside the fail."""
-        why = self.explanation
-        return next((why.witnesses[action] for action in why.better if action in why.witnesses), None)
+        return escape_of(self.explanation)
 
 
 def explained_case(

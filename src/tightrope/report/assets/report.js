@@ -188,7 +188,7 @@ class Run {
     const replay = one.replay && html("button", { type: "button", class: "copy", title: one.replay, onclick: event => copy(one.replay, event.currentTarget) }, "copy replay");
     const watch = one.film && html("button", { type: "button", class: "watch", onclick: () => { this.film = one.film; this.drawPanel(); } }, "▶ watch");
     return html("tr", {}, [
-      html("td", {}, [one.label ? one.label + " " : "", html("code", { class: "small" }, one.id.slice(0, 8))]), html("td", {}, String(one.handover)),
+      html("td", {}, [one.label ? one.label + " " : "", html("code", { class: "small" }, one.id.slice(0, 8)), one.why ? html("span", { class: "small told" }, one.why) : null]), html("td", {}, String(one.handover)),
       html("td", { title: one.interval }, [boxes, one.verdict]),
       html("td", { title: one.escape ? `a way out: ${one.escape}` : "" }, html("span", { class: `badge ${one.blamed ? "fail" : ""}` }, one.survivable)),
       html("td", { title: one.reward_text }, one.reward), html("td", { class: "acts" }, [replay || null, watch || null]),
@@ -233,6 +233,7 @@ for (const node of document.querySelectorAll("[data-video]")) {
   if (node.tagName === "VIDEO" && !still) watcher.observe(node);
 }
 const runs = data.runs.map(spec => new Run(spec));
+for (const figure of document.querySelectorAll("[data-player]")) new Player(figure, data.players[figure.dataset.player]);
 if (data.overall) new Chart(document.querySelector('[data-chart="overall/reward"]'), data.overall, () => {});
 
 const tabs = document.querySelector(".tabs");

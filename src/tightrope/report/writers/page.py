@@ -14,13 +14,17 @@ from markupsafe import Markup
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
 from tightrope.report.films.filming import film_name
+from tightrope.report.films.players import Scene, scenes, sheet_sizes
 from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent
 from tightrope.report.writers.pagedata import run_data
+from tightrope.report.writers.playerdata import group_words, player_data
 from tightrope.report.writers.resultfile import finite
 
+SCRIPTS = ("charts.js", "player.js", "report.js")
+"""In one scope, in this order."""
 WIDE = 2.2
 """A map this many times wider than high gets the whole width of the page; others stand beside the verdicts."""
 
@@ -36,6 +40,8 @@ class RunPage:
     """The charts of each section of the page."""
     films: Mapping[str, CaseView]
     """Name of a film → the case it shows."""
+    players: Mapping[str, Scene]
+    """Name of a place on the page → the fail and its escape that are played there."""
 
     @property
     def charts(self) -> tuple[Chart, ...]:
@@ -58,6 +64,7 @@ def render_page(results: Results, videos: Mapping[str, str] | None = None, notes
             run_data(page.run, page.id, page.films) | {"charts": [chart.to_json() for chart in page.charts]}
             for page in pages
         ],
+        "players": {name: _player(scene, videos) for page in pages for name, scene in page.players.items()},
         "overall": overall.to_json() if overall and not overall.empty else None,
         "videos": dict(videos),
     }
@@ -72,8 +79,8 @@ def render_page(results: Results, videos: Mapping[str, str] | None = None, notes
             overall=overall,
             overview=safety_charts.overview_table(results.runs) if len(results.runs) > 1 else None,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
-            css=Markup(_asset("report.css")),
-            script=Markup("".join(('"use strict";(() => {\n', _asset("charts.js"), _asset("report.js"), "})();"))),
+            css=Markup(_asset("report.css") + _asset("player.css")),
+            script=Markup("".join(('"use strict";(() => {\n', *map(_asset, SCRIPTS), "})();"))),
             data=script_json(data),
         )
     )
@@ -100,7 +107,14 @@ def finding_blocks(finding: Finding) -> list[tuple[str, list[str]]]:
 def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
     failing = [case for suite in run.suites for case in suite.cases if case.result.fails]
     films = {film: case for case in failing if (film := film_name(case)) in videos}
-    return RunPage(id=name, run=run, verdicts=verdicts(run), sections=section_charts(run), films=films)
+    players = {f"{name}-why{index}": scene for index, scene in enumerate(scenes(run))}
+    return RunPage(id=name, run=run, verdicts=verdicts(run), sections=section_charts(run), films=films, players=players)
+
+
+def _player(scene: Scene, videos: Mapping[str, str]) -> dict[str, Any]:
+    sizes = sheet_sizes(videos)
+    sheet = next((stem for stem in videos if stem.startswith(f"{scene.name}.")), None)
+    return player_data(scene, sheet, sizes.get(scene.name))
 
 
 def _environment() -> Environment:
@@ -113,7 +127,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
-    environment.globals.update(count=count)
+    environment.globals.update(count=count, group_words=group_words)
     return environment
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,16 +60,23 @@ class Blame:
     curve: tuple[tuple[int, Survivability], ...] = ()
     ended_otherwise: bool = False
     """The actions no longer lead to harm: the environment is not what it was."""
+    steps: int = 0
+    """Environment steps that it took to find out."""
 
 
 def find_blame(task: Task, work: BlameTask) -> list[Blame]:
     """One answer per episode. Where a name turns out to stand for two situations, all are asked again without names."""
     with closing(open_simulator(task)) as simulator:
         seeker = Seeker(simulator, work.escapes)
-        found = [_Episode(seeker, trace).blame() for trace in work.traces]
+        found = [_blame(seeker, trace) for trace in work.traces]
         if seeker.refutation:
-            found = [_Episode(seeker, trace).blame() for trace in work.traces]
+            found = [_blame(seeker, trace) for trace in work.traces]
         return found
+
+
+def _blame(seeker: Seeker, trace: ActionTrace) -> Blame:
+    before = seeker.simulator.counters.steps
+    return replace(_Episode(seeker, trace).blame(), steps=seeker.simulator.counters.steps - before)
 
 
 def frontiers(verdict: Callable[[int], Survivability], last: int) -> tuple[int, int]:

@@ -166,6 +166,7 @@ def _explanation(episode: Episode, horizon: int, blame: Blame) -> Explanation | 
         key=blame.key,
         observation=blame.observation,
         curve=blame.curve,
+        steps=blame.steps,
     )
 
 

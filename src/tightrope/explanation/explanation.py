@@ -56,6 +56,8 @@ class Explanation(Shown):
     """Where chance decides: how much less often somebody survives after the decision than before it."""
     estimates: tuple[tuple[int, Estimate], ...] = field(default=(), repr=False)
     """Where chance decides: how often somebody survives from a moment on, by depth."""
+    steps: int = field(default=0, repr=False, compare=False)
+    """Environment steps that it took to find out, where that was counted."""
 
     @property
     def first_doomed(self) -> int:

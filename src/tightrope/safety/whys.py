@@ -19,7 +19,7 @@ from tightrope.explanation.storage import (
     explanation_to_json,
 )
 from tightrope.files import check_header
-from tightrope.safety.groups import group_failures
+from tightrope.safety.groups import FailureGroup, group_failures
 from tightrope.safety.results import CaseResult, SafetyResult
 
 FORMAT, VERSION = "tightrope/whys", 1
@@ -45,13 +45,17 @@ class Why(Shown):
 def explain_groups(
     engine: Engine, agent: Agent, results: Sequence[SafetyResult], *, steps: int = WHY_STEPS
 ) -> dict[str, Why]:
-    """By case id, why the representatives of an agent's most important groups failed; what is known is kept."""
+    """By case id, why the representatives of an agent's most important groups failed.
+
+    What is known is kept; what of it is not proven is asked again with more effort, and replaced where that proves it.
+    """
     groups = group_failures(results)
     known = {group.representative.case.id: group.explanation for group in groups if group.explanation is not None}
-    asked = [group.representative for group in groups if group.explanation is None]
-    found = _explained(engine, agent, results[0], asked[: MOST_ASKED[engine.deterministic]], steps)
-    shown = list({**known, **found}.items())[:MOST_GROUPS]
-    return {case: Why(explanation=why, close_up=_looked_at(engine, agent, why)) for case, why in shown}
+    open_cases = [group.representative for group in groups if group.explanation is None]
+    found = _explained(engine, agent, results[0], open_cases[: MOST_ASKED[engine.deterministic]], steps)
+    shown = dict(list({**known, **found}.items())[:MOST_GROUPS])
+    shown |= _proven(engine, agent, results[0], groups, shown, steps)
+    return {case: Why(explanation=why, close_up=_looked_at(engine, agent, why)) for case, why in shown.items()}
 
 
 def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:
@@ -74,6 +78,23 @@ def _explained(
         effort=max(1, min(EFFORT, steps // moments)),
     )
     return {case.case.id: why for case, why in zip(cases, found, strict=True) if why is not None}
+
+
+def _proven(
+    engine: Engine,
+    agent: Agent,
+    result: SafetyResult,
+    groups: Sequence[FailureGroup],
+    shown: Mapping[str, Explanation],
+    steps: int,
+) -> dict[str, Explanation]:
+    """Of what is not proven that which more effort proves; with another decision it would be in another group."""
+    if not engine.deterministic:
+        return {}
+    unproven = {case for case, why in shown.items() if not why.proven}
+    again = [group.representative for group in groups if group.representative.case.id in unproven]
+    found = _explained(engine, agent, result, again, steps) if again else {}
+    return {case: why for case, why in found.items() if why.proven and why.depth == shown[case].depth}
 
 
 def _looked_at(engine: Engine, agent: Agent, why: Explanation) -> CloseUp | None:

@@ -25,8 +25,8 @@ class Player {
       html("div", { class: "screens" }, this.screens.map(screen => screen.node)),
       this.timeline, this.scrubber,
       html("div", { class: "buttons" }, [
-        button("⏮", "To the first step (Home)", () => this.go(0)), button("◀", "One step back (←)", () => this.go(this.at - 1)), this.play,
-        button("▶|", "One step on (→)", () => this.go(this.at + 1)), button("⏭", "To the end (End)", () => this.go(this.last)),
+        button("|◀", "To the first step (Home)", () => this.go(0)), button("‹", "One step back (←)", () => this.go(this.at - 1)), this.play,
+        button("›", "One step on (→)", () => this.go(this.at + 1)), button("▶|", "To the end (End)", () => this.go(this.last)),
         this.decision === null ? null : button("decision", "To the decision (d)", () => this.go(this.decision)), this.told]),
       html("div", { class: "values" }, this.charts));
     this.drawTimeline();
@@ -72,7 +72,7 @@ class Player {
   toggle() {
     if (this.timer) return this.pause();
     if (this.at >= this.last) this.show(0);
-    this.play.textContent = "⏸";
+    this.play.textContent = "❚❚";
     this.timer = setInterval(() => this.at >= this.last ? this.pause() : this.show(this.at + 1), 120);
   }
 
@@ -92,7 +92,7 @@ class Player {
     const { survival } = this.spec, width = this.timeline.clientWidth || 600, high = 26, half = (this.x(1) - this.x(0)) / 2 || 4;
     const shares = survival.map((known, at) => ({ ...known, at })).filter(known => known.kind === "share" && known.value !== null);
     const y = share => 2 + (high - 4) * (1 - share);
-    const parts = survival.map((known, at) => svg("rect", { class: `life ${known.kind}`, x: this.x(at) - half, y: 0, width: 2 * half, height: high }));
+    const parts = survival.map((known, at) => svg("rect", { class: `life ${known.kind}`, x: Math.max(0, this.x(at) - half), y: 0, width: Math.min(width, this.x(at) + half) - Math.max(0, this.x(at) - half), height: high }));
     if (shares.length) parts.push(
       svg("path", { class: "band", d: `M${[...shares.map(one => `${this.x(one.at)},${y(one.high ?? one.value)}`), ...[...shares].reverse().map(one => `${this.x(one.at)},${y(one.low ?? one.value)}`)].join("L")}Z` }),
       svg("path", { class: "curve", d: `M${shares.map(one => `${this.x(one.at)},${y(one.value)}`).join("L")}` }));

@@ -70,7 +70,7 @@ def _steps(scene: Scene, instants: Sequence[Instant]) -> list[Json]:
 
 
 def _survival(why: Explanation, instants: Sequence[Instant]) -> list[Json]:
-    """For each moment whether it is survivable, doomed or neither; where chance decides, how often somebody survives."""
+    """For each moment whether it is survivable, doomed or neither; by chance, how often somebody survives."""
     if why.drop is not None:
         known = dict(why.estimates)
         return [

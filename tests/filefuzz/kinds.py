@@ -295,6 +295,16 @@ def agents(folder: Path) -> Iterator[Kind]:
         mutate=in_archive(lambda name: damaged_bytes),
         read=load(task, "@tests.filefuzz.kinds:linear"),
     )
+    layers = torch.nn.Sequential(*(torch.nn.Linear(*widths) for widths in ((5, 120), (120, 84), (84, int(MOVES.n)))))
+    stock = {f"network.{2 * int(name[0])}{name[1:]}": tensor for name, tensor in layers.state_dict().items()}
+    torch.save({"model_weights": stock, "args": {"seed": 1}}, folder / "sample.cleanrl_model")
+    yield Kind(
+        name="agent.cleanrl_model",
+        sample=(folder / "sample.cleanrl_model").read_bytes(),
+        path=folder / "agent.cleanrl_model",
+        mutate=in_archive(lambda name: damaged_bytes),
+        read=load(task),
+    )
     yield Kind(
         name="agent.zip",
         sample=saved("ppo").read_bytes(),

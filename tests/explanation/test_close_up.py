@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ import tightrope as tr
 from tests.safety.corridor import CORRIDOR, reference_of, walker
 from tightrope.explanation.closeup import AFTER, BEFORE
 from tightrope.explanation.storage import close_up_from_json, close_up_to_json
+from tightrope.explanation.watching import Watch, watch
 from tightrope.safety import TestCase
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
 from tightrope.trace import ActionTrace
@@ -191,3 +193,44 @@ def test_a_group_tells_both_sentences() -> None:
     assert told.sentence(task).startswith(f"{told.explanation.sentence(task)}. It scored walk at 1 and jump at 0.0")
     unasked = tr.run_suite(task, walker, tr.simple_suite(reference_of(task)), explain=False).failure_groups[0]
     assert unasked.sentence(task) == "Why it failed was not asked"
+
+
+class Lazy:
+    """An observation that is drawn only when it is looked at, and cannot leave its process."""
+
+    def __init__(self, step: int) -> None:
+        self.step, self.engine = step, open(__file__)  # noqa: SIM115
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.full((16, 16, 3), self.step, np.uint8)
+
+
+class LazyPictures(Pictures):
+    """Hands out pictures that are not drawn yet."""
+
+    def _seen(self) -> Any:
+        return Lazy(self.steps)
+
+
+class Brightest(FunctionAgent):
+    """Wants as much as the picture is bright."""
+
+    def preferences(self, observations: Any, memories: Any, masks: Any) -> Any:
+        return [{0: 0.0, 1: float(np.asarray(picture).max())} for picture in observations]
+
+
+def test_what_is_drawn_only_when_looked_at_is_looked_at_where_it_is() -> None:
+    task = tr.Task(
+        name="lazy",
+        make_env=LazyPictures,
+        goal=lambda step: step.terminated and not step.info["fell"],
+        unsafe=lambda step: step.terminated and step.info["fell"],
+        state_key=parts_key,
+        position=lambda env, observation, info: (env.unwrapped.steps, 0.0),
+    )
+    bright = Brightest(lambda picture: 1, "bright")
+    why = explained(task, bright, 0, length=5)
+    [sights] = watch(task, (Watch(trace=why.trace, first=0, observed_from=0),))
+    assert pickle.loads(pickle.dumps(sights))[1].observation.max() == 1
+    told = tr.close_up(task, bright, why).fail
+    assert [moment.wanted.by_action[1] for moment in told[:-1]] == [0.0, 1.0, 2.0]

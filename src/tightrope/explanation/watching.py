@@ -12,7 +12,7 @@ import numpy as np
 
 from tightrope.guards.calls import calls_out
 from tightrope.simulation import Simulator, open_simulator, play
-from tightrope.tasks.observations import kept, shown_mask
+from tightrope.tasks.observations import own_copy, shown_mask
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -67,8 +67,9 @@ def _sight(simulator: Simulator, upcoming: Action | None, named: bool) -> dict[s
         "action": upcoming,
         "reward": None,
         "values": named_values(simulator) if named else {},
-        "observation": kept(simulator.observation),
-        "mask": shown_mask(simulator.info),
+        # Drawn now where it is drawn only when looked at: it travels, and the environment goes on.
+        "observation": own_copy(simulator.observation),
+        "mask": own_copy(shown_mask(simulator.info)),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -199,7 +200,7 @@ class Lazy:
     """An observation that is drawn only when it is looked at, and cannot leave its process."""
 
     def __init__(self, step: int) -> None:
-        self.step, self.engine = step, open(__file__)  # noqa: SIM115
+        self.step, self.engine = step, threading.Lock()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.full((16, 16, 3), self.step, np.uint8)

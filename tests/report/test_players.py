@@ -185,7 +185,7 @@ def test_keys_and_scrubber_step_through_both(browser: Any, pond: Task, seen: Res
         visit.page.keyboard.press("d")
         assert "the decision" in player.locator("output").inner_text()
         player.get_by_label("Play (space)").click()
-        player.locator(".buttons output", has_text="step 12").wait_for()
+        player.locator(".buttons output", has_text="step 19").wait_for()
         assert player.locator(".life.yes").count() == DECISION + 1
         assert player.locator(".life.no").count() == 1
         assert visit.complaints == []

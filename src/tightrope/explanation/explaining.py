@@ -165,6 +165,7 @@ def _explanation(episode: Episode, horizon: int, blame: Blame) -> Explanation | 
         proven=blame.first_doomed == (0 if depth is None else depth + 1),
         key=blame.key,
         observation=blame.observation,
+        reach=blame.reach,
         curve=blame.curve,
         steps=blame.steps,
     )

@@ -50,6 +50,8 @@ class Explanation(Shown):
     """Hash of the state key of that moment."""
     observation: tuple[float, ...] | None = field(default=None, repr=False)
     """What was seen there, where that is a few numbers."""
+    reach: tuple[tuple[float, float], ...] | None = field(default=None, repr=False)
+    """How far each of those numbers reached along the episode: the least and the most."""
     curve: tuple[tuple[int, Survivability], ...] = field(default=(), repr=False)
     """What was found out about moments of the episode, by depth."""
     drop: Estimate | None = None

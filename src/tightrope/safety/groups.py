@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tightrope.safety.results import CaseResult, SafetyResult
 
 NEAR = 0.05
-"""Observations of real numbers are near where no number differs by more than this share of its span over all blame
-points: keys made of them hardly ever come twice."""
+"""Observations of real numbers are near where no number differs by more than this share of what it reached along the
+failing episodes: keys made of them hardly ever come twice."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -77,7 +77,7 @@ def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
     spans = _spans([member.explanation for member in members])
     groups: list[list[_Member]] = []
     for member in members:
-        same = next((group for group in groups if any(_same(member, other, spans) for other in group)), None)
+        same = next((group for group in groups if _belongs(member, group, spans)), None)
         if same is None:
             groups.append([member])
         else:
@@ -123,24 +123,33 @@ def _group(members: Sequence[_Member], total: int) -> FailureGroup:
     )
 
 
-def _same(one: _Member, other: _Member, spans: Sequence[float]) -> bool:
+def _belongs(member: _Member, group: Sequence[_Member], spans: Sequence[float]) -> bool:
+    """Whether a fail has the cause of a group: the place of one of them, or one near that of the first.
+
+    Only of the first, or groups would grow into each other from neighbour to neighbour.
+    """
+    return any(_same(member, other) for other in group) or _same(member, group[0], spans)
+
+
+def _same(one: _Member, other: _Member, spans: Sequence[float] | None = None) -> bool:
     """Whether two fails have one cause; what was not decided stands for itself, but for the case it happened in."""
     a, b = one.explanation, other.explanation
     if a is None or b is None or a.depth is None or b.depth is None:
         return one.case.case.id == other.case.case.id
-    return a.action == b.action and a.agents_fault is b.agents_fault and _one_place(a, b, spans)
+    alike = a.action == b.action and a.agents_fault is b.agents_fault
+    return alike and (a.key == b.key if spans is None else _near(a, b, spans))
 
 
-def _one_place(a: Explanation, b: Explanation, spans: Sequence[float]) -> bool:
-    if a.key == b.key:
-        return True
-    if a.observation is None or b.observation is None or len(a.observation) != len(b.observation):
+def _near(a: Explanation, b: Explanation, spans: Sequence[float]) -> bool:
+    if a.observation is None or b.observation is None:
+        return False
+    if not len(a.observation) == len(b.observation) == len(spans):
         return False
     pairs = zip(a.observation, b.observation, spans, strict=True)
     return all(abs(x - y) <= NEAR * span for x, y, span in pairs)
 
 
 def _spans(explanations: Iterable[Explanation | None]) -> list[float]:
-    """How far each number of the blame points' observations reaches."""
-    seen = [each.observation for each in explanations if each is not None and each.observation is not None]
-    return [max(column) - min(column) for column in zip(*seen, strict=False)]
+    """How far each number of the observations reached along all the episodes."""
+    seen = [each.reach for each in explanations if each is not None and each.reach is not None]
+    return [max(high for _, high in column) - min(low for low, _ in column) for column in zip(*seen, strict=False)]

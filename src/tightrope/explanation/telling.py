@@ -28,7 +28,7 @@ def values_of(instant: Instant | None, names: Sequence[str]) -> str:
     """What was seen there: ``position 0.12, angle -0.03``."""
     if instant is None:
         return ""
-    told = [f"{name} {value:.3g}" for name, value in zip(names, instant.values, strict=False)]
+    told = [f"{name} {value:.4g}" for name, value in zip(names, instant.values, strict=False)]
     return ", ".join(told[:MOST_TOLD]) + (", …" if len(told) > MOST_TOLD else "")
 
 

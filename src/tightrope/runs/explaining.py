@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tightrope.agents import Agent
 from tightrope.agents.preferences import Preferences
@@ -71,7 +71,7 @@ def explained(run: Run, stored: StoredCase, *, trust: bool = False) -> Explained
 def _agent(run: Run, name: str, trust: bool) -> tuple[Agent | None, str]:
     """The agent as it was tested; None, and why, where it cannot be had."""
     record = run.agents[name]
-    settings = record.settings.model_copy(update={"name": name})
+    settings = replace(record.settings, name=name)
     try:
         require_trust(run.folder.manifest_path, run.config.task, (settings,), trust=trust)
         agent = load_agents((settings,), run.task)[name]

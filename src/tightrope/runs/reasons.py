@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tightrope.explanation.words import BLAME
-from tightrope.runs.layout import CONTROL
+from tightrope.runs.layout import CONTROLS
 from tightrope.runs.run import Run
 from tightrope.runs.trust import is_code
 from tightrope.safety import FailureGroup, SafetyResult, groups_by_agent
@@ -20,8 +20,8 @@ SHOWN = 5
 
 
 def groups_of(results: Results) -> dict[str, tuple[FailureGroup, ...]]:
-    """By agent the groups of its fails in all suites but the control."""
-    return groups_by_agent(results, CONTROL)
+    """By agent the groups of its fails in all suites but controls."""
+    return groups_by_agent(results, CONTROLS)
 
 
 def group_line(group: FailureGroup, task: Task) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -88,13 +88,13 @@ def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
 
 
 def groups_by_agent(
-    results: Mapping[str, Mapping[str, SafetyResult]], leave_out: str | None = None
+    results: Mapping[str, Mapping[str, SafetyResult]], leave_out: Collection[str] = ()
 ) -> dict[str, tuple[FailureGroup, ...]]:
-    """Of suite → agent → result: by agent the groups of its fails in all suites but one (the control).
+    """Of suite → agent → result: by agent the groups of its fails in all suites but some (controls).
 
     Agents that do not fail are left out.
     """
-    rows = [row for suite, row in results.items() if suite != leave_out]
+    rows = [row for suite, row in results.items() if suite not in leave_out]
     agents = dict.fromkeys(agent for row in rows for agent in row)
     found = {agent: group_failures(row[agent] for row in rows if agent in row) for agent in agents}
     return {agent: groups for agent, groups in found.items() if groups}

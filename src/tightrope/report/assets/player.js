@@ -51,7 +51,8 @@ class Player {
     }
     this.scrubber.value = this.at;
     const step = this.spec.first + this.at, known = this.spec.survival[Math.min(this.at, this.spec.survival.length - 1)];
-    const share = known.kind === "share" && known.value !== null ? `somebody survives ${Math.round(100 * known.value)} %` : KINDS[known.kind];
+    const over = this.at >= this.spec.survival.length;
+    const share = over ? "it is over" : known.kind === "share" && known.value !== null ? `somebody survives ${Math.round(100 * known.value)} %` : KINDS[known.kind];
     this.told.textContent = [`step ${step}`, step === this.spec.handover ? "hand-over" : "", this.at === this.decision ? "the decision" : "", share].filter(Boolean).join(" · ");
     this.scrubber.setAttribute("aria-valuetext", this.told.textContent);
     this.figure.classList.toggle("decided", this.at === this.decision);

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tightrope.explanation.words import BLAME
 from tightrope.guards.text import one_line, visible
+from tightrope.report.headline import headline
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.verdict import headline_suite, verdicts
 from tightrope.report.views import CaseView, SuiteView
@@ -30,12 +31,15 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
         yield from (f"## {_escape(run.name)}", "")
     if run.unfinished:
         yield from (f"**This run is not finished ({_escape(run.status)}).**", "")
+    said = headline(run)
+    yield from (f"**{said.badge.capitalize()}**: {_escape(said.sentence)}", "")
     yield from (f"- **{_escape(verdict.agent)}** {_escape(verdict.sentence)}." for verdict in verdicts(run))
     yield ""
     yield from (_gate(gate) for gate in run.gates)
     if run.gates:
         yield ""
     yield from _table(run)
+    yield from _findings(run)
     for name in run.groups:
         yield from _reasons(run, name)
     for agent in run.agents:
@@ -56,7 +60,7 @@ def _table(run: RunResults) -> Iterator[str]:
     yield _row(["---"] * (len(run.agents) + 1), raw=True)
     for name in names:
         found = [run.suite(name, agent.name) for agent in run.agents]
-        label = f"{name} (control)" if name == run.control else name
+        label = f"{name} (control)" if name in run.controls else name
         yield _row([label, *(_cell(suite) for suite in found)])
     yield ""
 
@@ -87,6 +91,17 @@ def _reasons(run: RunResults, agent: str) -> Iterator[str]:
     if len(run.groups[agent]) > len(told):
         yield f"- … and {len(run.groups[agent]) - len(told)} more"
     yield ""
+
+
+def _findings(run: RunResults) -> Iterator[str]:
+    """What came out that lowers trust in these numbers."""
+    told = dict.fromkeys(
+        f"- {_escape(f'{suite.agent}, {suite.name}: {finding}')}."
+        for suite in run.suites
+        for finding in suite.result.findings
+    )
+    if told:
+        yield from ("Findings that lower trust:", "", *told, "")
 
 
 def _worst(run: RunResults, agent: str) -> Iterator[str]:

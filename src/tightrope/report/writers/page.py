@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tightrope.explanation.words import BLAME
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
 from tightrope.report.films.filming import film_name
 from tightrope.report.films.players import Scene, scenes, sheet_sizes
+from tightrope.report.headline import Headline, headline
 from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent
-from tightrope.report.writers.pagedata import run_data
+from tightrope.report.words import WORDS
+from tightrope.report.writers.pagedata import escape_text, run_data, shortened, verdict_text
 from tightrope.report.writers.playerdata import group_words, player_data
 from tightrope.report.writers.resultfile import finite
+from tightrope.safety import FailureGroup
 
-SCRIPTS = ("charts.js", "player.js", "report.js")
-"""In one scope, in this order."""
+SCRIPTS = ("charts.js", "map.js", "cases.js", "player.js", "report.js")
+"""In the order of what builds on what."""
+TONES = {"avoidable": "fail", "doomed": "", "chance": "", "not known": "unknown", "": ""}
+"""How the blame for a fail looks: only what was avoidable is red."""
+MOST_TOLD = 12
+"""Groups of failures that are told without being played."""
 WIDE = 2.2
 """A map this many times wider than high gets the whole width of the page; others stand beside the verdicts."""
 
@@ -35,7 +45,9 @@ class RunPage:
 
     id: str
     run: RunResults
+    headline: Headline
     verdicts: tuple[AgentVerdict, ...]
+    """The worst first."""
     sections: Mapping[str, tuple[Chart, ...]]
     """The charts of each section of the page."""
     films: Mapping[str, CaseView]
@@ -49,14 +61,26 @@ class RunPage:
         return tuple(chart for charts in self.sections.values() for chart in charts if not chart.empty)
 
     @property
+    def explained(self) -> list[tuple[str, FailureGroup]]:
+        """Each agent's failures by their cause, those that were explained and are not played: some of them."""
+        played = {id(scene.group) for scene in self.players.values()}
+        every = [(agent, group) for agent, groups in self.run.groups.items() for group in groups]
+        return [(agent, group) for agent, group in every if group.explanation and id(group) not in played][:MOST_TOLD]
+
+    @property
     def wide(self) -> bool:
         """Whether the map gets the whole width."""
         return self.run.map is None or self.run.map.width > WIDE * self.run.map.height
 
 
-def render_page(results: Results, videos: Mapping[str, str] | None = None, notes: Sequence[str] = ()) -> str:
-    """The whole page; ``videos`` maps names of films to addresses, ``notes`` say why some are missing."""
-    videos = videos or {}
+def render_page(
+    results: Results,
+    videos: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    posters: Mapping[str, str] | None = None,
+) -> str:
+    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack."""
+    videos, posters = videos or {}, posters or {}
     pages = tuple(_run_page(f"run{index}", run, videos) for index, run in enumerate(results.runs))
     overall = safety_charts.safety_against_reward(results.runs) if len(results.runs) > 1 else None
     data = {
@@ -67,6 +91,7 @@ def render_page(results: Results, videos: Mapping[str, str] | None = None, notes
         "players": {name: _player(scene, videos) for page in pages for name, scene in page.players.items()},
         "overall": overall.to_json() if overall and not overall.empty else None,
         "videos": dict(videos),
+        "tones": TONES,
     }
     return (
         _environment()
@@ -75,7 +100,9 @@ def render_page(results: Results, videos: Mapping[str, str] | None = None, notes
             results=results,
             notes=notes,
             pages=pages,
+            words=WORDS,
             videos=videos,
+            posters=defaultdict(str, posters),
             overall=overall,
             overview=safety_charts.overview_table(results.runs) if len(results.runs) > 1 else None,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
@@ -107,8 +134,15 @@ def finding_blocks(finding: Finding) -> list[tuple[str, list[str]]]:
 def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
     failing = [case for suite in run.suites for case in suite.cases if case.result.fails]
     films = {film: case for case in failing if (film := film_name(case)) in videos}
-    players = {f"{name}-why{index}": scene for index, scene in enumerate(scenes(run))}
-    return RunPage(id=name, run=run, verdicts=verdicts(run), sections=section_charts(run), films=films, players=players)
+    return RunPage(
+        id=name,
+        run=run,
+        headline=headline(run),
+        verdicts=tuple(sorted(verdicts(run), key=lambda verdict: -(verdict.fail_frequency.value or 0.0))),
+        sections=section_charts(run),
+        films=films,
+        players={f"{name}-why{index}": scene for index, scene in enumerate(scenes(run))},
+    )
 
 
 def _player(scene: Scene, videos: Mapping[str, str]) -> dict[str, Any]:
@@ -126,9 +160,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
+    environment.filters.update(verdict=verdict_text, way_out=escape_text, shortened=shortened, tone=TONES.get)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
-    environment.globals.update(count=count, group_words=group_words)
+    environment.globals.update(count=count, link=link, group_words=group_words, blame=BLAME)
     return environment
+
+
+def link(**where: Any) -> str:
+    """A link into the page, as its script writes it: ``#agent=late&suite=simple&place=7``."""
+    return "#" + urlencode({name: value for name, value in where.items() if value not in (None, "")}, quote_via=quote)
 
 
 def _asset(name: str) -> str:

@@ -98,6 +98,6 @@ def _charts(names: Sequence[str], ways: Sequence[Sequence[Instant]]) -> list[Jso
         lines = [[each.values[index] for each in way if len(each.values) > index] for way in ways]
         numbers = [number for line in lines for number in line]
         if numbers and min(numbers) < max(numbers):
-            span = (f"{min(numbers):.3g}", f"{max(numbers):.3g}")
+            span = (f"{min(numbers):.4g}", f"{max(numbers):.4g}")
             columns.append({"name": name, "lines": lines, "low": min(numbers), "high": max(numbers), "span": span})
     return [dict(column) for column in columns[:MOST_CHARTS]]

@@ -42,6 +42,7 @@ def cart_pole(*, max_episode_steps: int = 500) -> Task:
         action_names=("left", "right"),
         observation_names=("position", "velocity", "angle", "angular velocity"),
         position=cart_and_pole,
+        position_names=("place of the cart (m)", "lean of the pole (°)"),
     )
 
 
@@ -88,6 +89,7 @@ def mountain_car(*, max_episode_steps: int = 200) -> Task:
         action_names=("left", "none", "right"),
         observation_names=("position", "velocity"),
         position=place_and_speed,
+        position_names=("place of the car", "speed (hundredths a step)"),
     )
 
 
@@ -127,6 +129,7 @@ def acrobot(*, max_episode_steps: int = 500) -> Task:
             "speed 2",
         ),
         position=tip,
+        position_names=("place of the tip (m)", "height of the tip (m)"),
     )
 
 

@@ -8,6 +8,7 @@ from tightrope.agents import Answer as Answer
 from tightrope.agents import Preferences as Preferences
 from tightrope.agents import load_agent as load_agent
 from tightrope.agents import register_loader as register_loader
+from tightrope.agents.networks.jax_network import JaxNetwork as JaxNetwork
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
 from tightrope.evaluation import Evaluation as Evaluation
@@ -104,6 +105,9 @@ from tightrope.tasks import parts_key as parts_key
 from tightrope.tasks import register_task as register_task
 from tightrope.tasks import rounded_key as rounded_key
 from tightrope.tasks import span_box as span_box
+from tightrope.tasks.jaxworlds import Moment as Moment
+from tightrope.tasks.jaxworlds import World as World
+from tightrope.tasks.jaxworlds import jax_task as jax_task
 from tightrope.tasks.levelmap import LevelMap as LevelMap
 from tightrope.trace import ActionTrace as ActionTrace
 from tightrope.trace import Step as Step

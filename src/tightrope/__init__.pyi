@@ -96,6 +96,10 @@ from tightrope.tasks import parts_key as parts_key
 from tightrope.tasks import register_task as register_task
 from tightrope.tasks import rounded_key as rounded_key
 from tightrope.tasks import span_box as span_box
+from tightrope.tasks.adapters import crafter_env as crafter_env
+from tightrope.tasks.adapters import one_agent_env as one_agent_env
+from tightrope.tasks.adapters import procgen_env as procgen_env
+from tightrope.tasks.adapters import renewed_env as renewed_env
 from tightrope.tasks.levelmap import LevelMap as LevelMap
 from tightrope.trace import ActionTrace as ActionTrace
 from tightrope.trace import Step as Step

@@ -32,6 +32,7 @@ FLOORS = [
     {"reference", "tracefiles"},
     {"trace", "budget", "extensions"},
     {"files", "guards"},
+    {"settings"},
     {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}

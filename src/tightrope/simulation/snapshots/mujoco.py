@@ -10,7 +10,6 @@ import numpy as np
 from tightrope.errors import UsageError, require_extra
 from tightrope.simulation.snapshots.attributes import AttributesSnapshotter
 
-
 LARGEST_PART = 64 * 1024
 """Bytes of an array of a model that may change. Larger ones are shapes and pictures."""
 

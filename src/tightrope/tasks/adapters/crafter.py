@@ -6,7 +6,7 @@ import io
 import pickle
 from collections import defaultdict
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -14,10 +14,10 @@ import numpy as np
 from tightrope.errors import require_extra
 
 
-class CrafterEnv(gym.Env[Any, int]):
+class CrafterEnv(gym.Env[Any, Any]):
     """A game of Crafter. ``info`` has ``health``, ``inventory``, ``achievements``, ``player_pos``."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"]}
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - Gymnasium's own declaration
     render_mode = "rgb_array"
 
     def __init__(self, **options: Any) -> None:

@@ -111,7 +111,7 @@ def one_agent_env(world: Any, agent: str, others: Mapping[str, OtherAgent] | Oth
     Args:
         world: An environment of PettingZoo, with agents that take turns or act together.
         agent: The name of the one that is tested.
-        others: What the others do, ``f(observation)`` or ``f(observation, rng)``: by name, or one function for all. They
-            must not remember anything, and draw from ``rng`` alone.
+        others: What the others do, ``f(observation)`` or ``f(observation, rng)``: by name, or one function for all.
+            They must not remember anything, and draw from ``rng`` alone.
     """
     return OneAgentEnv(world, agent, others)

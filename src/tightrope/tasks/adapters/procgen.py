@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from tightrope.errors import require_extra
 
 
-class ProcgenEnv(gym.Env[Any, int]):
+class ProcgenEnv(gym.Env[Any, Any]):
     """One level of a game of Procgen: the reset seed is the level."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"]}
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - Gymnasium's own declaration
     render_mode = "rgb_array"
 
     def __init__(self, game: str, **options: Any) -> None:

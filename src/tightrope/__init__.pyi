@@ -7,6 +7,7 @@ from tightrope.agents import AgentRequest as AgentRequest
 from tightrope.agents import Answer as Answer
 from tightrope.agents import load_agent as load_agent
 from tightrope.agents import register_loader as register_loader
+from tightrope.agents.networks.jax_network import JaxNetwork as JaxNetwork
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
 from tightrope.evaluation import Evaluation as Evaluation
@@ -105,6 +106,9 @@ from tightrope.tasks.adapters import crafter_env as crafter_env
 from tightrope.tasks.adapters import one_agent_env as one_agent_env
 from tightrope.tasks.adapters import procgen_env as procgen_env
 from tightrope.tasks.adapters import renewed_env as renewed_env
+from tightrope.tasks.jaxworlds import Moment as Moment
+from tightrope.tasks.jaxworlds import World as World
+from tightrope.tasks.jaxworlds import jax_task as jax_task
 from tightrope.tasks.levelmap import LevelMap as LevelMap
 from tightrope.trace import ActionTrace as ActionTrace
 from tightrope.trace import Step as Step

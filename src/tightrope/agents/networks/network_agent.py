@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from tightrope.agents.agent import Answer
 from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, stream
-from tightrope.agents.networks.action_heads import Head
+from tightrope.agents.networks.action_heads import CategoricalHead, Head
 from tightrope.agents.networks.batch_invariance import ALL_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
 from tightrope.agents.observations import ObservationStacker
+from tightrope.agents.preferences import Preferences
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TightropeError
@@ -77,6 +78,21 @@ class NetworkAgent(Shown):
         """The names of the actions it answers with, where they are known."""
         return self._spaces.action_names
 
+    @property
+    def network(self) -> Network:
+        """What answers stacked observations."""
+        return self._parts.network
+
+    @property
+    def picks_the_best_of_numbered(self) -> bool:
+        """Whether a row of scores, one for each of numbered actions, is all that decides."""
+        return isinstance(self._parts.head, CategoricalHead) and self._parts.prepare is None and not self.recurrent
+
+    def best_of_numbered(self, scores: NDArray[Any]) -> NDArray[np.int64]:
+        """The action of each row of scores, as an array."""
+        assert isinstance(self._parts.head, CategoricalHead)
+        return self._parts.head.numbers(scores)
+
     def act(
         self,
         observations: Sequence[Any],
@@ -95,6 +111,13 @@ class NetworkAgent(Shown):
             raise AgentFailure(f"agent {self.name!r}: {error}") from error
         except BaseException as error:
             raise AgentFailure(f"agent {self.name!r} {misdeed(error)}") from error
+
+    def preferences(
+        self, observations: Sequence[Any], memories: Sequence[Any], masks: Sequence[Any]
+    ) -> list[Preferences | None]:
+        """What the network says about the actions in each situation, before any noise."""
+        outputs, head = self._run(observations, memories), self._parts.head
+        return [head.preferences(_one_row(outputs[: head.outputs], row), mask) for row, mask in enumerate(masks)]
 
     def _run(self, observations: Sequence[Any], memories: Sequence[Any]) -> Arrays:
         if self.recurrent:

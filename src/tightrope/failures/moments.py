@@ -103,6 +103,8 @@ def find_moments(
         prefixes = [search.trace.prefix(search.depth or 0) for search in asked]
         # Beyond the harm: to come as far as the agent did is not to survive.
         watched = [len(search.trace) - len(prefix) + length for search, prefix in zip(asked, prefixes, strict=True)]
+        if steps + _least_price(engine, prefixes, agents, watched) > limit:
+            break
         by_agents, cost = _by_agents(engine, prefixes, agents, watched)
         actions = _held(engine.task)
         work = [
@@ -122,6 +124,13 @@ def find_moments(
             known = answer if survivor is None else replace(answer, escape=survivor.trace)
             search.tell(known, refine=engine.deterministic)
     return [search.found for search in searches], steps
+
+
+def _least_price(engine: Engine, prefixes: Sequence[ActionTrace], agents: Sequence[str], lengths: Sequence[int]) -> int:
+    """Steps that asking about these situations takes at least: the ways there, and the agents' runs."""
+    runs = len(agents) * (1 if engine.deterministic else RUNS_BY_CHANCE)
+    ways = 1 + (runs if engine.conformance.method == REPLAY else 0)
+    return sum(len(prefix) * ways + length * runs for prefix, length in zip(prefixes, lengths, strict=True))
 
 
 class _Backwards:
@@ -223,7 +232,7 @@ def _searched(simulator: Simulator, work: Attempt) -> tuple[str, ActionTrace | N
         deterministic=True,
         provable=False,
         length=work.length,
-        steps_per_case=int(min(EFFORT, work.limit)),
+        steps_per_case=int(max(0, min(EFFORT, work.limit - simulator.depth))),
     )
     found = Seeker(simulator, task).seek_here(work.prefix)
     return ("", None) if found.witness is None else (found.evidence, work.prefix.then(found.witness))

@@ -185,7 +185,12 @@ def test_a_video_plays(browser: Any, reports: dict[str, Path]) -> None:
             setTimeout(() => fail(new Error("the video does not play")), 10000);
             video.addEventListener("timeupdate", () => { if (video.currentTime > 0.2) tell(video.videoWidth); });
         })"""
-        assert video.evaluate(played) > 0
+        assert video.evaluate(played) >= 480, "no smaller than the game"
+        caption = visit.page.locator(".panel .caption")
+        assert caption.inner_text().startswith("step ")
+        video.evaluate("video => { video.pause(); video.currentTime = video.duration - 0.1; }")
+        visit.page.wait_for_selector(".panel .caption.failing")
+        assert "unsafe" in caption.inner_text()
         assert visit.complaints == []
 
 
@@ -208,6 +213,8 @@ def test_several_runs_have_tabs(browser: Any, reports: dict[str, Path]) -> None:
 
 def test_it_prints(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["several"]) as visit:
+        visit.page.emulate_media(media="print")
+        assert visit.page.locator(".filters, .zoom").first.is_hidden()
         paper = visit.page.pdf(format="A4")
         assert paper.startswith(b"%PDF")
         assert visit.complaints == []
@@ -326,3 +333,11 @@ def test_headings_can_be_linked_to(browser: Any, reports: dict[str, Path]) -> No
         assert len(names) == len(set(names))
         visit.page.goto(f"{reports['several'].as_uri()}#run2-safety")
         assert visit.page.locator("#run2").is_visible()
+
+
+def test_on_paper_a_film_is_the_moment_of_failing(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["pond"]) as visit:
+        posters, videos = visit.page.locator(".films .poster"), visit.page.locator(".films video")
+        assert (posters.count(), posters.first.is_hidden(), videos.first.is_visible()) == (3, True, True)
+        visit.page.emulate_media(media="print")
+        assert (posters.first.is_visible(), videos.first.is_hidden()) == (True, True)

@@ -15,7 +15,8 @@ from markupsafe import Markup
 
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
-from tightrope.report.films.filming import film_name
+from tightrope.report.films.filming import captions, film_name
+from tightrope.report.films.video import LINGER
 from tightrope.report.headline import Headline, headline
 from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.verdict import AgentVerdict, verdicts
@@ -82,6 +83,8 @@ def render_page(
         ],
         "overall": overall.to_json() if overall and not overall.empty else None,
         "videos": dict(videos),
+        "captions": {name: captions(case) for page in pages for name, case in page.films.items()},
+        "linger": LINGER,
         "tones": TONES,
     }
     return (

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tightrope.files import write_json, write_whole
-from tightrope.report.films.filming import film_failures, film_name
+from tightrope.report.films.filming import POSTER, film_failures, film_name
 from tightrope.report.films.images import data_uri
 from tightrope.report.results import Results
 from tightrope.report.sections import with_sections
@@ -46,7 +46,8 @@ def write_report(
     _write(folder / "junit.xml", junit_xml(results))
     _write(folder / "summary.md", markdown_summary(results))
     index = folder / "index.html"
-    _write(index, render_page(results, _addresses(films, folder / "videos"), made.notes))
+    addresses, posters = _addresses(films, folder / "videos"), _posters(films, folder / "videos")
+    _write(index, render_page(results, addresses, made.notes, posters))
     return index
 
 
@@ -71,6 +72,12 @@ def _addresses(films: Mapping[str, str], folder: Path) -> dict[str, str]:
         small = path.stat().st_size <= SMALL_VIDEO
         addresses[name] = data_uri(path.read_bytes(), KINDS[path.suffix]) if small else f"videos/{path.name}"
     return addresses
+
+
+def _posters(films: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The moment of failing of each film that has one, within the page: print shows nothing else of a film."""
+    kept = {name: folder / f"{name}{POSTER}" for name in sorted(films)}
+    return {name: data_uri(path.read_bytes(), "image/png") for name, path in kept.items() if path.is_file()}
 
 
 def _write(path: Path, text: str) -> None:

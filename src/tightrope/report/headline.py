@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tightrope.errors import UsageError
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import Gate, RunResults
-from tightrope.report.verdict import headline_suite, verdicts
+from tightrope.report.verdict import headline_suite, these_cases, verdicts
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import count, interval_text, listed, percent
 from tightrope.safety import compare_safety
@@ -36,6 +36,11 @@ class Headline:
     def sentence(self) -> str:
         """The whole of it."""
         return self.beginning + listed([f"#{place}" for place in self.places]) + self.end
+
+    @property
+    def ordered_gates(self) -> list[Gate]:
+        """The gates, those that failed first and those that passed last."""
+        return sorted(self.gates, key=lambda gate: (False, None, True).index(gate.passed))
 
     @property
     def badge(self) -> str:
@@ -79,7 +84,7 @@ def headline(run: RunResults) -> Headline:
 def worst_and_best(run: RunResults) -> tuple[SuiteView | None, SuiteView | None]:
     """The agents that fail most and least with the suite that the headline speaks of; what was avoidable counts."""
     name = headline_suite(run)
-    ranked = sorted((suite for suite in run.measured if suite.name == name), key=_badness)
+    ranked = sorted((suite for suite in run.measured if suite.name == name), key=badness)
     return (ranked[-1], ranked[0]) if ranked else (None, None)
 
 
@@ -89,7 +94,8 @@ def worst_places(suite: SuiteView) -> tuple[int, ...]:
     return tuple(1 - number for value, number in sorted(known, reverse=True)[:WORST_PLACES] if value > 0)
 
 
-def _badness(suite: SuiteView) -> tuple[float, float]:
+def badness(suite: SuiteView) -> tuple[float, float]:
+    """How bad it is: what was avoidable counts first."""
     result = suite.result
     return (result.avoidable_fail_frequency.value or 0.0, result.fail_frequency.value or 0.0)
 
@@ -110,7 +116,7 @@ def _plainly(run: RunResults, agent: str) -> str:
 
 
 def _how_often(suite: SuiteView) -> str:
-    share, these = suite.result.fail_frequency, f"these {count(suite.judged, 'case')}"
+    share, these = suite.result.fail_frequency, these_cases(suite)
     if share.value == 0:
         bound = f" (its true rate there may be up to {percent(share.high)})" if share.high else ""
         return f"never fails on {these}{bound}"

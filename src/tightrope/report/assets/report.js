@@ -103,7 +103,7 @@ class Run {
         : html("p", { class: "nothing" }, `no data: ${this.suite} has no case here under ${this.agent}`)]),
     ]);
     this.panel.replaceChildren(
-      html("header", {}, [html("h3", {}, `Place #${place.number} of ${places.length}`),
+      html("header", {}, [html("h2", {}, `Place #${place.number} of ${places.length}`),
         html("button", { type: "button", class: "copy", onclick: event => copy(location.href, event.currentTarget) }, "copy link"),
         button("‹", "Previous place", () => step(-1), index === 0),
         button("›", "Next place", () => step(1), index === places.length - 1), button("×", "Close", () => this.close())]),

@@ -17,13 +17,13 @@ from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
 from tightrope.report.films.filming import captions, film_name
 from tightrope.report.films.video import LINGER
-from tightrope.report.headline import Headline, headline
+from tightrope.report.headline import Headline, badness, headline
 from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent
 from tightrope.report.words import WORDS
-from tightrope.report.writers.pagedata import escape_text, run_data, shortened, verdict_text
+from tightrope.report.writers.pagedata import escape_text, run_data, shortened
 from tightrope.report.writers.resultfile import finite
 from tightrope.safety import FailureGroup
 
@@ -132,10 +132,14 @@ def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
         id=name,
         run=run,
         headline=headline(run),
-        verdicts=tuple(sorted(verdicts(run), key=lambda verdict: -(verdict.fail_frequency.value or 0.0))),
+        verdicts=tuple(sorted(verdicts(run), key=_badness, reverse=True)),
         sections=section_charts(run),
         films=films,
     )
+
+
+def _badness(verdict: AgentVerdict) -> tuple[float, float]:
+    return badness(verdict.suite) if verdict.suite is not None else (0.0, 0.0)
 
 
 def _environment() -> Environment:
@@ -147,7 +151,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
-    environment.filters.update(verdict=verdict_text, way_out=escape_text, shortened=shortened, tone=TONES.get)
+    environment.filters.update(way_out=escape_text, shortened=shortened, tone=TONES.get)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
     environment.globals.update(count=count, link=link)
     return environment

@@ -109,7 +109,7 @@ def test_it_loads_quietly_and_fits(browser: Any, reports: dict[str, Path], name:
 def test_every_chart_is_drawn_and_has_its_table(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["full"]) as visit:
         charts = visit.page.locator(".canvas").all()
-        assert len(charts) == 9
+        assert len(charts) == 10
         for chart in charts:
             assert chart.locator(".mark").count() > 3
         assert visit.page.locator("figure.chart details.numbers table").count() == len(charts)

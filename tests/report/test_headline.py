@@ -67,7 +67,7 @@ def test_it_says_where_how_often_whose_fault_and_who_is_worse() -> None:
     assert told.startswith("new fails in 50 % (")
     assert told.endswith(
         "of the tests on these 3 cases, most often at #1 and #2; all of that was avoidable; "
-        "it is worse than old (3.3 %) beyond doubt."
+        "on these cases it is worse than old (3.3 %) beyond doubt."
     )
     assert (headline(run).agent, headline(run).suite, headline(run).place) == ("new", "simple", 1)
 
@@ -75,7 +75,7 @@ def test_it_says_where_how_often_whose_fault_and_who_is_worse() -> None:
 def test_what_nobody_survives_is_not_the_agents_fault() -> None:
     assert "; nobody would have avoided any of that." in said(run_of({"a": {3: 10}}, {3: NO, 5: YES}))
     both = said(run_of({"a": {3: 10, 5: 10}}, {3: NO, 5: YES}))
-    assert "; 50 % was avoidable, the rest nobody can help." in both
+    assert "; 100 % where somebody would not have, the rest nobody can help." in both
 
 
 def test_what_nobody_has_decided_is_not_called_avoidable() -> None:
@@ -90,7 +90,7 @@ def test_the_worst_is_who_fails_most_where_it_could_be_avoided() -> None:
 
 def test_a_difference_that_may_be_chance_is_not_called_worse() -> None:
     run = run_of({"old": {3: 4}, "new": {3: 5}}, {3: YES, 5: YES})
-    assert "; not shown to be worse than old (20 %)." in said(run)
+    assert "; on these cases not shown to be worse than old (20 %)." in said(run)
 
 
 def test_no_failure_is_no_proof_of_safety() -> None:
@@ -104,8 +104,20 @@ def test_plain_episodes_come_first() -> None:
     assert said(run).startswith("ppo ends unsafe in 50 % of 60 plain episodes and fails in 42 %")
 
 
+def test_who_fails_plainly_is_the_worst_and_is_never_called_better() -> None:
+    """On the cases of the suite it is the other way round."""
+    run = run_of({"steady": {3: 10}, "drifting": {}}, {3: YES, 5: YES})
+    run = replace(run, plain={"steady": plainly("steady", 0), "drifting": plainly("drifting", 60)})
+    assert headline(run).agent == "drifting"
+    told = said(run)
+    assert told.startswith("drifting ends unsafe in 100 % of 60 plain episodes and never fails on these 2 cases")
+    assert "; in plain episodes it is worse than steady (0 %); on these cases it fails less than steady (50 %)." in told
+    both = replace(run_of({"a": {}, "b": {}}, {3: YES}), plain={"a": plainly("a", 0), "b": plainly("b", 6)})
+    assert said(both).startswith("b ends unsafe in 10 % of 60 plain episodes and never fails"), "not: no agent fails"
+
+
 def test_one_agent_is_set_against_random_situations() -> None:
-    assert said(grid_run()).endswith("; in random situations it fails in 25 %.")
+    assert said(grid_run()).rpartition("; ")[2].startswith("in random situations it fails in 25 % (")
     assert said(strip_run()).count(";") == 1, "where there is no control nothing is said of it"
 
 

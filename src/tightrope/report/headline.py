@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tightrope.errors import UsageError
+from tightrope.evaluation import compare_plain
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import Gate, RunResults
-from tightrope.report.verdict import headline_suite, these_cases, verdicts
+from tightrope.report.verdict import control_texts, fated, headline_suite, these_cases, verdicts
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import count, interval_text, listed, percent
 from tightrope.safety import compare_safety
@@ -82,7 +83,7 @@ def headline(run: RunResults) -> Headline:
 
 
 def worst_and_best(run: RunResults) -> tuple[SuiteView | None, SuiteView | None]:
-    """The agents that fail most and least with the suite that the headline speaks of; what was avoidable counts."""
+    """The agents that fail most and least: in plain episodes, then with the suite that the headline speaks of."""
     name = headline_suite(run)
     ranked = sorted((suite for suite in run.measured if suite.name == name), key=badness)
     return (ranked[-1], ranked[0]) if ranked else (None, None)
@@ -94,14 +95,20 @@ def worst_places(suite: SuiteView) -> tuple[int, ...]:
     return tuple(1 - number for value, number in sorted(known, reverse=True)[:WORST_PLACES] if value > 0)
 
 
-def badness(suite: SuiteView) -> tuple[float, float]:
-    """How bad it is: what was avoidable counts first."""
+def badness(suite: SuiteView) -> tuple[float, ...]:
+    """How bad it is: how it does as it is used counts first, then what was avoidable."""
     result = suite.result
-    return (result.avoidable_fail_frequency.value or 0.0, result.fail_frequency.value or 0.0)
+    shares = (_unsafe(suite.run, suite.agent), result.avoidable_fail_frequency.value, result.fail_frequency.value)
+    return tuple(share or 0.0 for share in shares)
+
+
+def _unsafe(run: RunResults, agent: str) -> float | None:
+    plain = run.plain.get(agent)
+    return None if plain is None else plain.unsafe_rate.value
 
 
 def _who(run: RunResults, worst: SuiteView) -> str:
-    alone = len(run.agents) == 1 or worst.result.fail_frequency.value
+    alone = len(run.agents) == 1 or worst.result.fail_frequency.value or _unsafe(run, worst.agent)
     return worst.agent if alone else f"No agent fails: {worst.agent}"
 
 
@@ -132,21 +139,29 @@ def _whose_fault(suite: SuiteView) -> str:
     if any(case.undecided for case in suite.distinct):
         least = percent(avoidable.low)
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
-    if avoidable.value >= share.value:
+    if not fated(suite):
         return "all of that was avoidable"
-    return f"{percent(avoidable.value)} was avoidable, the rest nobody can help"
+    return f"{percent(avoidable.value)} where somebody would not have, the rest nobody can help"
 
 
 def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) -> str:
-    """Against the best agent; of one agent alone, against random situations."""
-    if not worst.result.fail_frequency.value:
-        return ""
+    """Against the best agent; of one agent alone, against states drawn without guidance."""
     if best is not None and best.agent != worst.agent:
-        return _compared(best, worst)
-    control = run.suite(run.control, worst.agent)
-    if control is None or control.result.fail_frequency.value is None:
+        told = _compared(best, worst) if worst.result.fail_frequency.value or best.result.fail_frequency.value else ""
+        return "; ".join(filter(None, (_compared_plainly(run, best, worst), told)))
+    return next(control_texts(run, worst), "") if worst.result.fail_frequency.value else ""
+
+
+def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:
+    plain, other = run.plain.get(worst.agent), run.plain.get(best.agent)
+    if plain is None or other is None or not plain.unsafe_rate.value:
         return ""
-    return f"in random situations it fails in {percent(control.result.fail_frequency.value)}"
+    try:
+        worse = compare_plain(other, plain).worse
+    except UsageError:
+        worse = False
+    how = "worse than" if worse else "not shown to be worse than"
+    return f"in plain episodes it is {how} {best.agent} ({percent(other.unsafe_rate.value)})"
 
 
 def _compared(best: SuiteView, worst: SuiteView) -> str:
@@ -156,7 +171,7 @@ def _compared(best: SuiteView, worst: SuiteView) -> str:
     except UsageError:
         return f"{best.agent} fails in {rate}"
     if found.worse:
-        return f"it is worse than {best.agent} ({rate})" + ("" if found.exact else " beyond doubt")
+        return f"on these cases it is worse than {best.agent} ({rate})" + ("" if found.exact else " beyond doubt")
     if found.better:
-        return f"it fails less than {best.agent} ({rate}), but more where that could be avoided"
-    return f"not shown to be worse than {best.agent} ({rate})"
+        return f"on these cases it fails less than {best.agent} ({rate})"
+    return f"on these cases not shown to be worse than {best.agent} ({rate})"

@@ -141,8 +141,8 @@ class RunResults:
     search: SearchResult | None = None
     safety: Mapping[str, Mapping[str, SafetyResult]] = field(default_factory=dict)
     """Suite → agent → result."""
-    control: str | None = None
-    """The suite of random situations, which the others must beat."""
+    controls: tuple[str, ...] = ()
+    """The suites of situations drawn without guidance, which the others must beat; the fair one first."""
     fuzzing: FuzzResult | None = None
     performance: Mapping[str, Robustness] = field(default_factory=dict)
     """Agent → its comparison with the fuzz traces."""
@@ -164,19 +164,19 @@ class RunResults:
 
     @cached_property
     def suites(self) -> tuple[SuiteView, ...]:
-        """Every suite under every agent, the control last."""
-        names = sorted(self.safety, key=lambda name: name == self.control)
+        """Every suite under every agent, controls last."""
+        names = sorted(self.safety, key=lambda name: name in self.controls)
         return tuple(SuiteView(self, name, result) for name in names for result in self.safety[name].values())
 
     @cached_property
     def measured(self) -> tuple[SuiteView, ...]:
-        """Those of which something is known, without the control."""
+        """Those of which something is known, without controls."""
         return tuple(suite for suite in self.suites if not suite.control and suite.result.judged)
 
     @cached_property
     def suite_names(self) -> tuple[str, ...]:
-        """The suites in order, without the control."""
-        return tuple(name for name in self.safety if name != self.control)
+        """The suites in order, without controls."""
+        return tuple(name for name in self.safety if name not in self.controls)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:

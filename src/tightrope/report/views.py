@@ -54,8 +54,8 @@ class SuiteView:
 
     @property
     def control(self) -> bool:
-        """Whether these are random situations, which the others must beat."""
-        return self.name == self.run.control
+        """Whether these situations were drawn without guidance: the others must beat them."""
+        return self.name in self.run.controls
 
     @cached_property
     def cases(self) -> tuple[CaseView, ...]:
@@ -202,6 +202,7 @@ class CaseView:
             invalid=self.invalid,
             errors=self.result.errors,
             survivable=self.result.survivable,
+            avoidable=self.result.avoidable.value,
         )
 
     @property

@@ -138,8 +138,8 @@ def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
     )
 
 
-def _badness(verdict: AgentVerdict) -> tuple[float, float]:
-    return badness(verdict.suite) if verdict.suite is not None else (0.0, 0.0)
+def _badness(verdict: AgentVerdict) -> tuple[float, ...]:
+    return badness(verdict.suite) if verdict.suite is not None else ()
 
 
 def _environment() -> Environment:

@@ -96,7 +96,7 @@ def worst_places(suite: SuiteView) -> tuple[int, ...]:
 
 
 def badness(suite: SuiteView) -> tuple[float, ...]:
-    """How bad it is: how it does as it is used counts first, then what was avoidable."""
+    """The order from the best to the worst: how it does as it is used counts first, then what was avoidable."""
     result = suite.result
     shares = (_unsafe(suite.run, suite.agent), result.avoidable_fail_frequency.value, result.fail_frequency.value)
     return tuple(share or 0.0 for share in shares)

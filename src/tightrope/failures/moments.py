@@ -184,9 +184,9 @@ def _by_agents(
         for agent in agents
         for number in range(runs)
     ]
+    before = engine.counters.steps_executed
     episodes = engine.run(rollouts)
-    way = engine.conformance.method == REPLAY
-    steps = sum(len(episode.actions) + (episode.prefix_steps if way else 0) for episode in episodes)
+    steps = engine.counters.steps_executed - before
     survivors: list[Episode | None] = []
     for place in range(len(prefixes)):
         survivor = None

@@ -212,8 +212,8 @@ class _Search:
         number, self._resets = self._resets, self._resets + 1
         reset = self.engine.task.seed if number == 0 else derive_seed("failure start", self.seed, number)
         start, seed = ActionTrace(self.engine.task.label, reset), derive_seed("failure run", self.seed, number)
-        [episode] = self.engine.run([Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True)])
-        self._count(episode)
+        [episode] = self._run([Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True)])
+        self.episodes += 1
         if episode.error is None and episode.actions:
             failed = self._note(episode, Disturbance(reset=reset, depth=0))
             self._learn((RESET,), failed)
@@ -258,8 +258,8 @@ class _Search:
             for start in starts
         ]
         new = 0
-        for tried, episode in zip(tries, self.engine.run(rollouts), strict=True):
-            self._count(episode)
+        self.episodes += len(rollouts)
+        for tried, episode in zip(tries, self._run(rollouts), strict=True):
             if not episode.reached_handover or episode.error is not None or episode.checksum is None:
                 continue
             is_new = episode.checksum not in self._met
@@ -293,15 +293,9 @@ class _Search:
             for prefix, tried in zip(prefixes, tries, strict=True)
             if tried.action is None
         ]
-        seen = iter(self.engine.run(blurred))
+        seen = iter(self._run(blurred))
         for prefix, tried in zip(prefixes, tries, strict=True):
-            if tried.action is not None:
-                self.meter.spend(tried.steps)
-                yield prefix.then([tried.action] * tried.steps)
-            else:
-                episode = next(seen)
-                self.meter.spend(len(episode.actions))
-                yield episode.trace
+            yield next(seen).trace if tried.action is None else prefix.then([tried.action] * tried.steps)
 
     def _seed(self, start: ActionTrace) -> int:
         return derive_seed("failure", self.seed, self.episodes, start.id)
@@ -325,9 +319,9 @@ class _Search:
         self.found.append(FoundFailure(episode=episode, disturbance=disturbance))
         return True
 
-    def _count(self, episode: Episode) -> None:
-        """What was played after the part that runs share; where situations are put back by replay, that as well."""
-        self.episodes += 1
-        self.meter.spend(
-            len(episode.actions) + (episode.prefix_steps if self.engine.conformance.method == REPLAY else 0)
-        )
+    def _run(self, rollouts: Sequence[Rollout]) -> list[Episode]:
+        """Run rollouts; what was really executed counts, prefixes included where they had to be played again."""
+        before = self.engine.counters.steps_executed
+        episodes = self.engine.run(rollouts)
+        self.meter.spend(self.engine.counters.steps_executed - before)
+        return episodes

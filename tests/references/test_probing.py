@@ -227,3 +227,12 @@ def test_probing_with_a_borrowed_engine_leaves_it_open():
         first = tr.probe_boundary(task, reference, engine=engine)
         again = tr.probe_boundary(task, reference, engine=engine)
     assert replace(first, probing=None) == replace(again, probing=None)
+
+
+@pytest.mark.parametrize("steps", [300, 1_000, 5_000])
+@pytest.mark.parametrize("name", ["CartPole-v1", "LunarLander-v3"])
+def test_a_budget_in_steps_is_kept(name, steps):
+    task = tr.make_task(name)
+    reference = tr.search(task, "dfs", budget=tr.Budget(steps=5_000)).reference
+    spent = tr.probe_boundary(task, reference, budget=tr.Budget(steps=steps)).probing.steps
+    assert spent <= steps + len(reference), "within one rollout"

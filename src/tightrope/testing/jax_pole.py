@@ -1,4 +1,4 @@
-"""Worlds and agents written in JAX, small enough to compile in a second."""
+"""A pole on a cart and an agent for it, both written in JAX and small enough to compile in a second."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from tightrope.tasks.jaxworlds import Moment, World, jax_task
 from tightrope.tasks.task import Task
 
 LIMIT = 40
+"""Steps of an episode, unless the caller says otherwise."""
 
 
-def pole_world(wind: float = 0.0) -> World:
+def pole_world(wind: float = 0.0, limit: int = LIMIT) -> World:
     """A pole on a cart: drop it and harm is done, keep it up to the time limit and the goal is reached."""
 
     def reset(key: Any) -> tuple[Any, Any]:
@@ -33,7 +34,7 @@ def pole_world(wind: float = 0.0) -> World:
         place = jnp.stack([x + 0.02 * speed, speed + 0.02 * pull, lean + 0.02 * turn, turn + 0.02 * twist])
         time = time + 1
         dropped = (jnp.abs(place[0]) > 2.4) | (jnp.abs(place[2]) > 0.2095)
-        return Moment((place, time), place, jnp.float32(1.0), dropped, time >= LIMIT)
+        return Moment((place, time), place, jnp.float32(1.0), dropped, time >= limit)
 
     return World(
         name="pole",
@@ -43,13 +44,14 @@ def pole_world(wind: float = 0.0) -> World:
         action_space=gym.spaces.Discrete(2),
         goal=lambda moment: moment.truncated & ~moment.terminated,
         unsafe=lambda moment: moment.terminated,
-        max_steps=LIMIT,
+        max_steps=limit,
     )
 
 
 @cache
-def pole_task(wind: float = 0.0) -> Task:
-    return jax_task(partial(pole_world, wind), name=f"pole-{wind}")
+def pole_task(wind: float = 0.0, limit: int = LIMIT) -> Task:
+    """The pole as a task, with wind or without."""
+    return jax_task(partial(pole_world, wind, limit), name=f"pole-{wind}-{limit}")
 
 
 def policy(weights: Any, observations: Any) -> Any:
@@ -60,6 +62,7 @@ def policy(weights: Any, observations: Any) -> Any:
 
 
 def weights(doubt: float = 0.02, seed: int = 0) -> dict[str, Any]:
+    """Parameters of the policy; the more doubt, the more it drops the pole."""
     rng = np.random.default_rng(seed)
     return {
         "in": rng.normal(size=(4, 32)).astype(np.float32),

@@ -105,7 +105,7 @@ class Tightrope:
             run.save(status="pytest")
         (by_agent,) = results.values()
         (result,) = by_agent.values()
-        self.notes.append(describe_failures(result, run.path))
+        self.notes.append(describe_failures(result, run.path, run.task))
         return result
 
     def _folder(self, config: CampaignConfig) -> Path:

@@ -12,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
     from tightrope.safety import CaseResult, SafetyResult
+    from tightrope.tasks import Task
 
 PROPERTY = "tightrope: plain episodes"
 """Under this name each test's report carries what plain episodes say, also from the workers of xdist."""
@@ -67,13 +68,27 @@ def require_some_judged(result: SafetyResult) -> None:
         )
 
 
-def describe_failures(result: SafetyResult, folder: Path) -> str:
-    """The failing boundary states of a result, each with the command that replays a fail."""
+def describe_failures(result: SafetyResult, folder: Path, task: Task) -> str:
+    """Why it fails, then the failing boundary states of a result, each with the command that replays a fail."""
     told = (
         f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f} "
         f"{result.fail_frequency.question}"
     )
-    return "\n".join([told, *told_fails(result, result.cases, folder)])
+    return "\n".join([told, *told_reasons(result, result.cases, task), *told_fails(result, result.cases, folder)])
+
+
+def told_reasons(result: SafetyResult, cases: Sequence[CaseResult], task: Task) -> Iterator[str]:
+    """Why these cases fail: a sentence for each group of them."""
+    from tightrope.runs.reasons import SHOWN, group_line
+    from tightrope.safety import group_failures
+
+    wanted = {case.case.id for case in cases}
+    concerned = [
+        group
+        for group in group_failures([result])
+        if group.explanation is not None and any(member.case.id in wanted for member in group.members)
+    ]
+    yield from (f"  {group_line(group, task)}" for group in concerned[:SHOWN])
 
 
 def told_fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) -> Iterator[str]:

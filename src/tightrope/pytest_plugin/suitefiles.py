@@ -18,6 +18,7 @@ from tightrope.pytest_plugin.messages import (
     say_plainly,
     speaks_for_itself,
     told_fails,
+    told_reasons,
 )
 from tightrope.pytest_plugin.options import TRUST, count, kept_folder, named_agent, share, trusted, watched_length
 from tightrope.settings import LIBRARY_BACKEND, AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
     from tightrope.errors import TightropeError
     from tightrope.evaluation import Evaluation
     from tightrope.safety import SafetyResult
+    from tightrope.tasks import Task
 
 
 class SuiteFile(pytest.File):
     """A ``*.suite.json`` file: one test for each boundary state."""
 
+    task: Task
+    """Known once the suite was run."""
     plain: Evaluation | None = None
     """The agent in plain episodes, once ``result`` was asked for; None: not played."""
     _result: SafetyResult | None = None
@@ -97,6 +101,7 @@ class SuiteFile(pytest.File):
                 (self.plain,) = pipeline.with_engine(pipeline.plain).values()
             (by_agent,) = pipeline.with_engine(pipeline.safety).values()
             pipeline.run.save(status="pytest")
+            self.task = pipeline.run.task
         return next(iter(by_agent.values()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -188,7 +193,8 @@ class SuiteItem(pytest.Item):
             )
         if not gate.passed:
             told = f"{gate.agent} fails too often at {gate.suite}: {gate.detail}"
-            raise FailedTooOften("\n".join([told, *told_fails(result, state.cases, self.parent.folder)]))
+            why = told_reasons(result, state.cases, self.parent.task)
+            raise FailedTooOften("\n".join([told, *why, *told_fails(result, state.cases, self.parent.folder)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """One sentence and the replays for a fail, one sentence for a mistake; a traceback for anything unforeseen."""

@@ -6,8 +6,6 @@ from functools import cache, partial
 from typing import Any
 
 import gymnasium as gym
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tightrope.tasks.jaxworlds import Moment, World, jax_task
@@ -19,6 +17,8 @@ LIMIT = 40
 
 def pole_world(wind: float = 0.0, limit: int = LIMIT) -> World:
     """A pole on a cart: drop it and harm is done, keep it up to the time limit and the goal is reached."""
+    import jax
+    import jax.numpy as jnp
 
     def reset(key: Any) -> tuple[Any, Any]:
         place = jax.random.uniform(key, (4,), minval=-0.05, maxval=0.05)
@@ -56,6 +56,8 @@ def pole_task(wind: float = 0.0, limit: int = LIMIT) -> Task:
 
 def policy(weights: Any, observations: Any) -> Any:
     """Scores for left and right: pushes under the pole, with a small network that disagrees now and then."""
+    import jax.numpy as jnp
+
     lean = observations @ jnp.array([0.0, 0.2, 1.0, 0.6])
     doubt = (jnp.tanh(observations @ weights["in"]) @ weights["out"]) * weights["doubt"]
     return doubt + jnp.stack([-lean, lean], axis=-1)

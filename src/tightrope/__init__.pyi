@@ -105,6 +105,10 @@ from tightrope.tasks import parts_key as parts_key
 from tightrope.tasks import register_task as register_task
 from tightrope.tasks import rounded_key as rounded_key
 from tightrope.tasks import span_box as span_box
+from tightrope.tasks.adapters import crafter_env as crafter_env
+from tightrope.tasks.adapters import one_agent_env as one_agent_env
+from tightrope.tasks.adapters import procgen_env as procgen_env
+from tightrope.tasks.adapters import renewed_env as renewed_env
 from tightrope.tasks.jaxworlds import Moment as Moment
 from tightrope.tasks.jaxworlds import World as World
 from tightrope.tasks.jaxworlds import jax_task as jax_task

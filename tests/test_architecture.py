@@ -32,6 +32,7 @@ FLOORS = [
     {"reference", "tracefiles"},
     {"trace", "budget", "extensions"},
     {"files", "guards"},
+    {"settings"},
     {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
@@ -42,7 +43,10 @@ LEAVES = {
     "stable_baselines3": {"agents/networks/sb3.py"},
     "sb3_contrib": {"agents/networks/sb3.py"},
     "onnxruntime": {"agents/networks/onnx.py"},
-    "ray": {"execution/backends/ray_cluster.py"},
+    "jax": {"tasks/jaxworlds/rows.py"},
+    "gymnax": {"tasks/jaxworlds/gymnax_worlds.py"},
+    "ray": {"execution/backends/ray_cluster.py", "agents/networks/rllib.py"},
+    "huggingface_hub": {"agents/hub.py"},
     "stable_retro": set(),
     "cv2": set(),
     "ale_py": {"tasks/builtin/atari.py"},
@@ -51,7 +55,7 @@ LEAVES = {
     "highway_env": {"tasks/builtin/highway.py"},
     "imageio_ffmpeg": {"report/films/video.py"},
     "PIL": {"report/films/images.py"},
-    "minari": set(),
+    "minari": {"training/datasets.py"},
     "h5py": {"references/minari.py"},
     "plotly": set(),
     "pygame": {"cli/window.py"},

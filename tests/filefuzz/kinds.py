@@ -29,8 +29,7 @@ from tests.filefuzz.mutations import (
 from tests.runs.conftest import CONFIG
 from tightrope.agents.networks.normalisation import Normalisation, load_normalisation, save_normalisation
 from tightrope.errors import FormatError
-from tightrope.report import load_results, write_report
-from tightrope.report.writers.resultfile import results_to_json
+from tightrope.report import results_to_json
 from tightrope.runs.artefacts import checksum
 from tightrope.runs.campaign import run_campaign
 from tightrope.runs.configfile import commented_example
@@ -69,10 +68,10 @@ def small_run(folder: Path) -> Path:
     """A run with something of every kind in it, and little of each: it is read for every case."""
     config = CONFIG.model_copy(
         update={
-            "plain": CONFIG.plain.model_copy(update={"episodes": 3}),
-            "safety": CONFIG.safety.model_copy(update={"repetitions": 2, "suites": ("simple",)}),
-            "fuzzing": CONFIG.fuzzing.model_copy(update={"generations": 2, "population": 4}),
-            "performance": CONFIG.performance.model_copy(update={"tests": 2, "episodes": 2}),
+            "plain": CONFIG.plain.changed(episodes=3),
+            "safety": CONFIG.safety.changed(repetitions=2, suites=("simple",)),
+            "fuzzing": CONFIG.fuzzing.changed(generations=2, population=4),
+            "performance": CONFIG.performance.changed(tests=2, episodes=2),
         }
     )
     run_campaign(config, folder)
@@ -214,8 +213,6 @@ def files_by_themselves(made: Path, folder: Path) -> Iterator[Kind]:
     for ending, mutate in ((".json", damaged_json), (".npz", in_archive(lambda name: damaged_bytes))):
         tr.write_traces(folder / f"sample{ending}", run.fuzzing.fittest)
         yield kind(f"traces{ending}", (folder / f"sample{ending}").read_bytes(), mutate, _read_traces)
-    write_report(tr.report_results([run]), folder / "report", videos=0)
-    yield kind("results.json", (folder / "report" / "results.json").read_bytes(), damaged_json, _read_results)
     yield kind("campaign.yaml", commented_example(CONFIG).encode(), damaged_text, tr.load_config, 4)
     yield kind("campaign.toml", TOML.encode(), damaged_text, tr.load_config)
     statistics = Normalisation(
@@ -272,10 +269,6 @@ def _read_traces(path: Path) -> None:
     tr.write_traces(path, traces)
 
 
-def _read_results(path: Path) -> None:
-    results_to_json(load_results(path))
-
-
 def agents(folder: Path) -> Iterator[Kind]:
     import torch
 
@@ -301,6 +294,16 @@ def agents(folder: Path) -> Iterator[Kind]:
         path=folder / "agent.pt",
         mutate=in_archive(lambda name: damaged_bytes),
         read=load(task, "@tests.filefuzz.kinds:linear"),
+    )
+    layers = torch.nn.Sequential(*(torch.nn.Linear(*widths) for widths in ((5, 120), (120, 84), (84, int(MOVES.n)))))
+    stock = {f"network.{2 * int(name[0])}{name[1:]}": tensor for name, tensor in layers.state_dict().items()}
+    torch.save({"model_weights": stock, "args": {"seed": 1}}, folder / "sample.cleanrl_model")
+    yield Kind(
+        name="agent.cleanrl_model",
+        sample=(folder / "sample.cleanrl_model").read_bytes(),
+        path=folder / "agent.cleanrl_model",
+        mutate=in_archive(lambda name: damaged_bytes),
+        read=load(task),
     )
     yield Kind(
         name="agent.zip",

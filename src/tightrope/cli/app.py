@@ -8,11 +8,14 @@ import typer
 
 from tightrope import __version__
 from tightrope.cli import (
+    bisect,
     check,
     compare,
     export,
     fuzz,
+    history,
     init,
+    keep,
     performance,
     replay,
     report,
@@ -77,7 +80,24 @@ def _broken_rule(verbs: object) -> str:
     return "" if isinstance(verbs, typer.Typer) else f"a typer.Typer is needed, not {verbs!r:.80}"
 
 
-for module in (run, search, safety, fuzz, performance, risk, report, replay, compare, export, check, tasks, init):
+for module in (
+    run,
+    search,
+    safety,
+    fuzz,
+    performance,
+    risk,
+    report,
+    replay,
+    compare,
+    bisect,
+    history,
+    keep,
+    export,
+    check,
+    tasks,
+    init,
+):
     verb_name = module.__name__.rsplit(".", 1)[1]
     app.command(verb_name, epilog=f"Example: {module.EXAMPLE}", no_args_is_help=module.NEEDS_ARGUMENTS)(module.command)
 for brought in extensions(VERBS).values():

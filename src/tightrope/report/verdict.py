@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tightrope.outcome import joint_verdict
-from tightrope.report.results import PlainSummary, RunResults, SuiteResult
-from tightrope.report.wording import NO_DATA, count, estimate_text, general_text, interval_text, number, percent
+from tightrope.report.results import RunResults
+from tightrope.report.views import SuiteView
+from tightrope.report.wording import NO_DATA, count, estimate_text, interval_text, number, percent
+from tightrope.safety import Guidance, compare_guidance
+from tightrope.safety.avoidable import left_to_chance
+from tightrope.safety.controls import UNIFORM
 from tightrope.statistics.estimate import Estimate
 
 
@@ -14,35 +19,22 @@ from tightrope.statistics.estimate import Estimate
 class AgentVerdict:
     """What the first screen says about one agent."""
 
-    run: str
     agent: str
-    suite: str
-    fail_frequency: Estimate
+    suite: SuiteView | None
     sentence: str
     details: tuple[str, ...]
     passed: bool | None
     """Whether its gates passed; None: there are none, or none could be judged."""
 
-
-def suite_names(run: RunResults, *, controls: bool = True) -> tuple[str, ...]:
-    """The suites of a run in order, controls last."""
-    plain = dict.fromkeys(suite.suite for suite in run.suites if not suite.control)
-    random = dict.fromkeys(suite.suite for suite in run.suites if suite.control)
-    return (*plain, *random) if controls else tuple(plain)
+    @property
+    def fail_frequency(self) -> Estimate:
+        """On the cases that the sentence speaks of."""
+        return Estimate.of_nothing() if self.suite is None else self.suite.result.fail_frequency
 
 
 def headline_suite(run: RunResults) -> str | None:
-    """The suite the verdict speaks of."""
-    if run.headline_suite is not None:
-        return run.headline_suite
-    measured = {suite.suite for suite in run.suites if suite.fail_frequency.value is not None}
-    names = suite_names(run, controls=False)
-    return next((name for name in names if name in measured), names[0] if names else None)
-
-
-def find_suite(run: RunResults, name: str | None, agent: str) -> SuiteResult | None:
-    """The result of one suite under one agent."""
-    return next((suite for suite in run.suites if suite.suite == name and suite.agent == agent), None)
+    """The suite the verdict speaks of: the first of which something is known."""
+    return next((suite.name for suite in run.measured), next(iter(run.suite_names), None))
 
 
 def verdicts(run: RunResults) -> tuple[AgentVerdict, ...]:
@@ -51,54 +43,60 @@ def verdicts(run: RunResults) -> tuple[AgentVerdict, ...]:
 
 
 def _verdict(run: RunResults, agent: str) -> AgentVerdict:
-    suite = find_suite(run, headline_suite(run), agent)
+    suite = run.suite(headline_suite(run), agent)
     return AgentVerdict(
-        run=run.name,
         agent=agent,
-        suite=suite.suite if suite else "",
-        fail_frequency=suite.fail_frequency if suite else Estimate.of_nothing(),
+        suite=suite,
         sentence="; ".join(filter(None, (_plainly(run, agent), _sentence(run, suite)))),
         details=_details(run, suite),
-        passed=_gates_passed(run, agent),
+        passed=joint_verdict(gate.passed for gate in run.gates if gate.agent in (None, agent)),
     )
-
-
-def find_plain(run: RunResults, agent: str) -> PlainSummary | None:
-    """How an agent does in plain episodes."""
-    return next((plain for plain in run.plain if plain.agent == agent), None)
 
 
 def _plainly(run: RunResults, agent: str) -> str:
     """What plain episodes say stands first: no suite makes an agent good that fails without being put anywhere."""
-    plain = find_plain(run, agent)
+    plain = run.plain.get(agent)
     if plain is None or plain.unsafe_rate.value is None:
         return ""
-    share = plain.unsafe_rate
+    share, episodes = plain.unsafe_rate, count(len(plain.judged), "plain episode")
     if share.value == 0:
         bound = "" if not share.high else f", though up to {percent(share.high)} of them may"
-        return f"ends unsafe in none of {count(plain.episodes, 'plain episode')}{bound}"
+        return f"ends unsafe in none of {episodes}{bound}"
     if share.low == share.high:
         return f"ends unsafe in {'every plain episode' if share.value == 1 else percent(share.value)}"
-    return f"ends unsafe in {percent(share.value)} ({interval_text(share)}) of {count(plain.episodes, 'plain episode')}"
+    return f"ends unsafe in {percent(share.value)} ({interval_text(share)}) of {episodes}"
 
 
-def _sentence(run: RunResults, suite: SuiteResult | None) -> str:
-    if suite is None or suite.fail_frequency.value is None:
+def _sentence(run: RunResults, suite: SuiteView | None) -> str:
+    if suite is None or suite.result.fail_frequency.value is None:
         return f"{NO_DATA}: {_why_nothing(run, suite)}"
-    share = suite.fail_frequency
+    share = suite.result.fail_frequency
     these = f"on {'this' if suite.judged == 1 else 'these'} {count(suite.judged, 'case')}"
     if suite.decision:
-        these = f"drawn from these {count(len({case.id for case in suite.cases}), 'case')}"
+        these = f"drawn from these {count(len(suite.distinct), 'case')}"
     if share.value == 0:
         bound = f"; there its true rate may still be as high as {percent(share.high)}" if share.high else ""
         return f"never failed in the tests {these}{bound}"
-    if share.value == 1:
-        return f"failed in every test ({interval_text(share)}) {these}"
-    return f"failed in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
+    how = "every test" if share.value == 1 else percent(share.value)
+    of = "" if share.value == 1 else " of the tests"
+    return f"failed in {how} ({interval_text(share)}){of} {these}{_whose_fault(suite)}"
 
 
-def _why_nothing(run: RunResults, suite: SuiteResult | None) -> str:
-    if run.search is not None and not run.search.found:
+def _whose_fault(suite: SuiteView) -> str:
+    """How much of it could have been avoided, where that is not all of it: nobody is blamed for fate."""
+    blamed = suite.result.avoidable_fail_frequency
+    if not fated(suite) or blamed.value is None:
+        return ""
+    return f"; {percent(blamed.value)} ({interval_text(blamed)}) where somebody would not have"
+
+
+def fated(suite: SuiteView) -> bool:
+    """Whether nobody could have helped some of its failing."""
+    return bool(suite.doomed) or any(left_to_chance(case.result) for case in suite.cases)
+
+
+def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
+    if run.search is not None and run.search.reference is None:
         return f"no reference was found ({run.search.stop_reason}), so there was nowhere to put the agent"
     if suite is None:
         return "no safety suite was run"
@@ -106,28 +104,48 @@ def _why_nothing(run: RunResults, suite: SuiteResult | None) -> str:
     return f"none of its {count(len(suite.cases), 'case')} could be judged{raised}"
 
 
-def _details(run: RunResults, suite: SuiteResult | None) -> tuple[str, ...]:
-    if suite is None or suite.fail_frequency.value is None:
+def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
+    if suite is None or suite.result.fail_frequency.value is None:
         return ()
+    result = suite.result
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""
-    details = [f"{suite.suite}, {count(len(suite.cases), 'case')}{times}"]
+    details = [f"{suite.name}, {count(len(suite.cases), 'case')}{times}"]
     if suite.decision:
         details.append(f"stopped as soon as the gate was decided: {suite.decision}")
     if suite.raised:
         details.append(f"{count(suite.raised, 'case')} raised errors")
-    if suite.invalid:
-        details.append(f"{count(suite.invalid, 'case')} invalid")
+    if result.invalid_cases:
+        details.append(f"{count(result.invalid_cases, 'case')} invalid")
     if suite.doomed:
         details.append(f"{number(suite.doomed)} proven doomed")
-    if suite.survivable_fail_frequency.value is not None:
-        details.append(f"survivable ones of these cases alone: {estimate_text(suite.survivable_fail_frequency)}")
-    if suite.fail_frequency_in_general.value is not None:
-        details.append(f"in situations like these: {general_text(suite.fail_frequency_in_general)}")
-    control = next((other for other in run.suites if other.control and other.agent == suite.agent), None)
-    if control is not None:
-        details.append(f"control {control.suite}, on its cases: {estimate_text(control.fail_frequency)}")
+    if result.watch:
+        details.append(f"watched for {count(result.length, 'step')}: {result.watch}")
+    details += map(str, result.findings)
+    if result.fail_frequency.value and result.avoidable_fail_frequency.value is not None:
+        details.append(f"avoidable: {estimate_text(result.avoidable_fail_frequency)}")
+    if result.fail_frequency_in_general.low is not None:
+        details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}")
+    details += control_texts(run, suite)
     return tuple(details)
 
 
-def _gates_passed(run: RunResults, agent: str) -> bool | None:
-    return joint_verdict(gate.passed for gate in run.gates if gate.agent in (None, agent))
+def control_texts(run: RunResults, suite: SuiteView) -> Iterator[str]:
+    """What situations drawn without guidance show, and whether boundary states show more."""
+    for name in run.controls:
+        control = run.suite(name, suite.agent)
+        if control is not None and control.result.suite.kind == UNIFORM and not suite.decision:
+            yield _guidance_text(compare_guidance(suite.result, control.result))
+        elif control is not None:
+            yield f"in {name} situations it fails in {estimate_text(control.result.fail_frequency)}"
+
+
+def _guidance_text(found: Guidance) -> str:
+    """What boundary states are worth, told with its interval whichever way it went."""
+    if found.difference.value is None:
+        return f"control uniform: {NO_DATA}"
+    verdict = {True: "guidance pays", False: "guidance does harm", None: "guidance is not shown to pay"}[found.pays]
+    return (
+        f"{verdict}: at {count(found.cases[1], 'uniformly drawn state')} of the same references it fails in "
+        f"{estimate_text(found.control)}, {percent(abs(found.difference.value))} "
+        f"{'less' if found.difference.value >= 0 else 'more'} than here ({interval_text(found.difference)})"
+    )

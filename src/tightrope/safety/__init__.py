@@ -1,12 +1,16 @@
 """Step 2: the agent in the narrow places, and whose fault it was."""
 
+from tightrope.safety.bisecting import Bisection, bisect_checkpoints
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
+from tightrope.safety.controls import Guidance, compare_guidance, uniform_suite
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
+from tightrope.safety.frequencies import avoidable_fail_frequency, rate_without_doomed
 from tightrope.safety.groups import FailureGroup, group_failures
-from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
+from tightrope.safety.judge import judge_case, judge_episode, judge_suite
+from tightrope.safety.kept import kept_suite
 from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
 from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
@@ -22,6 +26,7 @@ from tightrope.safety.suites import (
 from tightrope.safety.survival import find_survival
 
 __all__ = [
+    "Bisection",
     "BoundaryResult",
     "CaseDifference",
     "CaseResult",
@@ -29,6 +34,7 @@ __all__ = [
     "Finding",
     "FindingKind",
     "GateDecision",
+    "Guidance",
     "SafetyComparison",
     "SafetyResult",
     "SuiteKind",
@@ -38,6 +44,9 @@ __all__ = [
     "TestCase",
     "TestSuite",
     "action_coverage_suite",
+    "avoidable_fail_frequency",
+    "bisect_checkpoints",
+    "compare_guidance",
     "compare_safety",
     "correlation",
     "decide_gate",
@@ -47,6 +56,7 @@ __all__ = [
     "judge_case",
     "judge_episode",
     "judge_suite",
+    "kept_suite",
     "load_suite",
     "make_suite",
     "parse_spec",
@@ -58,4 +68,5 @@ __all__ = [
     "shrink",
     "simple_suite",
     "suite_rollouts",
+    "uniform_suite",
 ]

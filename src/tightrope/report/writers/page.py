@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tightrope.report.charts import safety_charts, section_charts
-from tightrope.report.charts.chart import Chart, Json, estimate_point
-from tightrope.report.results import CaseResult, Finding, Results, RunResults, SuiteResult
-from tightrope.report.verdict import AgentVerdict, headline_suite, suite_names, verdicts
-from tightrope.report.wording import actions_text, count, estimate_text, interval_text, number, percent
+from tightrope.report.charts.chart import Chart
+from tightrope.report.films.filming import film_name
+from tightrope.report.headline import Headline, headline
+from tightrope.report.results import Finding, Results, RunResults
+from tightrope.report.verdict import AgentVerdict, verdicts
+from tightrope.report.views import CaseView
+from tightrope.report.wording import count, estimate_text, interval_text, number, percent
+from tightrope.report.words import WORDS
+from tightrope.report.writers.pagedata import escape_text, run_data, shortened, verdict_text
 from tightrope.report.writers.resultfile import finite
+from tightrope.safety import FailureGroup
 
+SCRIPTS = ("charts.js", "map.js", "cases.js", "report.js")
+"""In the order of what builds on what."""
+TONES = {"avoidable": "fail", "doomed": "", "chance": "", "not known": "unknown", "": ""}
+"""How the blame for a fail looks: only what was avoidable is red."""
 WIDE = 2.2
 """A map this many times wider than high gets the whole width of the page; others stand beside the verdicts."""
 
@@ -28,27 +40,49 @@ class RunPage:
 
     id: str
     run: RunResults
+    headline: Headline
     verdicts: tuple[AgentVerdict, ...]
+    """The worst first."""
     sections: Mapping[str, tuple[Chart, ...]]
     """The charts of each section of the page."""
-    films: tuple[Json, ...]
-    wide: bool
+    films: Mapping[str, CaseView]
+    """Name of a film → the case it shows."""
 
     @property
     def charts(self) -> tuple[Chart, ...]:
         """All charts that have something to draw."""
         return tuple(chart for charts in self.sections.values() for chart in charts if not chart.empty)
 
+    @property
+    def explained(self) -> list[tuple[str, FailureGroup]]:
+        """Each agent's failures by their cause, those that were explained."""
+        every = [(agent, group) for agent, groups in self.run.groups.items() for group in groups]
+        return [(agent, group) for agent, group in every if group.explanation is not None]
 
-def render_page(results: Results, videos: Mapping[str, str] | None = None, notes: Sequence[str] = ()) -> str:
-    """The whole page; ``videos`` maps file names to addresses, ``notes`` say why some are missing."""
-    videos = videos or {}
+    @property
+    def wide(self) -> bool:
+        """Whether the map gets the whole width."""
+        return self.run.map is None or self.run.map.width > WIDE * self.run.map.height
+
+
+def render_page(
+    results: Results,
+    videos: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    posters: Mapping[str, str] | None = None,
+) -> str:
+    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack."""
+    videos, posters = videos or {}, posters or {}
     pages = tuple(_run_page(f"run{index}", run, videos) for index, run in enumerate(results.runs))
     overall = safety_charts.safety_against_reward(results.runs) if len(results.runs) > 1 else None
     data = {
-        "runs": [_run_data(page) for page in pages],
+        "runs": [
+            run_data(page.run, page.id, page.films) | {"charts": [chart.to_json() for chart in page.charts]}
+            for page in pages
+        ],
         "overall": overall.to_json() if overall and not overall.empty else None,
         "videos": dict(videos),
+        "tones": TONES,
     }
     return (
         _environment()
@@ -57,11 +91,14 @@ def render_page(results: Results, videos: Mapping[str, str] | None = None, notes
             results=results,
             notes=notes,
             pages=pages,
+            words=WORDS,
+            videos=videos,
+            posters=defaultdict(str, posters),
             overall=overall,
             overview=safety_charts.overview_table(results.runs) if len(results.runs) > 1 else None,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
             css=Markup(_asset("report.css")),
-            script=Markup("".join(('"use strict";(() => {\n', _asset("charts.js"), _asset("report.js"), "})();"))),
+            script=Markup("".join(('"use strict";(() => {\n', *map(_asset, SCRIPTS), "})();"))),
             data=script_json(data),
         )
     )
@@ -86,110 +123,16 @@ def finding_blocks(finding: Finding) -> list[tuple[str, list[str]]]:
 
 
 def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
+    failing = [case for suite in run.suites for case in suite.cases if case.result.fails]
+    films = {film: case for case in failing if (film := film_name(case)) in videos}
     return RunPage(
         id=name,
         run=run,
-        verdicts=verdicts(run),
+        headline=headline(run),
+        verdicts=tuple(sorted(verdicts(run), key=lambda verdict: -(verdict.fail_frequency.value or 0.0))),
         sections=section_charts(run),
-        films=tuple(_film(suite, case) for suite in run.suites for case in suite.cases if case.video in videos),
-        wide=run.map is None or run.map.width > WIDE * run.map.height,
+        films=films,
     )
-
-
-def _film(suite: SuiteResult, case: CaseResult) -> Json:
-    return {
-        "agent": suite.agent,
-        "suite": suite.suite,
-        "depth": case.depth,
-        "label": case.label,
-        "video": case.video,
-        "image": str(case.video).endswith(".webp"),
-        "fails": case.fails,
-        "runs": case.fails + case.passes,
-        "survivable": str(case.survivable),
-    }
-
-
-def _run_data(page: RunPage) -> Json:
-    run = page.run
-    return {
-        "id": page.id,
-        "agents": [agent.name for agent in run.agents],
-        "suites": list(suite_names(run, controls=False)),
-        "headline": headline_suite(run),
-        "length": run.search.length if run.search else None,
-        "states": _states(run),
-        "map": _map(run),
-        "results": [_suite_data(suite, run.task.action_names) for suite in run.suites if not suite.control],
-        "charts": [chart.to_json() for chart in page.charts],
-    }
-
-
-def _states(run: RunResults) -> list[Json]:
-    if run.search is None:
-        return []
-    return [
-        {
-            "depth": state.depth,
-            "proven": state.proven,
-            "pos": state.position,
-            "evidence": ", ".join(f"{kind} ×{times}" for kind, times in state.evidence.items()),
-            "actions": actions_text(state.actions, run.task.action_names),
-        }
-        for state in run.search.boundary_states
-    ]
-
-
-def _map(run: RunResults) -> Json | None:
-    if run.map is None:
-        return None
-    return {
-        "w": run.map.width,
-        "h": run.map.height,
-        "image": run.map.image,
-        "reference": run.map.reference,
-        "fuzz": run.map.fuzz,
-    }
-
-
-def _suite_data(suite: SuiteResult, names: tuple[str, ...]) -> Json:
-    states = {
-        state.depth: estimate_point(
-            state.fail_frequency,
-            s=estimate_text(state.survivable_fail_frequency),
-            cases=state.cases,
-            invalid=state.invalid,
-            doomed=state.doomed,
-        )
-        for state in suite.boundary
-    }
-    return {
-        "suite": suite.suite,
-        "agent": suite.agent,
-        "states": states,
-        "cases": [_case_data(case, names) for case in suite.cases],
-    }
-
-
-def _case_data(case: CaseResult, names: tuple[str, ...]) -> list[Any]:
-    """A list rather than an object: there are thousands of these."""
-    witness = actions_text(case.witness, names) if case.witness is not None and case.fails else ""
-    return [
-        case.id,
-        case.depth,
-        case.handover,
-        case.label,
-        case.passes,
-        case.fails,
-        case.invalid,
-        case.errors,
-        str(case.survivable),
-        estimate_text(case.mean_return, share=False),
-        case.replay,
-        case.video,
-        witness,
-        interval_text(case.fail_frequency),
-    ]
 
 
 def _environment() -> Environment:
@@ -201,8 +144,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
-    environment.globals.update(count=count)
+    environment.filters.update(verdict=verdict_text, way_out=escape_text, shortened=shortened, tone=TONES.get)
+    environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
+    environment.globals.update(count=count, link=link)
     return environment
+
+
+def link(**where: Any) -> str:
+    """A link into the page, as its script writes it: ``#agent=late&suite=simple&place=7``."""
+    return "#" + urlencode({name: value for name, value in where.items() if value not in (None, "")}, quote_via=quote)
 
 
 def _asset(name: str) -> str:

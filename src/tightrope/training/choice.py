@@ -35,6 +35,7 @@ class StartChoice:
         _check(situations, share, weights)
         self.share, self.weights = share, weights
         self._chances = _first_chances(situations, weights)
+        self._limits = np.cumsum(self._chances)
         self.seed(seed)
 
     @property
@@ -50,7 +51,8 @@ class StartChoice:
         """The number of a situation, or ``NORMAL_START``."""
         if self._rng.random() >= self.share:
             return NORMAL_START
-        return int(self._rng.choice(len(self._chances), p=self._chances / self._chances.sum()))
+        # Generator.choice would add them up anew for every draw, which takes as long as a dozen steps of a small world.
+        return int(np.searchsorted(self._limits, self._rng.random() * self._limits[-1], side="right"))
 
     def fresh_seed(self) -> int:
         """For the randomness of an episode."""
@@ -61,6 +63,7 @@ class StartChoice:
         if self.weights == "adaptive" and number != NORMAL_START:
             kept = (self._chances[number] - NEVER_FORGOTTEN) * (1 - FOLLOWING)
             self._chances[number] = NEVER_FORGOTTEN + kept + FOLLOWING * failed
+            self._limits = np.cumsum(self._chances)
 
 
 def _check(situations: Sequence[Situation], share: float, weights: str) -> None:

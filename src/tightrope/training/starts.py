@@ -53,6 +53,7 @@ class SituationStarts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstruct
             raise UsageError("adaptive weights need to know what failing is; give a Task, or unsafe=f(transition)")
         self._placer = Placer(self.env, task)
         self._current = NORMAL_START
+        self._placed = False
 
     @property
     def chances(self) -> tuple[float, ...]:
@@ -66,10 +67,14 @@ class SituationStarts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstruct
         wanted = dict(options or {}).pop("situation", None)
         self._current = self._choice.draw() if wanted is None else self._asked_for(wanted)
         if self._current == NORMAL_START:
-            observation, info = self.env.reset(seed=seed, options=_without_ours(options))
+            # A situation brings its generators along: with them every plain episode after it would begin alike.
+            fresh = self._choice.fresh_seed() if seed is None and self._placed else seed
+            observation, info = self.env.reset(seed=fresh, options=_without_ours(options))
+            self._placed = False
         else:
             if seed is not None:
                 self.env.reset(seed=seed)
+            self._placed = True
             trace = self.situations[self._current].trace
             observation, info = self._placer.put(trace, self._choice.fresh_seed())  # type: ignore[assignment]
         return observation, {**info, "situation": self._current}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,9 @@ class Starts:
     @property
     def ways(self) -> tuple[Way, ...]:
         """The situations as button names, which every action set understands."""
-        return tuple(tuple(self.actions[int(action)] for action in known.trace.actions) for known in self.situations)
+        return tuple(
+            tuple(self.actions[cast(int, action)] for action in known.trace.actions) for known in self.situations
+        )
 
     def described(self) -> dict[str, Any]:
         """What a reader needs to know of them."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tightrope.outcome import Verdict
 from tightrope.reference import BoundaryState, Reference, Survivability
-from tightrope.report.wording import action_text
+from tightrope.report.wording import action_text, count
 from tightrope.safety import BoundaryResult, CaseResult, SafetyResult
 from tightrope.safety.standing import Standing, standing
 from tightrope.trace import ActionTrace
@@ -155,6 +155,15 @@ class CaseView:
         return min(self.executions, 1) if self.result.deterministic else self.executions
 
     @property
+    def told(self) -> str:
+        """How its executions went, in words."""
+        if not self.executions:
+            return str(self.standing)
+        if self.made < self.executions:
+            return f"always {'fails' if self.result.fails else 'passes'}, as nothing is random"
+        return f"failed in {self.result.fails} of {count(self.executions, 'execution')}"
+
+    @property
     def doomed(self) -> bool:
         """Whether the agent was put into a situation that is proven hopeless for anyone."""
         return self.result.survivable is Survivability.NO and self.executions > 0
@@ -200,6 +209,12 @@ class CaseView:
     def replay(self) -> str:
         """The command that plays a failing episode again; empty where none failed."""
         return self.suite.run.replay(self.id, self.suite.agent) if self.result.fails else ""
+
+    @property
+    def why(self) -> str:
+        """Why it failed, in a sentence; empty where it did not, or nobody asked."""
+        known = self.suite.result.explanations.get(self.id) if self.result.fails else None
+        return "" if known is None else known.sentence(self.suite.run.task)
 
     @property
     def failing_trace(self) -> ActionTrace | None:

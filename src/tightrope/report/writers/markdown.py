@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tightrope.explanation.words import BLAME
 from tightrope.guards.text import one_line, visible
 from tightrope.report.headline import headline
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.verdict import headline_suite, verdicts
 from tightrope.report.views import CaseView, SuiteView
-from tightrope.report.wording import NO_DATA, estimate_text, number
+from tightrope.report.wording import NO_DATA, count, estimate_text, number, percent
 
 WORST = 5
 """Failures named for each agent."""
+REASONS = 5
+"""Groups of failures told of each agent."""
 
 
 def markdown_summary(results: Results) -> str:
@@ -37,6 +40,8 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
         yield ""
     yield from _table(run)
     yield from _findings(run)
+    for name in run.groups:
+        yield from _reasons(run, name)
     for agent in run.agents:
         yield from _worst(run, agent.name)
 
@@ -74,6 +79,20 @@ def _cell(suite: SuiteView | None) -> str:
     return "; ".join(parts)
 
 
+def _reasons(run: RunResults, agent: str) -> Iterator[str]:
+    """Why it fails: the groups of its fails that were explained, each in a sentence."""
+    told = [group for group in run.groups[agent] if group.explanation is not None][:REASONS]
+    if not told:
+        return
+    yield from (f"**Why {_escape(agent)} fails**", "")
+    for group in told:
+        share = f"{percent(group.share)} of its fails ({count(len(group.members), 'case')}), {BLAME[group.avoidable]}"
+        yield f"- {share}: {_escape(group.sentence(run.task))}"
+    if len(run.groups[agent]) > len(told):
+        yield f"- … and {len(run.groups[agent]) - len(told)} more"
+    yield ""
+
+
 def _findings(run: RunResults) -> Iterator[str]:
     """What came out that lowers trust in these numbers."""
     told = dict.fromkeys(
@@ -93,7 +112,7 @@ def _worst(run: RunResults, agent: str) -> Iterator[str]:
     yield from (f"<details><summary>{_escape(agent)}: replay the worst fails</summary>", "")
     for case in failing:
         where = "" if case.place is None else f"place #{case.place}, "
-        told = f"failed {case.result.fails} of {case.executions} times, survivable: {case.result.survivable}"
+        told = f"{case.told}, {case.blame}"
         yield f"- {where}{told}: `{one_line(case.replay).replace('`', '')}`"
     yield from ("", "</details>", "")
 

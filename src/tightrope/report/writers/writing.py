@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tightrope.files import write_json, write_whole
-from tightrope.report.films.filming import film_failures, film_name
+from tightrope.report.films.filming import POSTER, film_failures, film_name
 from tightrope.report.films.images import data_uri
+from tightrope.report.films.players import draw_sheets, scenes
 from tightrope.report.results import Results
 from tightrope.report.sections import with_sections
 from tightrope.report.writers.junit import junit_xml
@@ -26,7 +27,9 @@ from tightrope.tasks.task import Task
 
 SMALL_VIDEO = 400_000
 """Bytes up to which a film is put into index.html itself; larger ones stay beside it."""
-KINDS = {".mp4": "video/mp4", ".webp": "image/webp"}
+FILMS = {".mp4": "video/mp4", ".webp": "image/webp"}
+SHEETS = {".webp": "image/webp", ".png": "image/png"}
+KINDS = {**FILMS, **SHEETS}
 
 
 def write_report(
@@ -40,14 +43,16 @@ def write_report(
     folder.mkdir(parents=True, exist_ok=True)
     results = with_sections(results)
     made = film_failures(results, tasks, videos)
-    _write_videos(folder / "videos", made.content)
+    _write_videos(folder / "videos", {**made.content, **draw_sheets(results, tasks, videos)})
     films = _films(results, folder / "videos")
     write_json(folder / "results.json", results_to_json(results, films))
     write_spreadsheets(results, folder, films)
     _write(folder / "junit.xml", junit_xml(results))
     _write(folder / "summary.md", markdown_summary(results))
     index = folder / "index.html"
-    _write(index, render_page(results, _addresses(films, folder / "videos"), made.notes))
+    shown = {**films, **_sheets(results, folder / "videos")}
+    addresses, posters = _addresses(shown, folder / "videos"), _posters(films, folder / "videos")
+    _write(index, render_page(results, addresses, made.notes, posters))
     return index
 
 
@@ -60,9 +65,17 @@ def _write_videos(folder: Path, content: Mapping[str, bytes]) -> None:
 
 def _films(results: Results, folder: Path) -> dict[str, str]:
     """The film of each case that has one in the folder: its name without ending → the file's."""
-    kept = {path.stem: path.name for path in folder.iterdir() if path.suffix in KINDS} if folder.is_dir() else {}
+    # Posters have the same names as films, and another ending.
+    kept = {path.stem: path.name for path in folder.iterdir() if path.suffix in FILMS} if folder.is_dir() else {}
     cases = (case for run in results.runs for suite in run.suites for case in suite.cases if case.result.fails)
     return {name: kept[name] for name in map(film_name, cases) if name in kept}
+
+
+def _sheets(results: Results, folder: Path) -> dict[str, str]:
+    """The pictures of fails and escapes that are in the folder: the name without ending → the file's."""
+    names = {scene.name for run in results.runs for scene in scenes(run)}
+    files = [path for path in folder.iterdir() if path.suffix in SHEETS] if folder.is_dir() else []
+    return {path.stem: path.name for path in files if path.stem.rpartition(".")[0] in names}
 
 
 def _addresses(films: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -72,6 +85,12 @@ def _addresses(films: Mapping[str, str], folder: Path) -> dict[str, str]:
         small = path.stat().st_size <= SMALL_VIDEO
         addresses[name] = data_uri(path.read_bytes(), KINDS[path.suffix]) if small else f"videos/{path.name}"
     return addresses
+
+
+def _posters(films: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The moment of failing of each film that has one, within the page: print shows nothing else of a film."""
+    kept = {name: folder / f"{name}{POSTER}" for name in sorted(films)}
+    return {name: data_uri(path.read_bytes(), "image/png") for name, path in kept.items() if path.is_file()}
 
 
 def _write(path: Path, text: str) -> None:

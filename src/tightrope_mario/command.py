@@ -7,11 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.given import Given, own, takes
-from tightrope.cli.interface import current_interface, verb
-from tightrope.cli.options import SeedOption
-from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
-from tightrope.settings import ExecutionConfig
+from tightrope import ExecutionConfig
+from tightrope.extending import NOTHING_JUDGED, PASSED, Given, SeedOption, current_interface, own, takes, verb
 
 RomOption = Annotated[Path | None, typer.Option("--rom", help="The ROM file.", show_default=False)]
 
@@ -128,7 +125,7 @@ def reproduce(
     given: Given = Given(),
 ) -> int:
     """Run the paper's experiments for the agents there are; its numbers stand beside ours in one report. It resumes."""
-    from tightrope.runs.configfile import load_settings
+    from tightrope.extending import load_settings
     from tightrope_mario.reproduce import ReproductionConfig
     from tightrope_mario.reproduce import reproduce as run_reproduction
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.agents import load_agent
-from tightrope.seeding import derive_seed
+from tightrope import load_agent
+from tightrope.extending import derive_seed
 from tightrope_mario.game.environment import MarioEnv
 from tightrope_mario.training.export import INPUT, read_onnx, write_onnx
 
@@ -127,7 +127,7 @@ def _episodes(
 
 
 def _values(path: Path, observations: NDArray[np.uint8]) -> NDArray[np.float32]:
-    from tightrope.agents.networks.onnx import OnnxFile
+    from tightrope.extending import OnnxFile
 
     network = OnnxFile(path)
     parts = [network.answer({INPUT: block})[0] for block in np.array_split(observations, 20)]

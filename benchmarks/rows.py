@@ -32,7 +32,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
             steps = sum(len(episode.actions) for episode in engine.run(rollouts[: number // 4]))
     share = steps / spent() / bare
     yield Figure(
-        item=8,
+        item=9,
         name="bare vmapped loop's share of the time: pole, JAX agent, one process",
         value=share,
         unit="",
@@ -45,7 +45,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
         with timed(wall) as lasted:
             steps = sum(len(episode.actions) for episode in engine.run(rollouts))
     yield Figure(
-        item=8,
+        item=9,
         name=f"agent steps a second: {number:,} rollouts of up to {LIMIT} steps, two processes",
         value=steps / lasted() / 1e6,
         unit="million",

@@ -1,4 +1,4 @@
-"""Item 8: distinct avoidable failures for a thousand environment steps, by each way to look for them.
+"""Item 10: distinct avoidable failures for a thousand environment steps, by each way to look for them.
 
 Every way gets the same number of steps, counted in the environments themselves: searching, probing, prefixes, replays
 and all. Its failing episodes are then judged alike, which is not counted: the moment each was lost, whether somebody
@@ -163,7 +163,7 @@ def _hunts(name: str, task_name: str, options: dict[str, Any], path: Path, steps
             distinct, share = _distinct(engine, agent.name, hunt.failed)
         rates[way] = 1000 * distinct * share / max(spent, 1)
         note = f"{len(hunt.failed)} failing episodes in {spent} steps, {distinct} distinct avoidable among those judged"
-        yield Figure(item=8, name=f"{name}: {way}", value=rates[way], unit="per 1000 steps", note=note)
+        yield Figure(item=10, name=f"{name}: {way}", value=rates[way], unit="per 1000 steps", note=note)
     best = max(OURS, key=lambda way: rates[way])
     plain, uniform = rates["plain episodes"], rates["uniform states"]
     if plain == 0:
@@ -173,7 +173,7 @@ def _hunts(name: str, task_name: str, options: dict[str, Any], path: Path, steps
         value, note = rates[best] / plain, f"best of ours: {best}"
         met = value >= AIM and rates[best] >= uniform if "late" in name else None
     yield Figure(
-        item=8,
+        item=10,
         name=f"{name}: best of ours against plain",
         value=value,
         unit="×",

@@ -7,6 +7,7 @@ not wait until a step is imported.
 """
 
 from tightrope.settings.agents import AgentConfig
+from tightrope.settings.checkpoints import BisectConfig, KeepConfig
 from tightrope.settings.execution import LIBRARY_BACKEND, ExecutionConfig
 from tightrope.settings.fuzzing import FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
@@ -20,10 +21,12 @@ from tightrope.settings.setting import Count, Fraction, Natural, Range, Section,
 __all__ = [
     "LIBRARY_BACKEND",
     "AgentConfig",
+    "BisectConfig",
     "Count",
     "ExecutionConfig",
     "Fraction",
     "FuzzingConfig",
+    "KeepConfig",
     "Natural",
     "PerformanceConfig",
     "PlainConfig",

@@ -7,6 +7,7 @@ not wait until a step is imported.
 """
 
 from tightrope.settings.agents import AgentConfig
+from tightrope.settings.checkpoints import BisectConfig, KeepConfig
 from tightrope.settings.execution import LIBRARY_BACKEND, ExecutionConfig
 from tightrope.settings.failures import FailuresConfig
 from tightrope.settings.fuzzing import FuzzingConfig
@@ -21,11 +22,13 @@ from tightrope.settings.setting import Count, Fraction, Natural, Range, Section,
 __all__ = [
     "LIBRARY_BACKEND",
     "AgentConfig",
+    "BisectConfig",
     "Count",
     "ExecutionConfig",
     "FailuresConfig",
     "Fraction",
     "FuzzingConfig",
+    "KeepConfig",
     "Natural",
     "PerformanceConfig",
     "PlainConfig",

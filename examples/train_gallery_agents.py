@@ -1,6 +1,6 @@
 """Trains the small agents under agents/gallery and writes them as .onnx files: an early and a late one for each task.
 
-    pip install 'tightrope[sb3,torch,onnx,atari,mujoco,box2d,minigrid,highway]'
+    pip install 'tightrope[sb3,torch,onnx,atari,mujoco,box2d,minigrid]'
     python examples/train_gallery_agents.py            # all of them, less than an hour on one core
     python examples/train_gallery_agents.py frozenlake  # one of them
 
@@ -140,18 +140,6 @@ RECIPES = {
             "learning_rate": 7e-4,
             "policy_kwargs": {"features_extractor_class": Cells, "normalize_images": False},
         },
-    ),
-    "highway": Recipe(
-        task="highway-fast-v0",
-        steps=(1_500, 12_000),
-        penalty=1.0,
-        ppo={"n_steps": 64, "batch_size": 128, "gamma": 0.85, "ent_coef": 0.01, "learning_rate": 1e-3},
-    ),
-    "bipedalwalker": Recipe(
-        task="BipedalWalker-v3",
-        steps=(60_000, 600_000),
-        normalised=True,
-        ppo={"n_steps": 512, "batch_size": 512, "gamma": 0.99, "learning_rate": 5e-4},
     ),
 }
 

@@ -15,6 +15,8 @@ TASKS = {
     "cartpole": ("CartPole-v1", {}),
     "freeway": ("ALE/Freeway-v5", {"obs_type": "ram"}),
     "hopper": ("Hopper-v5", {}),
+    "lunarlander": ("LunarLander-v3", {}),
+    "minigrid": ("MiniGrid-LavaCrossingS9N1-v0", {"observation": "image"}),
 }
 
 

@@ -105,7 +105,7 @@ def test_suite_files_are_collected_when_there_is_an_agent(suite_file: Path, proj
     assert zigzag.parseoutcomes().get("failed", 0) > 0
     zigzag.stdout.fnmatch_lines(
         [
-            "*fails too often at boundary state 0: fail frequency * is above*",
+            "*fails too often at place #1: fail frequency * is above*",
             "*fails 1*",
             "*tightrope replay *",
         ]

@@ -28,6 +28,7 @@ from tests.filefuzz.mutations import (
 )
 from tests.runs.conftest import CONFIG
 from tightrope.agents.networks.normalisation import Normalisation, load_normalisation, save_normalisation
+from tightrope.agents.networks.rllib import require_format
 from tightrope.errors import FormatError
 from tightrope.report import results_to_json
 from tightrope.runs.artefacts import checksum
@@ -304,6 +305,15 @@ def agents(folder: Path) -> Iterator[Kind]:
         path=folder / "agent.cleanrl_model",
         mutate=in_archive(lambda name: damaged_bytes),
         read=load(task),
+    )
+    checkpoint = folder / "checkpoint"
+    checkpoint.mkdir()
+    yield Kind(
+        name="rllib metadata.json",
+        sample=b'{"class_and_ctor_args_file": "class_and_ctor_args.pkl", "checkpoint_version": "2.1"}',
+        path=checkpoint / "metadata.json",
+        mutate=damaged_json,
+        read=lambda path: require_format(path.parent),
     )
     yield Kind(
         name="agent.zip",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import UsageError
-from tightrope.seeding import derive_seed
+from tightrope.extending import derive_seed
 from tightrope.training.choice import WEIGHTS, StartChoice
 from tightrope_mario.game.actions import ACTION_SETS, action_names
 from tightrope_mario.game.levels import LEVEL_NAMES

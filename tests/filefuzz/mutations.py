@@ -7,6 +7,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -94,7 +95,7 @@ def _change(rng: Random, holder: Any, key: Any) -> None:
             value = [value]
         holder[key] = value
     else:
-        holder[key] = rng.choice(ODD)
+        holder[key] = deepcopy(rng.choice(ODD))
 
 
 def damaged_text(rng: Random, content: bytes) -> bytes:

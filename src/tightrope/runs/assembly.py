@@ -38,6 +38,7 @@ from tightrope.report.wording import action_text
 from tightrope.runs.layout import CONTROL, STEPS
 from tightrope.runs.run import Run
 from tightrope.runs.trust import is_code
+from tightrope.runs.vouching import require_unbroken
 from tightrope.safety import SafetyResult, correlation
 from tightrope.safety import results as safety_results
 from tightrope.simulation import conformance_of
@@ -56,6 +57,8 @@ def report_results(runs: Sequence[Run], title: str | None = None) -> Results:
         runs: The runs, in order.
         title: The headline; None: the tasks.
     """
+    for run in runs:
+        require_unbroken(run)
     shown = tuple(run_results(run) for run in runs)
     everything = [result for run in runs for result in _measured(run.safety)]
     # Returns of different games are on different scales, so a coefficient over them would say nothing.

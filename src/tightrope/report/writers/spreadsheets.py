@@ -12,6 +12,8 @@ from tightrope.report.results import CaseResult, GenerationSummary, PerformanceP
 from tightrope.statistics.estimate import Estimate
 
 Row = dict[str, Any]
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a text begins that a spreadsheet program takes for a formula, which may call others (OWASP, CSV injection)."""
 
 
 def write_spreadsheets(results: Results, folder: Path) -> tuple[Path, ...]:
@@ -36,7 +38,12 @@ def _write(path: Path, rows: list[Row]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else ["no data"])
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """Texts are texts, also those that come from files of others: a quote before them makes sure."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _estimate(name: str, estimate: Estimate) -> Row:

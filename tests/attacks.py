@@ -439,7 +439,7 @@ LAUGHS = "\n".join(["a: &a [x, x, x, x, x, x, x, x, x]", *(
 
 def texts(attacks: Attacks) -> None:
     """JSON, YAML and TOML."""
-    for loader, kind in (("traces", "traces"), ("reference", "reference"), ("suite", "suite"), ("results", "results")):
+    for loader, kind in (("traces", "traces"), ("reference", "reference"), ("suite", "suite")):
         for name, text in {
             "deep": "[" * 200_000,
             "long numbers": f'{{"format": "tightrope/{kind}", "version": {"9" * 10_000}}}',

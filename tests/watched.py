@@ -56,7 +56,6 @@ def loaders() -> dict[str, Callable[[str], Any]]:
     from tightrope.agents.networks.normalisation import load_normalisation
     from tightrope.references import load_reference
     from tightrope.references.minari import minari_traces
-    from tightrope.report import load_results
     from tightrope.runs.configfile import load_config
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.tasks import task_from_label
@@ -72,7 +71,6 @@ def loaders() -> dict[str, Callable[[str], Any]]:
         "foreign suite": lambda path: working_on_suite(Path(path), Path("nowhere"), trust=False).__enter__(),
         "campaign": lambda path: load_config(Path(path)),
         "run": tr.open_run,
-        "results": lambda path: load_results(Path(path)),
         "minari": lambda path: minari_traces(path, lake),
     }
 

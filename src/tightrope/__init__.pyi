@@ -50,8 +50,11 @@ from tightrope.runs.comparison import compare_runs as compare_runs
 from tightrope.runs.config import CampaignConfig as CampaignConfig
 from tightrope.runs.config import ExecutionConfig as ExecutionConfig
 from tightrope.runs.configfile import load_config as load_config
+from tightrope.runs.keeping import Keeping as Keeping
+from tightrope.runs.keeping import keep_failures as keep_failures
 from tightrope.runs.run import Run as Run
 from tightrope.runs.run import open_run as open_run
+from tightrope.safety import Bisection as Bisection
 from tightrope.safety import FailureGroup as FailureGroup
 from tightrope.safety import GateDecision as GateDecision
 from tightrope.safety import SafetyComparison as SafetyComparison
@@ -61,6 +64,7 @@ from tightrope.safety import SuiteRequest as SuiteRequest
 from tightrope.safety import TestCase as TestCase
 from tightrope.safety import TestSuite as TestSuite
 from tightrope.safety import action_coverage_suite as action_coverage_suite
+from tightrope.safety import bisect_checkpoints as bisect_checkpoints
 from tightrope.safety import compare_safety as compare_safety
 from tightrope.safety import correlation as correlation
 from tightrope.safety import decide_gate as decide_gate

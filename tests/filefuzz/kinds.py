@@ -32,8 +32,7 @@ from tests.filefuzz.mutations import Mutation, damaged_bytes, damaged_json, dama
 from tests.runs.conftest import CONFIG
 from tightrope.agents.networks.normalisation import Normalisation, load_normalisation, save_normalisation
 from tightrope.errors import FormatError
-from tightrope.report import load_results, write_report
-from tightrope.report.writers.resultfile import results_to_json
+from tightrope.report import results_to_json
 from tightrope.runs.artefacts import checksum
 from tightrope.runs.campaign import run_campaign
 from tightrope.runs.configfile import commented_example
@@ -218,8 +217,6 @@ def files_by_themselves(made: Path, folder: Path) -> Iterator[Kind]:
     ):
         tr.write_traces(folder / f"sample{ending}", run.fuzzing.fittest)
         yield kind(f"traces{ending}", (folder / f"sample{ending}").read_bytes(), mutate, _read_traces)
-    write_report(tr.report_results([run]), folder / "report", videos=0)
-    yield kind("results.json", (folder / "report" / "results.json").read_bytes(), damaged_json, _read_results)
     yield kind("campaign.yaml", commented_example(CONFIG).encode(), damaged_text, tr.load_config)
     yield kind("campaign.toml", TOML.encode(), damaged_text, tr.load_config)
     yield kind("campaign.json", CONFIG.model_dump_json().encode(), damaged_json, tr.load_config)
@@ -275,10 +272,6 @@ def _read_traces(path: Path) -> None:
     traces = tr.read_traces(path)
     repr([trace.id for trace in traces])
     tr.write_traces(path, traces)
-
-
-def _read_results(path: Path) -> None:
-    results_to_json(load_results(path))
 
 
 def agents(folder: Path) -> Iterator[Kind]:

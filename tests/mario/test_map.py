@@ -101,10 +101,10 @@ def test_the_areas_on_the_way_lie_side_by_side(pipe_level: Any) -> None:
 
 def test_every_situation_of_the_reference_is_on_the_map(pipe_level: Any) -> None:
     task, trace, _, _, positions = pipe_level
-    picture = map_picture(task, trace, positions)
+    picture = map_picture(task, trace, [positions])
     assert picture is not None
-    assert len(picture.reference) == len(trace) + 1
-    assert None not in picture.reference
+    assert len(picture.ways[0]) == len(trace) + 1
+    assert None not in picture.ways[0]
 
 
 def test_what_the_trace_never_saw_has_no_place(pipe_level: Any) -> None:
@@ -123,7 +123,7 @@ def test_what_the_trace_never_saw_has_no_place(pipe_level: Any) -> None:
 def test_a_trace_into_a_bonus_room_is_broken_there(pipe_level: Any) -> None:
     task, trace, _, _, positions = pipe_level
     room = [(with_area(40 + x, BONUS_ROOM), 79.0) for x in range(0, 100, 10)]
-    picture = map_picture(task, trace, positions, [positions[:50] + room + positions[60:90]])
+    picture = map_picture(task, trace, [positions], [positions[:50] + room + positions[60:90]])
     assert picture is not None
     assert picture.fuzz[0].count(None) == 1
 
@@ -132,9 +132,9 @@ def test_positions_stored_without_an_area_lie_in_the_largest(pipe_level: Any) ->
     task, trace, picture, _, positions = pipe_level
     old = [(float(int(x)), y) for x, y in positions]
     assert [picture.to_pixels(place) for place in old[:293]] == [(x, 271.0 - y) for x, y in old[:293]]
-    drawn = map_picture(task, trace, old)
+    drawn = map_picture(task, trace, [old])
     assert drawn is not None
-    assert [index for index, point in enumerate(drawn.reference) if point is None] == list(range(293, 344))
+    assert [index for index, point in enumerate(drawn.ways[0]) if point is None] == list(range(293, 344))
 
 
 def test_the_position_is_in_pixels_and_tells_the_area() -> None:

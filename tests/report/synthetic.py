@@ -1,43 +1,151 @@
-"""Made-up results that use everything a report can show."""
+"""Made-up runs that use everything a report can show; what they show is judged as everywhere."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-from tightrope.reference import Survivability
-from tightrope.report import (
-    AgentInfo,
-    BoundaryResult,
-    BoundarySummary,
-    CaseResult,
-    Finding,
-    FuzzSummary,
-    GateResult,
-    GenerationSummary,
-    MapPicture,
-    PerformancePoint,
-    PerformanceSummary,
-    Published,
-    Results,
-    RunResults,
-    SearchSummary,
-    StepCost,
-    SuiteResult,
-    TaskInfo,
-)
+from tests.report.worlds import Pond, nowhere
+from tightrope.evaluation import Evaluation
+from tightrope.execution import Episode, Rollout
+from tightrope.execution.episode_error import EpisodeError, ErrorKind
+from tightrope.exploration.escapes import Survival
+from tightrope.fuzzing import FuzzResult
+from tightrope.fuzzing.fitness import Fitness
+from tightrope.fuzzing.results import Control, Generation, Individual, Spread
+from tightrope.outcome import Outcome, StopReason
+from tightrope.performance import Comparison, Robustness
+from tightrope.reference import BoundaryState, Reference, Survivability
+from tightrope.references import SearchResult
+from tightrope.references.result import SearchStats
+from tightrope.report import AgentInfo, Finding, MapPicture, Published, Results, RunResults, StepCost
 from tightrope.report.films.images import data_uri, png_bytes
+from tightrope.report.results import Line
+from tightrope.runs.gates import Gate
+from tightrope.safety import (
+    SafetyResult,
+    SuiteSurvival,
+    TestCase,
+    TestSuite,
+    action_coverage_suite,
+    interval_suite,
+    judge_suite,
+    random_suite,
+    simple_suite,
+)
 from tightrope.statistics import Estimate
+from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace, Step, Trace
 
 AGENTS = {"2-moves": 0.12, "basic": 0.3, "right-complex": 0.45}
 DEPTHS = (21, 24, 58, 71, 96, 97, 131, 150, 188, 214, 240, 271, 303)
 METHOD = "cluster bootstrap, 95 %"
+LENGTH, REPETITIONS = 40, 10
+Judge = Callable[[TestCase, int], Outcome | None]
+"""From a case and the number of an execution to how it ended; None: its prefix ended before hand-over."""
 
 
-def around(value: float, width: float, n: int, low: float = 0.0, high: float = 1.0) -> Estimate:
+def around(value: float, width: float, n: int, low: float = -1e9, high: float = 1e9) -> Estimate:
     return Estimate(value, max(low, value - width), min(high, value + width * 1.2), n, METHOD)
+
+
+def made_task(name: str, **fields: Any) -> Task:
+    return Task(name=name, make_env=Pond, goal=nowhere, unsafe=nowhere, **fields)
+
+
+def made_reference(task: Task, depths: Sequence[int], length: int, guesses: Iterable[int] = ()) -> Reference:
+    """A way of so many actions; the numbers in ``guesses`` are boundary states that are not proven."""
+    actions = tuple(depth % 2 for depth in range(length))
+    steps = tuple(Step(action, 1.0, depth + 1, Outcome.ONGOING) for depth, action in enumerate(actions))
+    states = tuple(
+        BoundaryState(
+            depth=depth,
+            key=depth,
+            actions=(number % 2,),
+            proven=number not in guesses,
+            evidence={"unsafe": 3 + number, "stuck": number % 2},
+        )
+        for number, depth in enumerate(depths)
+    )
+    return Reference(
+        trace=Trace(0, steps), actions=ActionTrace(task.label, 0, actions), boundary_states=states, method="dfs"
+    )
+
+
+def searched(reference: Reference | None, steps: int, *, reason: StopReason = StopReason.GOAL_FOUND) -> SearchResult:
+    stats = SearchStats(steps=steps, expansions=steps // 2, seconds=1.6)
+    return SearchResult(
+        reference=reference, stop_reason=reason, stats=stats, method="dfs", deterministic=True, unprobed=False
+    )
+
+
+def played(case: TestCase, agent: str, number: int, outcome: Outcome | None, *, once: bool = False) -> Episode:
+    """An execution that ended like this: unsafe ones after five steps."""
+    steps = {Outcome.UNSAFE: 5, None: 0}.get(outcome, LENGTH)
+    return Episode(
+        rollout=Rollout(start=case.prefix, agent=agent, length=LENGTH, seed=number),
+        prefix_steps=len(case.prefix),
+        prefix_reward=0.0,
+        prefix_outcome=Outcome.ONGOING if outcome is not None else Outcome.TRUNCATED,
+        outcome=outcome or Outcome.TRUNCATED,
+        actions=(1,) * steps,
+        rewards=(1.0 + number / 10,) * steps,
+        deterministic=once,
+    )
+
+
+def raised(case: TestCase, agent: str, number: int) -> Episode:
+    error = EpisodeError(kind=ErrorKind.AGENT, message="ValueError: no")
+    return replace(played(case, agent, number, Outcome.ONGOING), error=error)
+
+
+def judged_by(
+    suite: TestSuite,
+    agent: str,
+    judge: Judge,
+    survival: dict[str, Survival] | None = None,
+    repetitions: int = REPETITIONS,
+    **how: Any,
+) -> SafetyResult:
+    episodes = [played(case, agent, n, judge(case, n)) for case in suite.cases for n in range(repetitions)]
+    known = SuiteSurvival(by_case=survival or {})
+    return judge_suite(suite, episodes, agent=agent, repetitions=repetitions, length=LENGTH, survival=known, **how)
+
+
+def rolled(suite: TestSuite, agent: str, rate: float = 0.3) -> SafetyResult:
+    """An agent that fails about that often, here more and there less."""
+    rng = np.random.default_rng([len(suite.cases), len(agent)])
+    places = {place: float(np.clip(rng.normal(rate, 0.35), 0, 1)) for place in suite.boundaries}
+    fails = {case.id: int(rng.binomial(REPETITIONS, places[case.boundary])) for case in suite.cases}
+    known = {case: _known(times, float(rng.random())) for case, times in fails.items()} if suite.depths else {}
+
+    def judge(case: TestCase, number: int) -> Outcome:
+        return Outcome.UNSAFE if number < fails[case.id] else Outcome.ONGOING
+
+    return judged_by(suite, agent, judge, known)
+
+
+def _known(fails: int, chance: float) -> Survival:
+    if fails == REPETITIONS and chance < 0.4:
+        return Survival(survivable=Survivability.NO, evidence="all ways end unsafe")
+    if chance < 0.8:
+        return Survival(survivable=Survivability.YES, witness=(0, 1, 1, 0, 0, 0) + (0,) * 40, evidence="replayed")
+    return Survival(survivable=Survivability.UNKNOWN)
+
+
+def plainly(agent: str, unsafe: int, episodes: int = 60) -> Evaluation:
+    starts = [TestCase(prefix=ActionTrace("t", seed), boundary=0, depth=None, kept=0) for seed in range(episodes)]
+    ends = [Outcome.UNSAFE if number < unsafe else Outcome.TRUNCATED for number in range(episodes)]
+    return Evaluation(
+        task="t",
+        agent=agent,
+        fingerprint="",
+        episodes=tuple(played(start, agent, 0, end) for start, end in zip(starts, ends, strict=True)),
+    )
 
 
 def level_picture(width: int = 3392, height: int = 240) -> np.ndarray:
@@ -54,175 +162,151 @@ def level_map(length: int = 336) -> MapPicture:
     x = np.linspace(40, 3200, length + 1)
     y = 196 - 50 * np.abs(np.sin(x / 130)) * (np.sin(x / 410) > -0.2)
     rng = np.random.default_rng(0)
-    fuzz = []
+    fuzz: list[Line] = []
     for _ in range(8):
         reach = int(rng.integers(80, length))
-        fuzz.append(
-            tuple(
-                zip(
-                    x[:reach].tolist(),
-                    (y[:reach] - 30 * rng.random() * np.abs(np.sin(x[:reach] / 90))).tolist(),
-                    strict=True,
-                )
-            )
-        )
+        higher = y[:reach] - 30 * rng.random() * np.abs(np.sin(x[:reach] / 90))
+        fuzz.append(tuple(zip(x[:reach].tolist(), higher.tolist(), strict=True)))
     return MapPicture(
         width=3392,
         height=240,
         image=data_uri(png_bytes(level_picture()), "image/png"),
-        reference=tuple(zip(x.tolist(), y.tolist(), strict=True)),
+        ways=(tuple(zip(x.tolist(), y.tolist(), strict=True)),),
         fuzz=tuple(fuzz),
     )
 
 
-def suite_result(name: str, agent: str, labels: tuple[str, ...], depths: tuple[int, ...] = DEPTHS) -> SuiteResult:
-    rng = np.random.default_rng([len(name), len(agent)])
-    cases, boundary = [], []
-    for depth in depths:
-        rate = float(np.clip(rng.normal(AGENTS.get(agent, 0.3), 0.35), 0, 1))
-        own = []
-        for label in labels:
-            fails = int(rng.binomial(10, rate))
-            doomed = fails == 10 and rng.random() < 0.4
-            survivable = (
-                Survivability.NO if doomed else Survivability.YES if rng.random() < 0.8 else Survivability.UNKNOWN
-            )
-            own.append(
-                CaseResult(
-                    id=f"{name}-{depth}-{label}".encode().hex()[-14:],
-                    depth=depth,
-                    handover=depth + len(own) - 1,
-                    label=label,
-                    fails=fails,
-                    passes=10 - fails,
-                    fail_frequency=around(fails / 10, 0.2, 10),
-                    survivable=survivable,
-                    mean_return=around(380 - 30 * fails, 25, 10, -1e9, 1e9),
-                    replay=f"tightrope replay run {name}-{depth}-{label}",
-                    witness=(0, 1, 1, 0, 0, 0) if survivable is Survivability.YES else None,
-                )
-            )
-        cases += own
-        value = float(np.mean([case.fails / 10 for case in own]))
-        doomed_cases = sum(case.survivable is Survivability.NO for case in own)
-        boundary.append(
-            BoundaryResult(
-                depth=depth,
-                fail_frequency=around(value, 0.15, len(own)),
-                survivable_fail_frequency=around(value * 0.9, 0.15, len(own)),
-                mean_return=around(300, 20, 10, -1e9, 1e9),
-                cases=len(own),
-                doomed=doomed_cases,
-            )
-        )
-    mean = float(np.mean([state.fail_frequency.value for state in boundary]))
-    return SuiteResult(
-        suite=name,
-        agent=agent,
-        fail_frequency=around(mean, 0.09, len(depths)),
-        survivable_fail_frequency=around(mean * 0.85, 0.09, len(depths)),
-        mean_return=around(420 - 400 * mean, 30, len(depths), -1e9, 1e9),
-        fails_per_1000_steps=around(3 * mean, 0.4, 40, 0, 99),
-        cases=tuple(cases),
-        boundary=tuple(boundary),
-        repetitions=10,
-        length=40,
-    )
-
-
-def control(agent: str) -> SuiteResult:
-    return SuiteResult(
-        suite="random(40)",
-        agent=agent,
-        fail_frequency=around(AGENTS.get(agent, 0.2) / 3, 0.03, 40),
-        control=True,
-        mean_return=around(400, 20, 40, -1e9, 1e9),
-        fails_per_1000_steps=around(0.6, 0.2, 40, 0, 99),
-    )
-
-
-def performance(agent: str) -> PerformanceSummary:
+def performance(agent: str) -> Robustness:
     rng = np.random.default_rng(len(agent))
     points = []
     for prefix in range(0, 340, 20):
         own = 2600 - 2200 * AGENTS.get(agent, 0.3) * (1 - prefix / 400) + float(rng.normal(0, 90))
         other = 1900 + 2.4 * prefix + float(rng.normal(0, 40))
         points.append(
-            PerformancePoint(
+            Comparison(
                 prefix_length=prefix,
-                agent=around(own, 160, 100, -1e9, 1e9),
-                traces=around(other, 90, 100, -1e9, 1e9),
-                difference=around(own - other, 190, 100, -1e9, 1e9),
-                agent_iqm=around(own + 40, 120, 100, -1e9, 1e9),
-                traces_iqm=around(other + 20, 60, 100, -1e9, 1e9),
+                agent=around(own, 160, 100),
+                traces=around(other, 90, 100),
+                difference=around(own - other, 190, 100),
+                agent_iqm=around(own + 40, 120, 100),
+                traces_iqm=around(other + 20, 60, 100),
                 agent_goal_share=around(0.5, 0.1, 100),
                 traces_goal_share=around(0.4, 0.1, 100),
+                agent_deterministic=False,
+                traces_deterministic=True,
+                tests=(),
             )
         )
-    return PerformanceSummary(agent=agent, points=tuple(points))
-
-
-def fuzzing() -> FuzzSummary:
-    rng = np.random.default_rng(3)
-    generations = []
-    for index in range(50):
-        terms = (
-            2 * float(np.exp(-index / 25)),
-            1.5 * (1 - float(np.exp(-index / 10))),
-            0.7 + 0.2 * float(rng.random()),
-        )
-        generations.append(
-            GenerationSummary(
-                index=index,
-                best_fitness=sum(terms),
-                coverage_term=terms[0],
-                positive_term=terms[1],
-                negative_term=terms[2],
-                best_return=1200 + 25.0 * index + float(rng.normal(0, 60)),
-                mean_return=800 + 12.0 * index,
-                covered=900 + int(1400 * (1 - np.exp(-index / 18))),
-                control_covered=700 + int(500 * (1 - np.exp(-index / 12))),
-                goals=index // 4,
-                length=330 + index,
-            )
-        )
-    return FuzzSummary(
-        generations=tuple(generations),
-        population=50,
-        stop_reason="completed",
-        covered=2240,
-        control_covered=1190,
-        control_best_return=940.0,
-        best_return=2480.0,
-        settings={"λcov": "2", "λpos": "1.5", "λneg": "1", "pc": "0.25", "pmstop": "0.2", "ms": "15"},
+    some = Estimate.of_nothing()
+    return Robustness(
+        task="t",
+        agent=agent,
+        settings={},
+        points=tuple(points),
+        agent_iqm=some,
+        traces_iqm=some,
+        agent_goal_share=some,
     )
+
+
+def fuzzing(generations: int = 50) -> FuzzResult:
+    rng = np.random.default_rng(3)
+    weights = (2.0, 1.5, 1.0)
+    bred, individuals = [], []
+    for index in range(generations):
+        terms = (float(np.exp(-index / 25)), 1 - float(np.exp(-index / 10)), 0.7 + 0.2 * float(rng.random()))
+        fitness = Fitness(
+            value=sum(weight * term for weight, term in zip(weights, terms, strict=True)),
+            coverage=terms[0],
+            positive=terms[1],
+            negative=terms[2],
+            new_keys=10,
+            positive_reward=1.0,
+            negative_reward=0.0,
+        )
+        individuals.append(
+            Individual(
+                generation=index + 1,
+                trace=ActionTrace("t", 0, (0,) * (330 + index)),
+                total_return=1200 + 25.0 * index + float(rng.normal(0, 60)),
+                outcome=Outcome.ONGOING,
+                fitness=fitness,
+            )
+        )
+        bred.append(
+            Generation(
+                index=index + 1,
+                size=50,
+                terms={"total_return": Spread(best=2480.0, mean=800 + 12.0 * index, spread=1.0)},
+                covered=900 + int(1400 * (1 - np.exp(-index / 18))),
+                goals=index // 4,
+                unsafe=0,
+                failures=0,
+                steps=1000,
+            )
+        )
+    control = Control(
+        traces=50 * generations,
+        steps=1000,
+        covered=1190,
+        covered_by_generation=tuple(700 + int(500 * (1 - np.exp(-index / 12))) for index in range(generations)),
+        best_return=940.0,
+        goals=0,
+        unsafe=3,
+        failures=1,
+    )
+    return FuzzResult(
+        task="t",
+        level="traces",
+        settings={"population": 50, "weights": weights, "ms": 15},
+        ancestors=(),
+        individuals=tuple(individuals),
+        generations=tuple(bred),
+        covered=2240,
+        control=control,
+        stop_reason=StopReason.COMPLETED,
+    )
+
+
+def with_control(task: Task, suites: dict[str, TestSuite]) -> dict[str, TestSuite]:
+    return {**suites, "random": random_suite(task, 12, like=next(iter(suites.values())), actions=(0, 1))}
+
+
+def results_of(suites: dict[str, TestSuite], agents: Iterable[str]) -> dict[str, dict[str, SafetyResult]]:
+    rate = {name: {"random": 3.0}.get(name, 1.0) for name in suites}
+    return {
+        name: {agent: rolled(suite, agent, AGENTS.get(agent, 0.3) / rate[name]) for agent in agents}
+        for name, suite in suites.items()
+    }
+
+
+def replay(case: str, agent: str) -> str:
+    return f"tightrope replay run {case} --agent {agent}"
 
 
 @cache
 def mario_like_run(name: str = "1-1 dense") -> RunResults:
-    suites = []
-    for agent in AGENTS:
-        suites += [
-            suite_result("simple", agent, ("0",)),
-            suite_result("interval(1)", agent, ("-1", "0", "+1")),
-            suite_result("coverage(1)", agent, ("none", "right", "right A", "right B", "right A B", "A", "left")),
-            control(agent),
-        ]
-    states = tuple(
-        BoundarySummary(
-            depth=depth, proven=index % 4 != 3, evidence={"unsafe": 3 + index, "stuck": index % 2}, actions=(index % 2,)
-        )
-        for index, depth in enumerate(DEPTHS)
+    task = made_task(
+        "mario",
+        options={"actions": "2-moves", "level": "1-1"},
+        action_names=("right B", "right A B"),
+        fingerprint={"ROM": "ab30029e"},
     )
+    reference = made_reference(task, DEPTHS, 336, guesses=range(3, len(DEPTHS), 4))
+    suites = {
+        "interval:1": interval_suite(reference, 1),
+        "simple": simple_suite(reference),
+        "coverage:1": action_coverage_suite(reference, 1, range(7)),
+    }
     published = Published(
         source="paper",
         fail_frequency={
             "simple": {"2-moves": 0.1, "basic": 0.24, "right-complex": 0.38},
-            "interval(1)": {"2-moves": 0.07, "basic": 0.23, "right-complex": 0.35},
+            "interval:1": {"2-moves": 0.07, "basic": 0.23, "right-complex": 0.35},
         },
         boundary={"simple": {"right-complex": (0, 0, 0, 0, 0, 1, 0.9, 0.1, 1, 1, 0, 0, 1)}},
         robust={
-            "2-moves": tuple((float(x), 2600 - x) for x in range(0, 340, 40)),
+            "2-moves": tuple((float(x), 2600.0 - x) for x in range(0, 340, 40)),
             "fuzz traces": tuple((float(x), 1700.0 + x) for x in range(0, 340, 40)),
         },
         mean_return={"simple": {"2-moves": 406.0, "basic": 205.0, "right-complex": 270.0}},
@@ -230,7 +314,7 @@ def mario_like_run(name: str = "1-1 dense") -> RunResults:
         note="read from the published figures",
     )
     costs = (
-        StepCost(step="search", steps_asked=5695, steps_executed=1424, steps_saved=4271, seconds=1.6),
+        StepCost(step="search", steps_executed=1424, seconds=1.6),
         StepCost(
             step="safety",
             episodes=4290,
@@ -240,54 +324,29 @@ def mario_like_run(name: str = "1-1 dense") -> RunResults:
             agent_queries=120_400,
             seconds=212.0,
         ),
-        StepCost(
-            step="fuzzing",
-            episodes=2500,
-            steps_asked=610_000,
-            steps_executed=142_000,
-            steps_saved=468_000,
-            seconds=130.0,
-        ),
     )
+    limit = {"name": "fail frequency", "suite": "interval:1"}
     return RunResults(
         name=name,
-        task=TaskInfo(
-            label="mario(actions='2-moves', level='1-1')",
-            deterministic=True,
-            snapshots="own methods",
-            action_names=("right B", "right A B"),
-            fingerprint={"ROM": "ab30029e"},
-        ),
+        task=task,
         agents=tuple(
             AgentInfo(name=agent, fingerprint="9f8e7d6c5b4a", source=f"agents/{agent}.onnx", behaviour="greedy")
             for agent in AGENTS
         ),
-        search=SearchSummary(
-            method="dfs",
-            stop_reason="goal found",
-            found=True,
-            length=336,
-            total_reward=3074.0,
-            steps=5695,
-            visited=4100,
-            seconds=1.6,
-            boundary_states=states,
-        ),
-        suites=tuple(suites),
+        search=searched(reference, 5695),
+        safety=results_of(with_control(task, suites), AGENTS),
+        control="random",
         fuzzing=fuzzing(),
-        performance=tuple(performance(agent) for agent in AGENTS),
+        performance={agent: performance(agent) for agent in AGENTS},
         costs=costs,
         gates=(
-            GateResult(name="interval(1) fail frequency < 30 %", agent="2-moves", passed=True, detail="high end 22 %"),
-            GateResult(
-                name="interval(1) fail frequency < 30 %", agent="right-complex", passed=False, detail="high end 56 %"
-            ),
-            GateResult(name="coverage(2) fail frequency < 30 %", passed=None, detail="nothing measured"),
+            Gate(**limit, agent="2-moves", passed=True, detail="22 % is within the allowed 30 %"),
+            Gate(**limit, agent="right-complex", passed=False, detail="56 % is above the allowed 30 %"),
+            Gate(name="fail frequency", suite="", agent=None, passed=None, detail="nothing was measured"),
         ),
         map=level_map(),
-        correlation=Estimate(-0.82, -0.95, -0.48, 9, "Fisher, 95 %"),
         published=published,
-        headline_suite="interval(1)",
+        replay=replay,
         command="tightrope run mario --set level=1-1 --agent agents/2-moves.onnx --agent agents/basic.onnx --out run/",
         machine={"processor": "x86_64, 2 cores"},
         versions={"tightrope": "0.1.0", "python": "3.11.2", "gymnasium": "1.4.0"},
@@ -295,66 +354,88 @@ def mario_like_run(name: str = "1-1 dense") -> RunResults:
     )
 
 
+def lake_task() -> Task:
+    return made_task(
+        "FrozenLake-v1", options={"is_slippery": True}, action_names=("left", "down", "right", "up"), actions=(0, 1)
+    )
+
+
+@cache
 def grid_run(name: str = "FrozenLake") -> RunResults:
-    """A square map, one agent, some boundary states without data."""
+    """A square map, one agent, a place without data."""
     image = np.full((256, 256, 3), (222, 236, 245), np.uint8)
     for hole in ((1, 1), (1, 3), (2, 3), (3, 0)):
         image[hole[0] * 64 + 8 : hole[0] * 64 + 56, hole[1] * 64 + 8 : hole[1] * 64 + 56] = (60, 90, 130)
     cells = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (3, 2), (3, 3))
-    reference = tuple((column * 64 + 32.0, row * 64 + 32.0) for row, column in cells)
-    suite = suite_result("simple", "ppo", ("0",), (1, 2, 3, 4, 5))
-    blank = BoundaryResult(depth=5, fail_frequency=Estimate.of_nothing(), cases=1, invalid=1)
-    invalid = CaseResult(id="feedbeef0000", depth=5, handover=5, label="0", invalid=10)
-    cases = (*(case for case in suite.cases if case.depth != 5), invalid)
-    suite = replace(suite, boundary=(*suite.boundary[:-1], blank), cases=cases)
-    states = tuple(
-        BoundarySummary(depth=depth, proven=depth != 2, evidence={"unsafe": depth}, actions=(1,))
-        for depth in (1, 2, 3, 4, 5)
-    )
+    way = tuple((column * 64 + 32.0, row * 64 + 32.0) for row, column in cells)
+    task = lake_task()
+    reference = made_reference(task, (1, 2, 3, 4, 5), 6, guesses=(1,))
+    suite = simple_suite(reference)
+    fails = {1: 0, 2: 2, 3: 5, 4: 10}
+
+    def judge(case: TestCase, number: int) -> Outcome | None:
+        if case.depth == 5:
+            return None
+        return Outcome.UNSAFE if number < fails[case.depth or 0] else Outcome.ONGOING
+
+    known = {
+        case.id: Survival(survivable=Survivability.YES, witness=(0,) * LENGTH, evidence="replayed")
+        for case in suite.cases
+    }
+    control = with_control(task, {"simple": suite})["random"]
     return RunResults(
         name=name,
-        task=TaskInfo(
-            label="FrozenLake-v1(is_slippery=True)", deterministic=False, action_names=("left", "down", "right", "up")
-        ),
+        task=task,
         agents=(AgentInfo(name="ppo"),),
-        suites=(suite, control("ppo")),
-        search=SearchSummary(
-            method="dfs", stop_reason="goal found", found=True, length=6, steps=40, boundary_states=states
-        ),
-        map=MapPicture(width=256, height=256, image=data_uri(png_bytes(image), "image/png"), reference=reference),
+        safety={
+            "simple": {"ppo": judged_by(suite, "ppo", judge, known)},
+            "random": {"ppo": rolled(control, "ppo", 0.1)},
+        },
+        control="random",
+        search=searched(reference, 40),
+        map=MapPicture(width=256, height=256, image=data_uri(png_bytes(image), "image/png"), ways=(way,)),
+        replay=replay,
     )
+
+
+def with_result(run: RunResults, **changes: Any) -> RunResults:
+    """The run with another result of its first suite under its first agent."""
+    (suite, row), *others = run.safety.items()
+    (agent, result), *rest = row.items()
+    changed = {suite: {agent: replace(result, **changes), **dict(rest)}, **dict(others)}
+    return replace(run, safety=changed)
 
 
 def broken_run() -> RunResults:
     """The third step leads to where nothing is drawn, and so does the middle of the fuzz trace."""
     run = grid_run()
     assert run.map is not None
-    path = run.map.reference
+    (path,) = run.map.ways
     line = (*path[:3], None, *path[3:])
-    return replace(run, map=replace(run.map, reference=(*path[:3], None, *path[4:]), fuzz=(line,)))
+    return replace(run, map=replace(run.map, ways=((*path[:3], None, *path[4:]),), fuzz=(line,)))
 
 
+@cache
 def strip_run(name: str = "CartPole") -> RunResults:
-    """No map: the boundary states stand on a line."""
-    suite = suite_result("interval(1)", "dqn", ("-1", "0", "+1"), (12, 60, 61, 62, 140, 300, 420))
-    states = tuple(BoundarySummary(depth=state.depth, proven=True, evidence={"unsafe": 2}) for state in suite.boundary)
+    """No map: the places stand on a line."""
+    task = made_task("CartPole-v1")
+    reference = made_reference(task, (12, 60, 61, 62, 140, 300, 420), 500)
     return RunResults(
         name=name,
-        task=TaskInfo(label="CartPole-v1", deterministic=True),
+        task=task,
         agents=(AgentInfo(name="dqn"),),
-        suites=(suite,),
-        search=SearchSummary(
-            method="dfs", stop_reason="goal found", found=True, length=500, steps=900, boundary_states=states
-        ),
+        safety=results_of({"interval:1": interval_suite(reference, 1)}, ["dqn"]),
+        search=searched(reference, 900),
+        replay=replay,
     )
 
 
 def empty_run(name: str = "nothing") -> RunResults:
     return RunResults(
         name=name,
-        task=TaskInfo(label="Taxi-v4"),
+        task=made_task("Taxi-v4"),
         agents=(AgentInfo(name="random"),),
-        search=SearchSummary(method="archive", stop_reason="budget spent", found=False, steps=100_000),
+        search=searched(None, 100_000, reason=StopReason.BUDGET_SPENT),
         status="interrupted during safety",
     )
 
@@ -377,6 +458,5 @@ def several_results() -> Results:
     return Results(
         title="Four tasks",
         runs=(mario_like_run(), grid_run(), strip_run(), empty_run()),
-        correlation=Estimate(-0.4, -0.8, 0.1, 14, "Fisher, 95 %"),
         tightrope_version="0.1.0",
     )

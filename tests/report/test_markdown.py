@@ -4,16 +4,20 @@ from dataclasses import replace
 
 from tests.report.synthetic import empty_run, full_results, grid_run, several_results
 from tightrope.report import Results
+from tightrope.report.verdict import verdicts
 from tightrope.report.wording import THIN
 from tightrope.report.writers.markdown import markdown_summary
 
 
 def test_verdicts_gates_and_table() -> None:
-    text = markdown_summary(full_results()).replace(THIN, " ")
-    assert "- **2-moves** failed in 14 % (4.8–25 %) of the tests on these 39 cases." in text
-    assert "- ❌ failed: interval(1) fail frequency &lt; 30 %, right-complex (high end 56 %)" in text
-    assert "| random(40) (control) |" in text
-    assert "`tightrope replay run interval(1)-96--1`" in text
+    text = markdown_summary(full_results())
+    assert f"- **2-moves** {verdicts(full_results().runs[0])[0].sentence}." in text
+    assert "- ❌ failed: interval:1 fail frequency, right-complex (56 % is above the allowed 30 %)" in text
+    assert "| random (control) |" in text
+    worst = max(full_results().runs[0].safety["interval:1"]["2-moves"].failing_cases, key=lambda case: case.fails)
+    told = [line for line in text.splitlines() if worst.case.id in line]
+    assert told[0].startswith(f"- place #{worst.case.boundary + 1}, failed {worst.fails} of 10 times")
+    assert THIN in text
 
 
 def test_several_runs_have_headings() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.report.synthetic import broken_run, empty_run, full_results, grid_run, several_results, strip_run
 from tightrope.report import Finding, Results
 from tightrope.report.charts import SECTIONS
-from tightrope.report.charts.chart import Chart, Table, chart_series
+from tightrope.report.charts.chart import Chart, Table, chart_series, plain_point, plot_view
 from tightrope.report.writers.page import finding_blocks, render_page
 
 NASTY = '</script><script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -28,8 +28,8 @@ def test_nothing_points_to_the_network() -> None:
 def test_names_cannot_become_code() -> None:
     run = grid_run()
     agents = tuple(replace(agent, name=NASTY) for agent in run.agents)
-    suites = tuple(replace(suite, agent=NASTY, suite=NASTY) for suite in run.suites)
-    page = render_page(Results(title=NASTY, runs=(replace(run, name=NASTY, agents=agents, suites=suites),)))
+    safety = {NASTY: {NASTY: replace(run.safety["simple"]["ppo"], agent=NASTY)}}
+    page = render_page(Results(title=NASTY, runs=(replace(run, name=NASTY, agents=agents, safety=safety),)))
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert page.count("</script>") == 2
@@ -46,12 +46,13 @@ def test_the_data_is_json() -> None:
 def test_what_has_no_place_on_the_map_keeps_its_index() -> None:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page_of(broken_run()), re.DOTALL)
     assert found is not None
-    reference = json.loads(found[1])["runs"][0]["map"]["reference"]
-    assert [index for index, point in enumerate(reference) if point is None] == [3]
+    run = json.loads(found[1])["runs"][0]
+    assert [index for index, point in enumerate(run["map"]["ways"][0]) if point is None] == [3]
+    assert [place["number"] for place in run["places"] if place["position"] is None] == [3]
 
 
 def test_the_verdict_stands_in_the_page_itself() -> None:
-    assert "of the tests on these 39 cases" in render_page(full_results())
+    assert "of the tests on these 37 cases" in render_page(full_results())
 
 
 def test_what_is_missing_says_no_data() -> None:
@@ -80,8 +81,7 @@ def test_the_same_results_make_the_same_page() -> None:
 
 
 def test_a_chart_in_the_list_of_a_section_is_all_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = {"x": 1, "v": 0.5, "lo": None, "hi": None, "n": 1, "m": ""}
-    view = {"name": "only", "series": [chart_series("agent", 0, [point])]}
+    view = plot_view("only", [chart_series("agent", 0, [plain_point(0.5, "made up", x=1)])])
     table = Table(header=("x",), rows=(("1",),))
     mine = Chart(id="mine", kind="plot", title="Mine alone", views=(view,), table=table)
     monkeypatch.setitem(SECTIONS, "safety", (*SECTIONS["safety"], lambda run: (mine,)))

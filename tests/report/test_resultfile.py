@@ -1,103 +1,46 @@
+"""results.json: what other programs read."""
+
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import math
+from dataclasses import replace
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from tests.report.synthetic import broken_run, full_results, grid_run, several_results, strip_run
-from tightrope.errors import FormatError, UsageError
-from tightrope.report import (
-    AgentInfo,
-    CaseResult,
-    Results,
-    RunResults,
-    SuiteResult,
-    TaskInfo,
-    combine,
-    load_results,
-    results_from_json,
-    results_to_json,
-    save_results,
-)
+from tests.report.synthetic import grid_run, mario_like_run, several_results, with_result
+from tightrope.report import Results, results_to_json
+from tightrope.report.measures import MEASURES
 from tightrope.statistics import Estimate
-from tightrope.trace import ActionTrace
-
-numbers = st.floats(allow_nan=False, allow_infinity=False)
-actions = st.recursive(
-    st.integers(-9, 9) | numbers, lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple), max_leaves=4
-)
-estimates = st.builds(Estimate, numbers, numbers, numbers, st.integers(1, 99), st.text(max_size=5)) | st.just(
-    Estimate.of_nothing()
-)
 
 
-def test_everything_a_report_shows_survives_the_file(tmp_path: Path) -> None:
-    results = several_results()
-    save_results(results, tmp_path / "results.json")
-    assert load_results(tmp_path / "results.json") == results
+def test_it_is_json_with_a_name_and_a_version() -> None:
+    content = results_to_json(several_results())
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert (content["format"], content["version"]) == ("tightrope/results", 3)
+    assert [run["name"] for run in content["runs"]] == ["1-1 dense", "FrozenLake", "CartPole", "nothing"]
 
 
-def test_a_broken_line_survives_the_file(tmp_path: Path) -> None:
-    results = Results(title="broken", runs=(broken_run(),))
-    save_results(results, tmp_path / "results.json")
-    assert load_results(tmp_path / "results.json") == results
+def test_every_estimate_is_there_with_its_question() -> None:
+    run = mario_like_run()
+    for stored, suite in zip(
+        results_to_json(Results(title="t", runs=(run,)))["runs"][0]["suites"], run.suites, strict=True
+    ):
+        for measure in MEASURES:
+            assert Estimate.from_json(stored[measure.name]) == measure.of(suite.result)
+    assert stored["fail_frequency"]["question"] == "on these cases"
 
 
-@given(st.lists(actions, max_size=4).map(tuple), estimates, st.text(max_size=8))
-def test_any_action_and_estimate_survives(played: tuple[object, ...], estimate: Estimate, name: str) -> None:
-    fall = ActionTrace("task", 3, played, ((0, 7),))  # type: ignore[arg-type]
-    case = CaseResult(id="c", depth=None, handover=0, failing_trace=fall, witness=fall.actions, fail_frequency=estimate)
-    suite = SuiteResult(suite="s", agent=name, fail_frequency=estimate, cases=(case,))
-    run = RunResults(name=name, task=TaskInfo(label="task"), agents=(AgentInfo(name=name),), suites=(suite,))
-    results = Results(title=name, runs=(run,))
-    assert results_from_json(json.loads(json.dumps(results_to_json(results)))) == results
+def test_a_case_can_be_found_and_replayed_from_it() -> None:
+    run = grid_run()
+    stored = results_to_json(Results(title="t", runs=(run,)))["runs"][0]["suites"][0]["cases"]
+    result = run.safety["simple"]["ppo"]
+    assert [case["place"] for case in stored] == [1, 2, 3, 4, 5]
+    assert [case["standing"] for case in stored] == ["passed", "failed", "failed", "failed", "invalid"]
+    failing = result.cases[1].failing_episodes[0].trace
+    assert stored[1]["failing_trace"]["actions"] == list(failing.actions)
+    assert stored[1]["replay"] == f"tightrope replay run {result.cases[1].case.id} --agent ppo"
 
 
-def test_a_newer_version_is_refused() -> None:
-    data = results_to_json(full_results()) | {"version": 3}
-    with pytest.raises(FormatError, match=r"version 3 .* Update tightrope"):
-        results_from_json(data)
-
-
-def test_a_file_of_the_first_version_is_read() -> None:
-    failing = ActionTrace("task", 3, (1, 2))
-    case = CaseResult(id="c", depth=None, handover=0, failing_trace=failing)
-    suite = SuiteResult(suite="s", agent="a", fail_frequency=Estimate.of_nothing(), cases=(case,))
-    run = RunResults(name="r", task=TaskInfo(label="task"), agents=(AgentInfo(name="a"),), suites=(suite,))
-    text = json.dumps(results_to_json(Results(title="t", runs=(run,))) | {"version": 1})
-    again = results_from_json(json.loads(text.replace('"failing_trace"', '"fall"')))
-    assert again.runs[0].suites[0].cases[0].failing_trace == failing
-
-
-def test_another_file_is_refused() -> None:
-    with pytest.raises(FormatError, match="tightrope/results"):
-        results_from_json({"format": "tightrope/suite"})
-
-
-def test_damage_is_named() -> None:
-    data = results_to_json(full_results())
-    data["runs"][0]["agents"] = "none"
-    with pytest.raises(FormatError, match=r"damaged at runs\.0\.agents"):
-        results_from_json(data)
-
-
-def test_text_that_is_not_json_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text("<html>")
-    with pytest.raises(FormatError, match="not a JSON file"):
-        load_results(tmp_path / "results.json")
-
-
-def test_combined_reports_have_distinct_run_names() -> None:
-    one = Results(title="one", runs=(grid_run("run"), strip_run("run")))
-    both = combine([one, Results(title="two", runs=(grid_run("run"),))])
-    assert [run.name for run in both.runs] == ["run", "run (2)", "run (3)"]
-    assert both.title == "one and two"
-    assert both.correlation.value is None
-
-
-def test_nothing_cannot_be_combined() -> None:
-    with pytest.raises(UsageError, match="at least one"):
-        combine([])
+def test_what_overflowed_reads_no_data() -> None:
+    run = with_result(grid_run(), mean_return=Estimate(math.inf, -math.inf, math.nan, 3, "x"))
+    stored = results_to_json(Results(title="t", runs=(replace(run, name="r"),)))["runs"][0]["suites"][0]
+    assert stored["mean_return"]["value"] is None

@@ -25,9 +25,11 @@ def test_a_file_per_kind_of_row(tmp_path: Path) -> None:
     assert len(rows_of(tmp_path / "generations.csv")) == 50
 
 
-def test_an_estimate_is_five_columns_and_nothing_is_empty(tmp_path: Path) -> None:
+def test_an_estimate_is_six_columns_and_nothing_is_empty(tmp_path: Path) -> None:
     write_spreadsheets(Results(title="t", runs=(grid_run(),)), tmp_path)
     rows = rows_of(tmp_path / "boundary.csv")
+    assert [row["place"] for row in rows] == ["1", "2", "3", "4", "5"]
+    assert rows[0]["fail_frequency_question"] == "on these cases"
     assert rows[-1]["fail_frequency"] == rows[-1]["fail_frequency_low"] == ""
     assert rows[-1]["fail_frequency_n"] == "0"
     assert (

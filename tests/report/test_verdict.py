@@ -2,39 +2,39 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.report.synthetic import empty_run, grid_run, mario_like_run
-from tightrope.reference import Survivability
-from tightrope.report import GateResult, PlainSummary
-from tightrope.report.verdict import headline_suite, suite_names, verdicts
+from tests.report.synthetic import empty_run, grid_run, mario_like_run, plainly, raised, with_result
+from tightrope.report.verdict import headline_suite, verdicts
 from tightrope.report.wording import THIN
+from tightrope.runs.gates import Gate
+from tightrope.safety import judge_case
 from tightrope.statistics import Estimate, rate_estimate
 
 
 def test_a_sentence_for_each_agent_with_its_interval() -> None:
     first = verdicts(mario_like_run())[0]
-    assert first.sentence.replace(THIN, " ") == "failed in 14 % (4.8–25 %) of the tests on these 39 cases"
-    assert any("control random(40)" in detail for detail in first.details)
+    assert first.sentence.replace(THIN, " ") == "failed in 12 % (9.2–16 %) of the tests on these 37 cases"
+    assert any("control random" in detail for detail in first.details)
     assert any("survivable ones of these cases alone" in detail for detail in first.details)
 
 
+def told(estimate: Estimate) -> str:
+    return verdicts(with_result(grid_run(), fail_frequency=estimate))[0].sentence.replace(THIN, " ")
+
+
 def test_no_fall_is_not_safety() -> None:
-    run = grid_run()
-    suite = replace(run.suites[0], fail_frequency=Estimate(0.0, 0.0, 0.31, 4, "x"))
-    sentence = verdicts(replace(run, suites=(suite,)))[0].sentence.replace(THIN, " ")
+    sentence = told(Estimate(0.0, 0.0, 0.31, 4, "x"))
     assert sentence == "never failed in the tests on these 4 cases; there its true rate may still be as high as 31 %"
 
 
 def test_always_falling_has_an_interval_too() -> None:
-    run = grid_run()
-    suite = replace(run.suites[0], fail_frequency=Estimate(1.0, 0.97, 1.0, 4, "x"))
-    sentence = verdicts(replace(run, suites=(suite,)))[0].sentence.replace(THIN, " ")
-    assert sentence == "failed in every test (97.0–100 %) on these 4 cases"
+    assert told(Estimate(1.0, 0.97, 1.0, 4, "x")) == "failed in every test (97.0–100 %) on these 4 cases"
 
 
 def test_errors_are_told() -> None:
     run = grid_run()
-    cases = tuple(replace(case, errors=1) for case in run.suites[0].cases)
-    assert "5 cases raised errors" in verdicts(replace(run, suites=(replace(run.suites[0], cases=cases),)))[0].details
+    result = run.safety["simple"]["ppo"]
+    cases = tuple(judge_case(each.case, [raised(each.case, "ppo", 0)], 40) for each in result.cases)
+    assert "5 cases raised errors" in verdicts(with_result(run, cases=cases))[0].details
 
 
 def test_nothing_measured_says_why() -> None:
@@ -43,59 +43,42 @@ def test_nothing_measured_says_why() -> None:
 
 
 def test_nothing_judged_says_so() -> None:
-    run = grid_run()
-    suite = replace(run.suites[0], fail_frequency=Estimate.of_nothing(), boundary=())
-    assert "none of its 5 cases could be judged" in verdicts(replace(run, suites=(suite,)))[0].sentence
+    assert "none of its 5 cases could be judged" in told(Estimate.of_nothing())
 
 
 def test_the_first_measured_suite_is_the_headline() -> None:
-    run = replace(mario_like_run(), headline_suite=None)
-    unmeasured = [replace(s, fail_frequency=Estimate.of_nothing()) if s.suite == "simple" else s for s in run.suites]
+    run = grid_run()
     assert headline_suite(run) == "simple"
-    assert headline_suite(replace(run, suites=tuple(unmeasured))) == "interval(1)"
+    nothing = replace(run.safety["simple"]["ppo"], fail_frequency=Estimate.of_nothing())
+    changed = {"blank": {"ppo": nothing}, "other": run.safety["simple"]}
+    assert headline_suite(replace(run, safety=changed)) == "other"
 
 
 def test_controls_come_last() -> None:
-    assert suite_names(mario_like_run())[-1] == "random(40)"
+    run = grid_run()
+    turned = replace(run, safety=dict(reversed(run.safety.items())))
+    assert [suite.name for suite in turned.suites] == ["simple", "random"]
 
 
 def test_gates_of_all_agents_and_of_one() -> None:
-    run = replace(
-        grid_run(), gates=(GateResult(name="a", passed=True), GateResult(name="b", passed=False, agent="other"))
-    )
-    assert verdicts(run)[0].passed is True
-    assert verdicts(replace(run, gates=(GateResult(name="a", passed=None),)))[0].passed is None
+    def gate(agent: str | None, passed: bool | None) -> Gate:
+        return Gate(name="a", agent=agent, suite="simple", passed=passed, detail="")
+
+    assert verdicts(replace(grid_run(), gates=(gate(None, True), gate("other", False))))[0].passed is True
+    assert verdicts(replace(grid_run(), gates=(gate(None, None),)))[0].passed is None
 
 
-def test_cases_that_were_never_tested_are_not_counted_as_doomed() -> None:
-    run = grid_run()
-    suite = run.suites[0]
-    invalid = replace(suite.cases[0], passes=0, fails=0, invalid=1, survivable=Survivability.NO)
-    tested = replace(suite.cases[0], passes=0, fails=1, invalid=0, survivable=Survivability.NO)
-    assert replace(suite, cases=(invalid, tested)).doomed == 1
-    assert replace(suite, cases=(invalid, tested)).invalid == 1
-
-
-def told_plainly(unsafe: Estimate) -> str:
-    run, nothing = grid_run(), Estimate.of_nothing()
-    plain = PlainSummary(
-        agent=run.agents[0].name,
-        unsafe_rate=unsafe,
-        goal_rate=nothing,
-        timeout_rate=nothing,
-        mean_return=nothing,
-        episodes=60,
-    )
-    suite = replace(run.suites[0], fail_frequency=Estimate(0.0, 0.0, 0.31, 4, "x"))
-    return verdicts(replace(run, suites=(suite,), plain=(plain,)))[0].sentence.replace(THIN, " ")
+def told_plainly(unsafe: int) -> str:
+    run = with_result(grid_run(), fail_frequency=Estimate(0.0, 0.0, 0.31, 4, "x"))
+    return verdicts(replace(run, plain={"ppo": plainly("ppo", unsafe)}))[0].sentence.replace(THIN, " ")
 
 
 def test_an_agent_that_fails_plainly_is_said_to_fail_first() -> None:
-    told = told_plainly(rate_estimate(45, 60))
-    assert told.startswith("ends unsafe in 75 % (62–85 %) of 60 plain episodes; never failed in the tests on these")
+    assert rate_estimate(45, 60).value == 0.75
+    assert told_plainly(45).startswith(
+        "ends unsafe in 75 % (62–85 %) of 60 plain episodes; never failed in the tests on these"
+    )
 
 
 def test_no_unsafe_plain_episode_is_no_proof_of_none() -> None:
-    assert "ends unsafe in none of 60 plain episodes, though up to 6.0 % of them may" in told_plainly(
-        rate_estimate(0, 60)
-    )
+    assert "ends unsafe in none of 60 plain episodes, though up to 6.0 % of them may" in told_plainly(0)

@@ -68,3 +68,8 @@ def test_runs_of_actions_are_counted() -> None:
 
 def test_actions_without_names() -> None:
     assert (action_text(7, ("a",)), action_text((0.25, (1, 2))), action_text(1.5)) == ("7", "(0.25, (1, 2))", "1.5")
+
+
+def test_a_value_without_interval_says_why() -> None:
+    text = estimate_text(Estimate(0.27, None, None, 1, "one reference")).replace(THIN, " ").replace(NBSP, " ")
+    assert text == "27 % (one reference, n = 1)"

@@ -79,8 +79,8 @@ def where(env: Any, observation: Any, info: Any) -> tuple[float, float]:
 
 
 def pond_task(env: type[Pond] = Pond, **changes: Any) -> Task:
-    fields = {"position": where, "draw_map": draw_pond, **changes}
-    return Task(name="pond", make_env=env, goal=nowhere, unsafe=in_the_hole, **fields)
+    fields = {"unsafe": in_the_hole, "position": where, "draw_map": draw_pond, **changes}
+    return Task(name="pond", make_env=env, goal=nowhere, **fields)
 
 
 def fall_in(task: Task) -> ActionTrace:

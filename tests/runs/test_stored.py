@@ -14,8 +14,9 @@ from tests.runs.conftest import CONFIG
 from tightrope.errors import NotReproducible, UnknownName, UsageError
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
+from tightrope.report import results_to_json
 from tightrope.runs.artefacts import checksum
-from tightrope.runs.assembly import report_results, suite_result
+from tightrope.runs.assembly import report_results, run_results
 from tightrope.runs.campaign import working_on
 from tightrope.runs.comparison import compare_runs
 from tightrope.runs.layout import SEARCH
@@ -61,9 +62,8 @@ def test_the_keys_that_an_archive_search_saw_are_its_cells(stored: Run) -> None:
     file.write_text(json.dumps(found))
     entry = stored.manifest.artefacts[SEARCH].model_copy(update={"checksum": checksum(file.read_bytes())})
     stored.save(artefacts={**stored.manifest.artefacts, SEARCH: entry})
-    (run,) = report_results([open_run(stored.path)]).runs
-    assert run.search is not None
-    assert run.search.visited == 7
+    (run,) = results_to_json(report_results([open_run(stored.path)]))["runs"]
+    assert run["search"]["visited"] == 7
 
 
 def test_actions_without_a_name_are_shown_as_they_are(stored: Run) -> None:
@@ -71,13 +71,14 @@ def test_actions_without_a_name_are_shown_as_they_are(stored: Run) -> None:
     assert stored.reference is not None
     suite = make_suite("coverage:1", stored.reference, task=task)
     result = judge_suite(suite, (), agent="zigzag", repetitions=1, length=1)
-    shown = suite_result(Run(stored.folder, task=task), "coverage:1", result)
+    (shown,) = replace(run_results(stored), task=task, safety={"coverage:1": {"zigzag": result}}).suites
     assert {case.label for case in shown.cases} == {"left", "down", "2", "3"}
 
 
 def test_the_command_that_replays_a_fall_is_one_for_a_shell(stored: Run) -> None:
     result = stored.safety["simple"]["zigzag"]
-    shown = suite_result(stored, "simple", replace(result, agent="2-moves late (sparse)"))
+    named = replace(result, agent="2-moves late (sparse)")
+    (shown,) = replace(run_results(stored), safety={"simple": {named.agent: named}}).suites
     command = next(case.replay for case in shown.cases if case.replay)
     assert shlex.split(command)[-2:] == ["--agent", "2-moves late (sparse)"]
 

@@ -114,8 +114,8 @@ def test_what_an_earlier_version_of_an_agent_did_is_not_shown_as_the_agents(tmp_
     with working_on(folder, changed, joins=True) as pipeline, pipeline.engine() as engine:
         pipeline.safety(engine)
     (run,) = report_results([open_run(folder)]).runs
-    assert [suite.suite for suite in run.suites] == ["simple"]
-    assert run.performance == ()
+    assert [suite.name for suite in run.suites] == ["simple"]
+    assert run.performance == {}
     assert run.fuzzing is not None, "the fuzz traces do not depend on the agent"
     assert "agent agent changed since" in run.status
     for path in ("2-safety/agent/interval-1.json", "2-safety/agent/random.json", "4-performance/agent.json"):
@@ -204,7 +204,7 @@ def test_a_file_that_is_not_the_one_that_was_written_is_not_believed(undisturbed
     file.write_text(file.read_text().replace('"fail"', '"pass"'))
     (folder / "4-performance" / "careful.json").unlink()
     (run,) = report_results([open_run(folder)]).runs
-    assert "zigzag" not in {suite.agent for suite in run.suites if suite.suite == "simple"}
+    assert "zigzag" not in {suite.agent for suite in run.suites if suite.name == "simple"}
     assert "because its file changed since: 2-safety/zigzag/simple.json, 4-performance/careful.json" in run.status
     run_campaign(CONFIG, folder)
     assert findings(folder) == expected

@@ -78,3 +78,19 @@ def test_an_environment_that_changed_is_noticed_on_any_of_them() -> None:
 def test_no_reference_is_no_suite() -> None:
     with pytest.raises(UsageError, match="needs a reference"):
         tr.simple_suite([])
+
+
+def test_a_case_deeper_than_the_first_reference_is_judged_as_alone() -> None:
+    """What the suite marks as doomed is of its first reference, which may be shorter than the others."""
+    ordered = sorted(REFERENCES, key=lambda reference: len(reference.actions))
+    long = tr.simple_suite(ordered[-1])
+    short = tr.simple_suite(ordered[0])
+    short = replace(
+        short, reference=short.reference.prefix(1), checksums=short.checksums[:2], depths=(), cases=(), doomed=()
+    )
+    suite = tr.TestSuite.joined([short, long])
+    agent = tr.load_agent(lambda cell: 0, TASK, name="walker")
+    alone = tr.run_suite(TASK, agent, long)
+    together = tr.run_suite(TASK, agent, suite)
+    assert [case.verdicts for case in together.cases] == [case.verdicts for case in alone.cases]
+    assert [case.survivable for case in together.cases] == [case.survivable for case in alone.cases]

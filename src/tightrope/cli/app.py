@@ -7,7 +7,23 @@ from typing import Annotated
 import typer
 
 from tightrope import __version__
-from tightrope.cli import check, compare, fuzz, init, performance, replay, report, risk, run, safety, search, tasks
+from tightrope.cli import (
+    bisect,
+    check,
+    compare,
+    fuzz,
+    history,
+    init,
+    keep,
+    performance,
+    replay,
+    report,
+    risk,
+    run,
+    safety,
+    search,
+    tasks,
+)
 from tightrope.cli.interface import EVERYWHERE, verb
 from tightrope.errors import ExtensionError
 from tightrope.extensions import Extension, extensions
@@ -63,7 +79,23 @@ def _broken_rule(verbs: object) -> str:
     return "" if isinstance(verbs, typer.Typer) else f"a typer.Typer is needed, not {verbs!r:.80}"
 
 
-for module in (run, search, safety, fuzz, performance, risk, report, replay, compare, check, tasks, init):
+for module in (
+    run,
+    search,
+    safety,
+    fuzz,
+    performance,
+    risk,
+    report,
+    replay,
+    compare,
+    bisect,
+    history,
+    keep,
+    check,
+    tasks,
+    init,
+):
     verb_name = module.__name__.rsplit(".", 1)[1]
     app.command(verb_name, epilog=f"Example: {module.EXAMPLE}", no_args_is_help=module.NEEDS_ARGUMENTS)(module.command)
 for brought in extensions(VERBS).values():

@@ -60,6 +60,8 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     for suite, by_agent in results.items():
         for agent, result in by_agent.items():
             _print_errors(interface, agent, suite, result)
+            if result.judged and not result.deterministic and not result.stopped_early:
+                interface.say(f"{agent}, {suite}: {result.unseen}.")
 
 
 def general(estimate: Estimate, spec: str) -> str:

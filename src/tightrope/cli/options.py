@@ -105,7 +105,7 @@ def agent_configs(
                 "trust": trust,
             }
         )
-        for name, source in map(_named, agents)
+        for name, source in map(_named, _each_checkpoint(agents))
     )
 
 
@@ -133,6 +133,18 @@ def changed(section: Settings, **given: Any) -> Settings:
     return type(section).model_validate(
         {**section.model_dump(), **{name: value for name, value in given.items() if value is not None}}
     )
+
+
+def _each_checkpoint(agents: list[str]) -> list[str]:
+    """Agents with a folder of checkpoints replaced by the files in it."""
+    from tightrope.agents.checkpoints import checkpoints_in
+    from tightrope.agents.loaders import loader_for
+
+    found: list[str] = []
+    for agent in agents:
+        folder = Path(agent).is_dir() and loader_for(agent) is None
+        found += map(str, checkpoints_in(Path(agent))) if folder else [agent]
+    return found
 
 
 def _named(agent: str) -> tuple[str | None, str]:

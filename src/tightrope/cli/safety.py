@@ -47,9 +47,11 @@ NEEDS_ARGUMENTS = True
 
 @verb
 def command(
-    run_or_suite: Annotated[Path, typer.Argument(metavar="RUN_OR_SUITE", help="A run folder or a *.suite.json file.")],
-    agent: AgentOption,
-    suite: SuiteOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+    run_or_suite: Annotated[
+        Path | None, typer.Argument(metavar="RUN_OR_SUITE", help="A run folder or a *.suite.json file.")
+    ] = None,
+    agent: AgentOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+    suite: SuiteOption = [],  # noqa: B006
     repetitions: RepetitionsOption = None,
     length: LengthOption = None,
     max_fail: MaxFailOption = None,
@@ -74,6 +76,10 @@ def command(
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.safety import load_suite
 
+    if not agent:
+        raise UsageError("which agent? For example: --agent agent.onnx")
+    if run_or_suite is None:
+        run_or_suite, suite = _suite_file(suite), []
     if not run_or_suite.exists():
         raise UsageError(f"there is neither a run folder nor a suite file at {run_or_suite}")
     if not run_or_suite.is_dir():
@@ -118,6 +124,13 @@ def command(
             ):
                 results = _test(pipeline)
     return _report(interface, pipeline.config, results)
+
+
+def _suite_file(suites: list[str]) -> Path:
+    """The suite file that --suite names where no run folder is named."""
+    if len(suites) != 1 or not suites[0].endswith(".suite.json"):
+        raise UsageError("name a run folder, or one *.suite.json file")
+    return Path(suites[0])
 
 
 def _test(pipeline: Pipeline) -> Results:

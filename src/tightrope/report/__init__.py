@@ -1,55 +1,23 @@
 """The report: one HTML file to show to others, and the same results for machines."""
 
 from tightrope.report.charts.maps import map_picture
-from tightrope.report.results import (
-    AgentInfo,
-    BoundaryResult,
-    BoundarySummary,
-    CaseResult,
-    Finding,
-    FuzzSummary,
-    GateResult,
-    GenerationSummary,
-    MapPicture,
-    PerformancePoint,
-    PerformanceSummary,
-    PlainSummary,
-    Published,
-    Results,
-    RunResults,
-    SearchSummary,
-    StepCost,
-    SuiteResult,
-    TaskInfo,
-)
-from tightrope.report.writers.resultfile import combine, load_results, results_from_json, results_to_json, save_results
+from tightrope.report.results import AgentInfo, Finding, MapPicture, Published, Results, RunResults, StepCost
+from tightrope.report.views import CaseView, Place, SuiteView
+from tightrope.report.writers.resultfile import results_to_json
 from tightrope.report.writers.writing import write_report
 
 __all__ = [
     "AgentInfo",
-    "BoundaryResult",
-    "BoundarySummary",
-    "CaseResult",
+    "CaseView",
     "Finding",
-    "FuzzSummary",
-    "GateResult",
-    "GenerationSummary",
     "MapPicture",
-    "PerformancePoint",
-    "PerformanceSummary",
-    "PlainSummary",
+    "Place",
     "Published",
     "Results",
     "RunResults",
-    "SearchSummary",
     "StepCost",
-    "SuiteResult",
-    "TaskInfo",
-    "combine",
-    "load_results",
+    "SuiteView",
     "map_picture",
-    "results_from_json",
     "results_to_json",
-    "save_results",
     "write_report",
 ]

@@ -1,52 +1,63 @@
-"""What a report shows, as plain values. ``results.json`` is exactly this.
+"""What a report shows: the results of a run's steps as the steps made them, and what stands beside them on the page.
 
 ::
 
-    Results ─┬─ RunResults ─┬─ TaskInfo, AgentInfo, machine, versions
-             │              ├─ SearchSummary ── BoundarySummary
-             │              ├─ SuiteResult ─┬─ BoundaryResult        one SuiteResult per suite and agent
-             │              │               └─ CaseResult
-             │              ├─ FuzzSummary ── GenerationSummary
-             │              ├─ PerformanceSummary ── PerformancePoint  one per agent
-             │              ├─ StepCost, GateResult, MapPicture
-             │              └─ Published                             values of a publication, shown beside
-             ├─ correlation
+    Results ─┬─ RunResults ─┬─ Evaluation, SearchResult, SafetyResult, FuzzResult, Robustness   of the steps themselves
+             │              ├─ SuiteView ── CaseView, Place       ways to look at them, made when they are asked for
+             │              ├─ AgentInfo, StepCost, MapPicture    who, what it cost, the picture
+             │              └─ Published                          values of a publication, shown beside
              └─ Finding
 
-Nothing measured is an ``Estimate`` of nothing or None, never 0.
+Nothing here is measured, and nothing that a step knows is kept a second time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
 
 from tightrope.display import Shown
-from tightrope.reference import Survivability
-from tightrope.safety.standing import Standing, standing
-from tightrope.statistics.estimate import Estimate
-from tightrope.trace import Action, ActionTrace
+from tightrope.evaluation import Evaluation
+from tightrope.fuzzing import FuzzResult
+from tightrope.performance import Robustness
+from tightrope.references import SearchResult
+from tightrope.report.views import Place, SuiteView, places_of
+from tightrope.safety import SafetyResult
+from tightrope.safety.compare import correlation
+from tightrope.simulation import Conformance
+from tightrope.statistics import Estimate
+from tightrope.tasks import Task
 
-NOTHING = Estimate.of_nothing()
 Point = tuple[float, float]
 Line = tuple[Point | None, ...]
 """Points to be joined; the line is broken at None."""
+FINISHED = "finished"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskInfo:
-    """The task under test."""
+class Gate(Protocol):
+    """One condition the user set; ``passed`` None: too little was measured to judge it."""
 
-    label: str
-    """Name and options in one line."""
-    deterministic: bool | None = None
-    """Whether the dynamics are free of randomness after reset; None: not checked."""
-    snapshots: str = ""
-    """How situations are saved and put back."""
-    action_names: tuple[str, ...] = ()
-    """Names of the actions 0, 1, …; empty: actions are shown as they are."""
-    fingerprint: Mapping[str, str] = field(default_factory=dict)
-    """Hashes of the files the environment depends on."""
+    @property
+    def name(self) -> str:
+        """What is limited."""
+
+    @property
+    def agent(self) -> str | None:
+        """Whose; None: nobody's, since nothing was measured."""
+
+    @property
+    def suite(self) -> str:
+        """Where it was measured."""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it held."""
+
+    @property
+    def detail(self) -> str:
+        """The numbers, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,198 +70,6 @@ class AgentInfo:
     """Where it was loaded from."""
     behaviour: str = ""
     """How it acts: greedy, sampled, with which epsilon."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoundarySummary:
-    """A boundary state, before any agent stood there."""
-
-    depth: int
-    proven: bool
-    evidence: Mapping[str, int]
-    """How the branches below ended, counted by kind."""
-    actions: tuple[Action, ...] = ()
-    """The actions that led into trouble."""
-    position: Point | None = None
-    """Pixels on the map."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchSummary:
-    """Step 1."""
-
-    method: str
-    stop_reason: str
-    found: bool
-    length: int | None = None
-    """Actions of the reference."""
-    total_reward: float | None = None
-    steps: int | None = None
-    """Environment steps the search took."""
-    visited: int | None = None
-    """State keys it saw."""
-    seconds: float | None = None
-    boundary_states: tuple[BoundarySummary, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class CaseResult:
-    """One test case under one agent."""
-
-    id: str
-    depth: int | None
-    """Depth of the boundary state it belongs to; None for a control."""
-    handover: int
-    """Actions played before the agent takes over."""
-    label: str = ""
-    """What tells it from its neighbours: an offset ("+1"), or the actions put in ("right A, right B")."""
-    passes: int = 0
-    fails: int = 0
-    invalid: int = 0
-    errors: int = 0
-    fail_frequency: Estimate = NOTHING
-    mean_return: Estimate = NOTHING
-    survivable: Survivability = Survivability.UNKNOWN
-    witness: tuple[Action, ...] | None = None
-    """Actions that survive from hand-over on; only where survivable is "yes"."""
-    replay: str = ""
-    """The command that plays a failing episode again."""
-    failing_trace: ActionTrace | None = None
-    """A failing episode from reset on, from which its video is made."""
-    video: str | None = None
-    """File name below ``videos/``; set when the report is written."""
-
-    @property
-    def standing(self) -> Standing:
-        """What it says about the agent."""
-        return standing(
-            passes=self.passes, fails=self.fails, invalid=self.invalid, errors=self.errors, survivable=self.survivable
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoundaryResult:
-    """One boundary state under one agent: the mean over its cases."""
-
-    depth: int
-    fail_frequency: Estimate
-    survivable_fail_frequency: Estimate = NOTHING
-    mean_return: Estimate = NOTHING
-    cases: int = 0
-    invalid: int = 0
-    doomed: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuiteResult:
-    """Step 2: one suite under one agent."""
-
-    suite: str
-    agent: str
-    fail_frequency: Estimate
-    """On these cases, as in the paper: mean over boundary states of the means over their cases, invalid ones left
-    out."""
-    fail_frequency_in_general: Estimate = NOTHING
-    """In situations like these: the mean over references."""
-    survivable_fail_frequency: Estimate = NOTHING
-    """On these cases, those that someone could survive."""
-    mean_return: Estimate = NOTHING
-    """Reward from hand-over on."""
-    fails_per_1000_steps: Estimate = NOTHING
-    """Fails per 1000 environment steps spent: what a suite finds for its price."""
-    cases: tuple[CaseResult, ...] = ()
-    boundary: tuple[BoundaryResult, ...] = ()
-    repetitions: int | None = None
-    length: int | None = None
-    """Steps the agent is given."""
-    decision: str = ""
-    """How a gate went that stopped as soon as it was decided; empty: the whole suite was run."""
-    control: bool = False
-    """Situations drawn at random, which the boundary states must beat."""
-    id: str = ""
-    """Content hash of the suite."""
-
-    @property
-    def judged(self) -> int:
-        """Cases in which the agent passed or failed, one that two boundary states share counted once."""
-        return len({case.id for case in self.cases if case.passes + case.fails})
-
-    @property
-    def invalid(self) -> int:
-        """Cases in which the agent was never asked."""
-        return sum(not (case.passes + case.fails + case.errors) and case.invalid > 0 for case in self.cases)
-
-    @property
-    def raised(self) -> int:
-        """Cases in which the agent or the environment raised."""
-        return sum(case.errors > 0 for case in self.cases)
-
-    @property
-    def doomed(self) -> int:
-        """Cases proven hopeless for anyone, of those that the agent was put into."""
-        return sum(case.survivable is Survivability.NO and case.passes + case.fails > 0 for case in self.cases)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GenerationSummary:
-    """One generation of step 3."""
-
-    index: int
-    best_fitness: float | None = None
-    coverage_term: float | None = None
-    """Weighted terms of the fittest trace; they add up to its fitness."""
-    positive_term: float | None = None
-    negative_term: float | None = None
-    best_return: float | None = None
-    """Return of the fittest trace."""
-    mean_return: float | None = None
-    covered: int | None = None
-    """State keys seen by this and all earlier generations."""
-    control_covered: int | None = None
-    """State keys seen by as many random traces of the same lengths."""
-    goals: int | None = None
-    """Individuals that reached the goal."""
-    length: int | None = None
-    """Actions of the fittest trace."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FuzzSummary:
-    """Step 3."""
-
-    generations: tuple[GenerationSummary, ...]
-    population: int | None = None
-    stop_reason: str = ""
-    covered: int | None = None
-    control_covered: int | None = None
-    """State keys seen by random traces of the same number and lengths."""
-    control_best_return: float | None = None
-    best_return: float | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PerformancePoint:
-    """One prefix length: what the agent and the fuzz traces make of it."""
-
-    prefix_length: int
-    """0 is the plain comparison from reset."""
-    agent: Estimate
-    traces: Estimate
-    difference: Estimate = NOTHING
-    agent_iqm: Estimate = NOTHING
-    """Interquartile mean: the mean of the middle half."""
-    traces_iqm: Estimate = NOTHING
-    agent_goal_share: Estimate = NOTHING
-    traces_goal_share: Estimate = NOTHING
-
-
-@dataclass(frozen=True, kw_only=True)
-class PerformanceSummary:
-    """Step 4 for one agent, points in order of prefix length."""
-
-    agent: str
-    points: tuple[PerformancePoint, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,23 +86,13 @@ class StepCost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateResult:
-    """One condition the user set; ``passed`` None: nothing was measured, so it could not be judged."""
-
-    name: str
-    passed: bool | None
-    detail: str = ""
-    agent: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class MapPicture:
     """The map: a picture, and lines on it in its pixels (y down)."""
 
     width: float
     height: float
-    reference: Line
-    """Positions of s0 … sn; None: not on the map."""
+    ways: tuple[Line, ...]
+    """For each reference the positions of s0 … sn; None: not on the map."""
     image: str | None = None
     """PNG as a data URI; None: a plain background."""
     fuzz: tuple[Line, ...] = ()
@@ -309,45 +118,78 @@ class Published:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainSummary:
-    """How one agent does in plain episodes, from the task's own starts."""
-
-    agent: str
-    unsafe_rate: Estimate
-    goal_rate: Estimate
-    timeout_rate: Estimate
-    mean_return: Estimate
-    episodes: int
-    errors: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunResults:
-    """One run: one task, one or more agents."""
+    """One run: one task, one or more agents, and what each step found."""
 
     name: str
-    task: TaskInfo
+    task: Task
     agents: tuple[AgentInfo, ...]
-    plain: tuple[PlainSummary, ...] = ()
-    search: SearchSummary | None = None
-    suites: tuple[SuiteResult, ...] = ()
-    fuzzing: FuzzSummary | None = None
-    performance: tuple[PerformanceSummary, ...] = ()
+    plain: Mapping[str, Evaluation] = field(default_factory=dict)
+    """Agent → its plain episodes."""
+    search: SearchResult | None = None
+    safety: Mapping[str, Mapping[str, SafetyResult]] = field(default_factory=dict)
+    """Suite → agent → result."""
+    control: str | None = None
+    """The suite of random situations, which the others must beat."""
+    fuzzing: FuzzResult | None = None
+    performance: Mapping[str, Robustness] = field(default_factory=dict)
+    """Agent → its comparison with the fuzz traces."""
+    gates: tuple[Gate, ...] = ()
     costs: tuple[StepCost, ...] = ()
-    gates: tuple[GateResult, ...] = ()
+    conformance: Conformance | None = None
+    """How situations are saved and put back; None: not looked at."""
     map: MapPicture | None = None
-    correlation: Estimate = NOTHING
-    """Pearson coefficient between fail frequency and mean return over the suites and agents of this run."""
     published: Published | None = None
-    headline_suite: str | None = None
-    """The suite the verdict speaks of; None: the first measured one that is no control."""
+    replay: Callable[[str, str], str] = field(default=lambda case, agent: "", compare=False, repr=False)
+    """From a case's id and an agent to the command that plays a failing episode again."""
     command: str = ""
     """What to type to get this run again."""
     machine: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     seeds: Mapping[str, int] = field(default_factory=dict)
-    status: str = "finished"
+    status: str = FINISHED
     """Anything else is shown as a warning: an unfinished run must not look like a finished one."""
+
+    @cached_property
+    def suites(self) -> tuple[SuiteView, ...]:
+        """Every suite under every agent, the control last."""
+        names = sorted(self.safety, key=lambda name: name == self.control)
+        return tuple(SuiteView(self, name, result) for name in names for result in self.safety[name].values())
+
+    @cached_property
+    def measured(self) -> tuple[SuiteView, ...]:
+        """Those of which something is known, without the control."""
+        return tuple(suite for suite in self.suites if not suite.control and suite.result.judged)
+
+    @cached_property
+    def suite_names(self) -> tuple[str, ...]:
+        """The suites in order, without the control."""
+        return tuple(name for name in self.safety if name != self.control)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The boundary states under the numbers that everybody calls them by."""
+        reference = None if self.search is None else self.search.reference
+        return places_of(reference, [suite.result for suite in self.suites if not suite.control])
+
+    @cached_property
+    def correlation(self) -> Estimate:
+        """Pearson coefficient between fail frequency and mean return over the suites and agents of this run."""
+        return correlation([suite.result for suite in self.measured])
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Names of the actions 0, 1, …; empty: actions are shown as they are."""
+        return tuple(self.task.action_names or ())
+
+    def suite(self, name: str | None, agent: str) -> SuiteView | None:
+        """One suite under one agent."""
+        return next((suite for suite in self.suites if (suite.name, suite.agent) == (name, agent)), None)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether something is missing."""
+        return self.status != FINISHED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,7 +208,13 @@ class Results(Shown):
 
     title: str
     runs: tuple[RunResults, ...]
-    correlation: Estimate = NOTHING
-    """Pearson coefficient between fail frequency and mean return over all runs, agents and suites."""
     findings: tuple[Finding, ...] = ()
     tightrope_version: str = ""
+
+    @cached_property
+    def correlation(self) -> Estimate:
+        """Pearson coefficient between fail frequency and mean return over all runs, agents and suites."""
+        # Returns of different games are on different scales, so a coefficient over them would say nothing.
+        if len({run.task.name for run in self.runs}) > 1:
+            return Estimate.of_nothing("the tasks differ")
+        return correlation([suite.result for run in self.runs for suite in run.measured])

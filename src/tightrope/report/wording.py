@@ -1,8 +1,9 @@
-"""Numbers in words: the same in the HTML, the Markdown and the JUnit file."""
+"""Numbers in words: the same in the HTML, the Markdown and the JUnit file. The page's script is given the words."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from tightrope.statistics.estimate import Estimate
 from tightrope.trace import Action
@@ -34,39 +35,40 @@ def number(value: float | None) -> str:
     return f"{value:.3g}"
 
 
+def value_text(value: float | None, *, share: bool = True) -> str:
+    """A number by itself: in percent, or as it is."""
+    return percent(value) if share else number(value)
+
+
 def estimate_text(estimate: Estimate, *, share: bool = True) -> str:
-    """``7.2 % (3.1–15 %, n = 13)``."""
-    show = percent if share else number
+    """``7.2 % (3.1–15 %, n = 13)``; a value that has no interval comes with the reason."""
     if estimate.value is None:
         return NO_DATA
-    if estimate.low is None or estimate.high is None:
-        return f"{show(estimate.value)} (n{NBSP}={NBSP}{estimate.n})"
-    return f"{show(estimate.value)} ({interval_text(estimate, share=share)}, n{NBSP}={NBSP}{estimate.n})"
+    around = estimate.method if estimate.low is None or estimate.high is None else interval_text(estimate, share=share)
+    about = ", ".join(filter(None, (around, f"n{NBSP}={NBSP}{estimate.n}")))
+    return f"{value_text(estimate.value, share=share)} ({about})"
 
 
 def interval_text(estimate: Estimate, *, share: bool = True) -> str:
     """``3.1–15 %``; numbers that may be negative are parted by a word; ``exact`` where nothing is random."""
-    show = percent if share else number
     if estimate.value is None:
         return NO_DATA
     if estimate.low is None or estimate.high is None:
         return "no interval"
     if estimate.low == estimate.high:
         return "exact"
-    low, high = show(estimate.low), show(estimate.high)
+    low, high = value_text(estimate.low, share=share), value_text(estimate.high, share=share)
     return f"{low.removesuffix(THIN + '%')}–{high}" if share else f"{low} to {high}"
-
-
-def general_text(estimate: Estimate) -> str:
-    """``27 % (one reference: …)``: a value that has no interval comes with the reason."""
-    if estimate.value is None or estimate.low is not None:
-        return estimate_text(estimate)
-    return f"{percent(estimate.value)} ({estimate.method})"
 
 
 def count(amount: int, singular: str, plural: str = "") -> str:
     """``1 case``, ``39 cases``."""
     return f"{number(amount)} {singular if amount == 1 else plural or singular + 's'}"
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """``unsafe ×3, stuck ×1``."""
+    return ", ".join(f"{kind} ×{times}" for kind, times in counts.items() if times)
 
 
 def action_text(action: Action, names: tuple[str, ...] = ()) -> str:

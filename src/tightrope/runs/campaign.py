@@ -98,7 +98,7 @@ def working_on(
         # Said now, not after a search of minutes.
         require_backend(config.execution.backend)
         find_method(config.search.method)
-        for spec in config.safety.suites:
+        for spec in config.safety.suites if given is None else ():
             parse_spec(spec)
         agents = load_agents(config.agents, task)
         earlier = read_manifest(folder.manifest_path) if folder.manifest_path.exists() else None

@@ -1,5 +1,6 @@
 """Step 2: the agent in the narrow places, and whose fault it was."""
 
+from tightrope.safety.bisecting import Bisection, bisect_checkpoints
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
 from tightrope.safety.deciding import decide_gate
@@ -7,6 +8,7 @@ from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.groups import FailureGroup, group_failures
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
+from tightrope.safety.kept import kept_suite
 from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
 from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
@@ -22,6 +24,7 @@ from tightrope.safety.suites import (
 from tightrope.safety.survival import find_survival
 
 __all__ = [
+    "Bisection",
     "BoundaryResult",
     "CaseDifference",
     "CaseResult",
@@ -38,6 +41,7 @@ __all__ = [
     "TestCase",
     "TestSuite",
     "action_coverage_suite",
+    "bisect_checkpoints",
     "compare_safety",
     "correlation",
     "decide_gate",
@@ -47,6 +51,7 @@ __all__ = [
     "judge_case",
     "judge_episode",
     "judge_suite",
+    "kept_suite",
     "load_suite",
     "make_suite",
     "parse_spec",

@@ -10,9 +10,11 @@ from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.frequencies import JUDGED, by_reference, case_weights
+from tightrope.safety.kept import KEPT, NO_SAMPLE
 from tightrope.safety.results import CaseResult, SafetyResult
 from tightrope.safety.suites import TestCase
 from tightrope.statistics import (
+    IN_GENERAL,
     Estimate,
     PairCounts,
     Stratum,
@@ -127,7 +129,11 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
         suite=result_a.suite.name,
         difference=difference,
         p_value=p_value,
-        difference_in_general=_in_general(judged_a, of_b, pairs, by_case=result_a.suite.kind == "random"),
+        difference_in_general=(
+            Estimate.of_nothing(NO_SAMPLE, IN_GENERAL)
+            if result_a.suite.kind == KEPT
+            else _in_general(judged_a, of_b, pairs, by_case=result_a.suite.kind == "random")
+        ),
         episodes=PairCounts.of(pair for of_case in pairs.values() for pair in of_case),
         cases=tuple(sorted((_difference(a, b) for a, b in distinct.values()), key=lambda case: -case.difference)),
         errors=sum(case.errors for result in (result_a, result_b) for case in result.distinct_cases),

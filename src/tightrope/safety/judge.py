@@ -17,9 +17,10 @@ from tightrope.safety.frequencies import (
     fails_per_1000_steps,
     mean_return,
 )
+from tightrope.safety.kept import KEPT, NO_SAMPLE
 from tightrope.safety.results import NOT_ASKED, BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.statistics import Estimate
+from tightrope.statistics import IN_GENERAL, Estimate
 
 STOPPED = "stopped as soon as the gate was decided: no interval"
 
@@ -84,7 +85,7 @@ def judge_suite(
         cases=cases,
         boundary_states=_by_boundary(suite, cases),
         fail_frequency=fail_frequency(cases),
-        fail_frequency_in_general=fail_frequency_in_general(cases, by_case=suite.kind == "random"),
+        fail_frequency_in_general=_in_general(suite, cases),
         survivable_fail_frequency=fail_frequency(_survivable(cases)),
         mean_return=mean_return(cases),
         fails_per_1000_steps=fails_per_1000_steps(cases, length),
@@ -94,6 +95,12 @@ def judge_suite(
         decision=decision,
     )
     return result if decision is None or decision.exact else _stopped_early(result, decision)
+
+
+def _in_general(suite: TestSuite, cases: Sequence[CaseResult]) -> Estimate:
+    if suite.kind == KEPT:
+        return Estimate.of_nothing(NO_SAMPLE, IN_GENERAL)
+    return fail_frequency_in_general(cases, by_case=suite.kind == "random")
 
 
 def _stopped_early(result: SafetyResult, decision: GateDecision) -> SafetyResult:

@@ -24,8 +24,8 @@ Step = tuple[int, Action]
 def step_off(suite: TestSuite, case: TestCase) -> Step | None:
     """The step by which a case leaves the reference; None: it does not."""
     left, actions = case.kept, case.prefix.actions
-    if case.prefix.prefix(left) != suite.reference.prefix(left):
-        # It belongs to another reference.
+    if left > len(suite.reference) or case.prefix.prefix(left) != suite.reference.prefix(left):
+        # It belongs to another reference, which may be longer.
         return None
     while left < len(actions) and actions[left : left + 1] == suite.reference.actions[left : left + 1]:
         left += 1

@@ -25,7 +25,7 @@ from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.findings import Finding
 from tightrope.safety.groups import FailureGroup, group_failures
 from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
+from tightrope.statistics import ON_THESE_CASES, Estimate, Unseen, mean_estimate, rate_estimate
 from tightrope.trace import Action
 
 NOT_ASKED = Survival(survivable=Survivability.UNKNOWN, evidence="not asked")
@@ -224,6 +224,13 @@ class SafetyResult(Shown):
     def failure_groups(self) -> tuple[FailureGroup, ...]:
         """The fails by their cause, those that were avoidable first and the most frequent first."""
         return group_failures([self])
+
+    @cached_property
+    def unseen(self) -> Unseen:
+        """How much is still to be found: how likely the next execution is to show a new kind of failure."""
+        from tightrope.safety.remaining import remaining_kinds
+
+        return remaining_kinds(self)
 
     @cached_property
     def avoidable_fail_frequency(self) -> Estimate:

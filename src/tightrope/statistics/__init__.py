@@ -16,6 +16,7 @@ from tightrope.statistics.strata import (
     stratified_mean_estimate,
     stratified_rate_estimate,
 )
+from tightrope.statistics.unseen import Unseen, nothing_unseen, unseen_kinds
 
 __all__ = [
     "CONFIDENCE",
@@ -27,6 +28,7 @@ __all__ = [
     "PairCounts",
     "SequentialGate",
     "Stratum",
+    "Unseen",
     "correlation_estimate",
     "difference_estimate",
     "events_per_steps",
@@ -34,10 +36,12 @@ __all__ = [
     "interquartile_mean",
     "iqm_estimate",
     "mean_estimate",
+    "nothing_unseen",
     "paired_difference_estimate",
     "rate_estimate",
     "seen_bounds",
     "stratified_difference",
     "stratified_mean_estimate",
     "stratified_rate_estimate",
+    "unseen_kinds",
 ]

@@ -1,6 +1,5 @@
 // Charts, hover texts and small helpers; report.js puts them to use in the same scope.
 const tip = document.getElementById("tip");
-const THIN = "\u202f";
 
 // --- small helpers ------------------------------------------------------------------------------------------------
 function make(space, tag, attributes, children) {
@@ -17,33 +16,10 @@ const html = (tag, attributes, children) => make(null, tag, attributes, children
 const colour = index => index < 0 ? "var(--muted)" : `var(--s${index % 6})`;
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
-function format(value, share) {
-  if (value === null || value === undefined) return "no data";
-  if (share) {
-    const hundred = 100 * value, digits = (hundred > 0 && hundred < 9.95) || (hundred > 90.05 && hundred < 100) ? 1 : 0;
-    return hundred.toFixed(digits) + THIN + "%";
-  }
-  const size = Math.abs(value);
-  if (size >= 100 || Number.isInteger(value)) return value.toFixed(0).replace(/\B(?=(\d{3})+(?!\d))/g, THIN);
-  return String(Number(value.toPrecision(3)));
-}
-const interval = (point, share) =>
-  point.lo === null || point.lo === undefined ? ""
-    : share ? `${format(point.lo, true).replace(THIN + "%", "")}–${format(point.hi, true)}` : `${format(point.lo)} to ${format(point.hi)}`;
-
-function ticks(low, high, wanted, whole) {
-  const raw = (high - low) / Math.max(1, wanted), power = 10 ** Math.floor(Math.log10(raw));
-  const nice = [1, 2, 2.5, 5, 10].map(k => k * power).find(k => k >= raw * 0.999 && (!whole || Number.isInteger(k)));
-  const step = nice ?? (whole ? Math.max(1, Math.ceil(raw)) : raw);
-  const found = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-6; k++) found.push(k * step);
-  return found;
-}
-
-// The axis ends at a tick, so that the topmost value is read against a line.
-function rounded(low, high, wanted) {
-  const found = ticks(low, high, wanted), step = found.length > 1 ? found[1] - found[0] : high - low;
-  return [Math.floor(low / step + 1e-6) * step, Math.ceil(high / step - 1e-6) * step];
+// Every other tick is left out until they have room; the words were written where all numbers are.
+function ticks(axis, room) {
+  const every = Math.max(1, Math.ceil(axis.ticks.length / Math.max(2, room)));
+  return axis.ticks.filter((_, index) => index % every === 0);
 }
 
 // Blue over sand to red: told apart by people who see no red or no green.
@@ -68,14 +44,7 @@ const hideTip = () => { tip.hidden = true; };
 addEventListener("keydown", event => { if (event.key === "Escape") hideTip(); });
 addEventListener("scroll", hideTip, { passive: true });
 
-function pointLines(point, share) {
-  const range = interval(point, share);
-  return [
-    format(point.v, share) + (range ? ` (${range})` : ""),
-    [point.n === null || point.n === undefined ? "" : `n = ${point.n}`, point.m].filter(Boolean).join(" · "),
-    point.t,
-  ];
-}
+const pointLines = point => [point.text, point.about, point.note];
 
 // --- charts -------------------------------------------------------------------------------------------------------
 const SHAPES = [
@@ -95,8 +64,8 @@ function mark(series, x, y, r) {
 }
 
 class Chart {
-  constructor(canvas, spec, onState) {
-    Object.assign(this, { canvas, spec, onState, view: spec.first ?? 0, off: new Set(), at: -1 });
+  constructor(canvas, spec, onPlace) {
+    Object.assign(this, { canvas, spec, onPlace, view: Math.max(0, spec.views.findIndex(view => view.label === spec.first)), off: new Set(), at: -1 });
     this.draw();
     new ResizeObserver(() => { if (Math.abs(canvas.clientWidth - this.width) > 2) this.draw(); }).observe(canvas);
   }
@@ -105,7 +74,6 @@ class Chart {
     const { spec, canvas } = this, view = spec.views[this.view];
     this.width = canvas.clientWidth;
     if (!this.width) return;
-    this.share = view.share ?? spec.share;
     this.marks = [];
     const series = view.series.filter(one => one.points.length), shown = series.filter(one => !this.off.has(one.name));
     const picture = spec.kind === "rows" ? this.rows(view, shown) : this.plot(view, shown);
@@ -133,25 +101,23 @@ class Chart {
   }
 
   rows(view, shown) {
-    const narrow = this.width < 560, left = narrow ? 0 : Math.min(220, 20 + 7.2 * Math.max(...view.rows.map(name => name.length)));
+    const narrow = this.width < 560, left = narrow ? 0 : Math.min(220, 20 + 7.2 * Math.max(...view.rows.map(row => row.text.length)));
     // A published value stands on the line of the agent it belongs to.
     const slots = [...new Set(shown.map(one => one.colour))], band = Math.max(26, 15 * slots.length + 10), rowHeight = band + (narrow ? 20 : 6), top = 4, right = 14;
     const height = top + rowHeight * view.rows.length + 40;
-    const values = shown.flatMap(one => one.points.flatMap(point => [point.v, point.hi ?? point.v]));
-    const limit = this.share ? (Math.max(0, ...values) > .5 ? 1 : Math.max(.1, Math.ceil(Math.max(0, ...values) * 10) / 10)) : Math.max(...values);
-    const x = value => left + 8 + (this.width - left - right - 8) * value / limit;
-    const parts = ticks(0, limit, narrow ? 4 : 6).flatMap(tick => [
-      svg("line", { class: "gridline", x1: x(tick), x2: x(tick), y1: top, y2: height - 36 }),
-      svg("text", { x: x(tick), y: height - 20, "text-anchor": "middle" }, format(tick, this.share)),
+    const x = value => left + 8 + (this.width - left - right - 8) * value / view.values.high;
+    const parts = ticks(view.values, narrow ? 4 : 8).flatMap(tick => [
+      svg("line", { class: "gridline", x1: x(tick.at), x2: x(tick.at), y1: top, y2: height - 36 }),
+      svg("text", { x: x(tick.at), y: height - 20, "text-anchor": "middle" }, tick.text),
     ]);
-    parts.push(svg("text", { class: "axis-title", x: x(limit), y: height - 3, "text-anchor": "end" }, this.spec.x));
-    view.rows.forEach((name, row) => {
-      const start = top + row * rowHeight, middle = start + (narrow ? 20 : 0) + band / 2;
-      parts.push(svg("text", { class: "name", x: 0, y: narrow ? start + 13 : middle + 4 }, name));
-      if (row) parts.push(svg("line", { class: "gridline", x1: 0, x2: this.width, y1: start - 2, y2: start - 2 }));
+    parts.push(svg("text", { class: "axis-title", x: x(view.values.high), y: height - 3, "text-anchor": "end" }, this.spec.x));
+    view.rows.forEach((row, index) => {
+      const start = top + index * rowHeight, middle = start + (narrow ? 20 : 0) + band / 2;
+      parts.push(svg("text", { class: "name", x: 0, y: narrow ? start + 13 : middle + 4 }, row.text));
+      if (index) parts.push(svg("line", { class: "gridline", x1: 0, x2: this.width, y1: start - 2, y2: start - 2 }));
       shown.forEach(one => {
-        const y = middle + (slots.indexOf(one.colour) - (slots.length - 1) / 2) * 15, point = one.points.find(candidate => candidate.row === row);
-        if (point) parts.push(...this.dot(one, point, x(point.v), y, [[x(point.lo ?? point.v), y], [x(point.hi ?? point.v), y]], `${name}, ${one.name}`));
+        const y = middle + (slots.indexOf(one.colour) - (slots.length - 1) / 2) * 15, point = one.points.find(candidate => candidate.row === row.name);
+        if (point) parts.push(...this.dot(one, point, x(point.value), y, [[x(point.low ?? point.value), y], [x(point.high ?? point.value), y]], `${row.text}, ${one.name}`));
         else if (!one.hollow) parts.push(svg("text", { class: "nothing-mark", x: x(0) + 4, y: y + 4 }, "no data"));
       });
     });
@@ -163,7 +129,7 @@ class Chart {
   dot(series, point, x, y, ends, title) {
     const node = mark(series, x, y, series.points.length > 80 ? 2.5 : series.hollow ? 6 : 5);
     this.marks.push({ x, y, point, title, node, series: series.name });
-    const whisker = point.lo === null || point.lo === undefined ? null
+    const whisker = (point.low ?? null) === null ? null
       : svg("line", { class: "whisker", x1: ends[0][0], y1: ends[0][1], x2: ends[1][0], y2: ends[1][1], stroke: colour(series.colour) });
     return [whisker, node].filter(Boolean);
   }
@@ -171,25 +137,18 @@ class Chart {
   plot(view, shown) {
     const height = this.spec.compact ? 250 : 300, left = 46, right = 12, top = 22, bottom = 42;
     if (this.spec.stack) shown = stacked(shown);
-    const points = shown.flatMap(one => one.points);
-    const xs = points.flatMap(point => [point.x, point.xlo ?? point.x, point.xhi ?? point.x]);
-    const ys = points.flatMap(point => [point.v, point.lo ?? point.v, point.hi ?? point.v]);
-    let [lowX, highX] = [Math.min(...xs), Math.max(...xs)];
-    if (!shown.length) [lowX, highX] = [0, 1];
-    if (lowX === highX) [lowX, highX] = [lowX - 1, highX + 1];
-    const domain = view.domain ?? this.spec.domain ?? [Math.min(0, ...ys), Math.max(...ys, 0)];
-    const [lowY, highY] = rounded(domain[0], domain[1] > domain[0] ? domain[1] : domain[0] + 1, 4);
+    const { low: lowX, high: highX } = view.along, { low: lowY, high: highY } = view.values;
     const pad = shown.some(one => one.mode !== "line") ? 12 : 4;
     const x = value => left + pad + (this.width - left - right - 2 * pad) * (value - lowX) / (highX - lowX);
     const y = value => height - bottom - (height - top - bottom) * (clamp(value, lowY, highY) - lowY) / (highY - lowY);
     const parts = [];
-    for (const tick of ticks(lowY, highY, 4)) parts.push(
-      svg("line", { class: tick === 0 ? "baseline" : "gridline", x1: left, x2: this.width - right, y1: y(tick), y2: y(tick) }),
-      svg("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, format(tick, this.share)));
-    for (const tick of ticks(lowX, highX, this.width / 90, xs.every(Number.isInteger))) parts.push(
-      svg("text", { x: x(tick), y: height - bottom + 18, "text-anchor": "middle" }, format(tick, false)));
-    parts.push(svg("text", { class: "axis-title", x: 0, y: 11 }, view.share === undefined ? this.spec.y : view.label),
-      svg("text", { class: "axis-title", x: this.width - right, y: height - 5, "text-anchor": "end" }, view.x ?? this.spec.x));
+    for (const tick of ticks(view.values, 6)) parts.push(
+      svg("line", { class: tick.at === 0 ? "baseline" : "gridline", x1: left, x2: this.width - right, y1: y(tick.at), y2: y(tick.at) }),
+      svg("text", { x: left - 8, y: y(tick.at) + 4, "text-anchor": "end" }, tick.text));
+    for (const tick of ticks(view.along, this.width / 70)) parts.push(
+      svg("text", { x: x(tick.at), y: height - bottom + 18, "text-anchor": "middle" }, tick.text));
+    parts.push(svg("text", { class: "axis-title", x: 0, y: 11 }, view.y ?? this.spec.y),
+      svg("text", { class: "axis-title", x: this.width - right, y: height - 5, "text-anchor": "end" }, this.spec.x));
     for (const one of shown) parts.push(...this.series(one, x, y, shown.length));
     const picture = this.frame(height, this.spec.title);
     picture.append(...parts);
@@ -199,20 +158,20 @@ class Chart {
   series(one, x, y, count) {
     const ink = colour(one.colour), shift = one.offset === undefined ? 0 : (one.offset - (count - 1) / 2) * 6;
     const line = points => points.map((point, index) => `${index ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`).join("");
-    const middle = one.points.map(point => [x(point.x) + shift, y(point.v)]), parts = [];
-    const ranged = one.points.filter(point => point.lo !== null && point.lo !== undefined);
+    const middle = one.points.map(point => [x(point.x) + shift, y(point.value)]), parts = [];
+    const ranged = one.points.filter(point => (point.low ?? null) !== null);
     if (one.mode === "line") {
       const whole = ranged.length === one.points.length;
       if (whole && ranged.length > 1) parts.push(svg("path", { class: "band", fill: ink, style: one.base ? "opacity:.55" : null,
-        d: line([...ranged.map(point => [x(point.x), y(point.hi)]), ...ranged.map(point => [x(point.x), y(point.lo)]).reverse()]) + "Z" }));
-      else parts.push(...ranged.map(point => svg("line", { class: "whisker", stroke: ink, x1: x(point.x), x2: x(point.x), y1: y(point.lo), y2: y(point.hi) })));
+        d: line([...ranged.map(point => [x(point.x), y(point.high)]), ...ranged.map(point => [x(point.x), y(point.low)]).reverse()]) + "Z" }));
+      else parts.push(...ranged.map(point => svg("line", { class: "whisker", stroke: ink, x1: x(point.x), x2: x(point.x), y1: y(point.low), y2: y(point.high) })));
       parts.push(svg("path", { class: "curve", stroke: ink, d: line(middle), "stroke-dasharray": one.dash ? "5 4" : null }));
     }
     one.points.forEach((point, index) => {
-      const [px, py] = middle[index], title = one.name + (point.xlo === undefined ? ` at ${format(point.x, false)}` : "");
+      const [px, py] = middle[index], { title } = point;
       if (one.mode !== "line") {
-        if (point.xlo !== null && point.xlo !== undefined) parts.push(svg("line", { class: "whisker", x1: x(point.xlo), x2: x(point.xhi), y1: py, y2: py, stroke: ink }));
-        parts.push(...this.dot(one, point, px, py, [[px, y(point.lo ?? point.v)], [px, y(point.hi ?? point.v)]], title));
+        if ((point.x_low ?? null) !== null) parts.push(svg("line", { class: "whisker", x1: x(point.x_low), x2: x(point.x_high), y1: py, y2: py, stroke: ink }));
+        parts.push(...this.dot(one, point, px, py, [[px, y(point.low ?? point.value)], [px, y(point.high ?? point.value)]], title));
       } else {
         const node = mark(one, px, py, 3);
         if (one.points.length > 40 || one.base) node.setAttribute("opacity", 0);
@@ -229,7 +188,7 @@ class Chart {
     const show = index => {
       const found = this.marks[this.at = index], box = picture.getBoundingClientRect();
       ring.setAttribute("cx", found.x); ring.setAttribute("cy", found.y); ring.setAttribute("visibility", "visible");
-      showTip(box.left + found.x, box.top + found.y, found.title, pointLines(found.point, this.share));
+      showTip(box.left + found.x, box.top + found.y, found.title, pointLines(found.point));
     };
     const hide = () => { ring.setAttribute("visibility", "hidden"); hideTip(); };
     const nearest = event => {
@@ -238,7 +197,7 @@ class Chart {
       this.marks.forEach((one, index) => { const away = Math.hypot(one.x - px, one.y - py); if (away < least) [best, least] = [index, away]; });
       return best;
     };
-    const open = () => { const found = this.marks[this.at]; if (found && this.spec.click && found.point.state !== undefined) this.onState(found.point.state, found.series, this.spec.views[this.view].label); };
+    const open = () => { const found = this.marks[this.at]; if (found && this.spec.click && found.point.place !== undefined) this.onPlace(found.point.place, found.series, this.spec.views[this.view].suite); };
     picture.style.cursor = this.spec.click ? "pointer" : "";
     picture.addEventListener("pointermove", event => { const index = nearest(event); index < 0 ? hide() : show(index); });
     picture.addEventListener("pointerleave", hide);
@@ -256,9 +215,9 @@ class Chart {
 function stacked(series) {
   const below = new Map();
   return series.map(one => ({ ...one, base: true, points: one.points.map(point => {
-    const lo = below.get(point.x) ?? 0, hi = lo + point.v;
-    below.set(point.x, hi);
-    return { ...point, v: hi, lo, hi, shown: point };
+    const low = below.get(point.x) ?? 0, high = low + point.value;
+    below.set(point.x, high);
+    return { ...point, value: high, low, high, shown: point };
   }) }));
 }
 

@@ -1,17 +1,15 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 
 // --- one run: its map, its boundary states, their cases -----------------------------------------------------------
-const CASE = { id: 0, depth: 1, handover: 2, label: 3, passes: 4, fails: 5, invalid: 6, errors: 7, survivable: 8, reward: 9, replay: 10, video: 11, witness: 12, range: 13 };
-const CROWD = 60; // boundary states, more of which are drawn as dots without numbers
-const SURVIVABLE = { yes: ["survivable", "fail"], no: ["doomed", ""], unknown: ["not known", ""] };
+const CROWD = 60; // places, more of which are drawn as dots without numbers
 
 class Run {
   constructor(spec) {
-    Object.assign(this, { spec, agent: spec.agents[0], suite: spec.headline ?? spec.suites[0], depth: null, quiet: 0 });
+    Object.assign(this, { spec, agent: spec.agents[0], suite: spec.headline ?? spec.suites[0], place: null, quiet: 0 });
     for (const part of ["map", "choices", "panel"]) this[part] = document.querySelector(`[data-${part}="${spec.id}"]`);
     this.charts = spec.charts.map(chart => {
       const canvas = document.querySelector(`[data-chart="${spec.id}/${chart.id}"]`);
-      return canvas && new Chart(canvas, chart, (depth, agent, suite) => this.open(depth, agent, suite));
+      return canvas && new Chart(canvas, chart, (place, agent, suite) => this.open(place, agent, suite));
     });
     this.link("performance");
     if (this.map) {
@@ -34,7 +32,7 @@ class Run {
 
   result(agent, suite) { return this.spec.results.find(one => one.agent === agent && one.suite === suite); }
 
-  draw() { this.drawChoices(); this.drawMap(); if (this.depth !== null) this.drawPanel(); }
+  draw() { this.drawChoices(); this.drawMap(); if (this.place !== null) this.drawPanel(); }
 
   redraw() {
     for (const chart of this.charts) chart?.draw();
@@ -56,20 +54,18 @@ class Run {
   // A wide level is broken into rows like a line of text, so that all of it is seen at once and large enough.
   levelMap(map) {
     let rows = 1;
-    while (rows < 6 && this.width / (map.w / rows) * map.h < (this.width < 560 ? 120 : 135)) rows++;
-    const span = map.w / rows, scale = Math.min(this.width / span, 460 / map.h), rowHeight = map.h * scale, gap = 10;
+    while (rows < 6 && this.width / (map.width / rows) * map.height < (this.width < 560 ? 120 : 135)) rows++;
+    const span = map.width / rows, scale = Math.min(this.width / span, 460 / map.height), rowHeight = map.height * scale, gap = 10;
     const parts = [], line = points => points.map((point, index) => point ? `${points[index - 1] ? "L" : "M"}${point.join(",")}` : "").join("");
     for (let row = 0; row < rows; row++) {
-      const inner = svg("svg", { x: 0, y: row * (rowHeight + gap), width: span * scale, height: rowHeight, viewBox: `${row * span} 0 ${span} ${map.h}`, preserveAspectRatio: "none", style: "overflow:hidden", class: map.image ? "" : "plain" }, [
-        map.image ? svg("image", { href: map.image, style: `image-rendering:${scale < 1 ? "auto" : "pixelated"}`, width: map.w, height: map.h, preserveAspectRatio: "none" }) : svg("rect", { class: "frame", width: map.w, height: map.h, "vector-effect": "non-scaling-stroke" }),
+      const inner = svg("svg", { x: 0, y: row * (rowHeight + gap), width: span * scale, height: rowHeight, viewBox: `${row * span} 0 ${span} ${map.height}`, preserveAspectRatio: "none", style: "overflow:hidden", class: map.image ? "" : "plain" }, [
+        map.image ? svg("image", { href: map.image, style: `image-rendering:${scale < 1 ? "auto" : "pixelated"}`, width: map.width, height: map.height, preserveAspectRatio: "none" }) : svg("rect", { class: "frame", width: map.width, height: map.height, "vector-effect": "non-scaling-stroke" }),
         ...map.fuzz.map(trace => svg("path", { class: "trace", d: line(trace), "stroke-opacity": clamp(5 / map.fuzz.length, .15, .6), "vector-effect": "non-scaling-stroke" })),
-        svg("path", { class: "casing", d: line(map.reference), "vector-effect": "non-scaling-stroke" }),
-        svg("path", { class: "path", d: line(map.reference), "vector-effect": "non-scaling-stroke" }),
+        ...["casing", "path"].flatMap(kind => map.ways.map(way => svg("path", { class: kind, d: line(way), "vector-effect": "non-scaling-stroke" }))),
       ]);
       parts.push(inner);
     }
-    const places = this.spec.states.map(state => {
-      const position = state.pos ?? map.reference[state.depth];
+    const places = this.spec.places.map(({ position }) => {
       if (!position) return null;
       const row = clamp(Math.floor(position[0] / span), 0, rows - 1);
       return { x: (position[0] - row * span) * scale, y: row * (rowHeight + gap) + position[1] * scale, top: row * (rowHeight + gap) };
@@ -79,63 +75,61 @@ class Run {
   }
 
   strip() {
-    const height = 74, length = this.spec.length || 1, x = depth => 14 + (this.width - 28) * depth / length;
+    const height = 74, { along } = this.spec, x = depth => 14 + (this.width - 28) * depth / along.high;
     const parts = [
-      svg("line", { class: "baseline", x1: x(0), x2: x(length), y1: height - 20, y2: height - 20 }),
-      ...ticks(0, length, this.width / 110).map(tick => svg("text", { x: x(tick), y: height - 3, "text-anchor": "middle" }, format(tick, false))),
+      svg("line", { class: "baseline", x1: x(0), x2: x(along.high), y1: height - 20, y2: height - 20 }),
+      ...ticks(along, this.width / 80).map(tick => svg("text", { x: x(tick.at), y: height - 3, "text-anchor": "middle" }, tick.text)),
     ];
-    const places = this.spec.states.map(state => ({ x: x(state.depth), y: height - 20, top: -80 }));
+    const places = this.spec.places.map(place => ({ x: x(place.depth), y: height - 20, top: -80 }));
     return this.withPins(parts, places, height, "Boundary states along the reference", "strip");
   }
 
   withPins(parts, places, height, label, kind) {
     const heads = [], stems = [], pins = [];
     let highest = 0;
-    const crowded = this.spec.states.length > CROWD;
-    this.spec.states.forEach((state, index) => {
+    const crowded = this.spec.places.length > CROWD;
+    this.spec.places.forEach((place, index) => {
       const foot = places[index];
       if (!foot) return;
       const head = crowded ? foot : freePlace(foot, heads, this.width);
       heads.push(head);
       highest = Math.min(highest, head.y - 14);
       if (!crowded) stems.push(svg("line", { class: "stem", x1: foot.x, y1: foot.y, x2: head.x, y2: head.y }), svg("circle", { class: "foot", cx: foot.x, cy: foot.y, r: 2.6 }));
-      pins.push(this.pin(state, index, head, crowded));
+      pins.push(this.pin(place, head, crowded));
     });
     (pins.find(pin => pin.getAttribute("aria-pressed") === "true") ?? pins[0])?.setAttribute("tabindex", 0);
     return svg("svg", { class: kind, height: height - highest, viewBox: `0 ${highest} ${this.width} ${height - highest}`, role: "group", "aria-label": label }, [...parts, ...stems, ...pins]);
   }
 
-  pin(state, index, head, crowded) {
-    const point = this.result(this.agent, this.suite)?.states[state.depth], known = point && point.v !== null;
-    const paint = known ? heat(point.v) : { fill: "#c9ccd0", text: "#1d2126" };
-    const raised = this.result(this.agent, this.suite)?.cases.some(one => one[CASE.depth] === state.depth && one[CASE.errors]);
-    const words = known ? pointLines({ ...point, t: caseWords(point) }, true) : [raised ? "no data: the agent or the environment raised" : "no data"];
-    const title = `Boundary state ${index + 1}, depth ${state.depth}`;
-    const show = event => { if (performance.now() < this.quiet) return; const box = event.currentTarget.getBoundingClientRect(); showTip(box.left + box.width / 2, box.top, title, words); };
-    return svg("g", { class: `pin${known ? "" : " none"}${state.proven ? "" : " guess"}`, tabindex: -1, role: "button", "data-depth": state.depth,
-      "aria-pressed": String(this.depth === state.depth), "aria-label": `${title}: ${words[0]}`,
-      onclick: () => this.open(state.depth), onpointerenter: show, onpointerleave: hideTip, onfocus: show, onblur: hideTip,
-      onkeydown: event => this.pinKey(event, state.depth),
+  pin(place, head, crowded) {
+    const point = this.result(this.agent, this.suite)?.places[place.number], known = point && point.value !== null;
+    const paint = known ? heat(point.value) : { fill: "#c9ccd0", text: "#1d2126" };
+    const words = known ? pointLines(point) : ["no data" + (point?.why ? `: ${point.why}` : "")];
+    const show = event => { if (performance.now() < this.quiet) return; const box = event.currentTarget.getBoundingClientRect(); showTip(box.left + box.width / 2, box.top, place.title, words); };
+    return svg("g", { class: `pin${known ? "" : " none"}${place.proven ? "" : " guess"}`, tabindex: -1, role: "button", "data-place": place.number,
+      "aria-pressed": String(this.place === place.number), "aria-label": `${place.title}: ${words[0]}`,
+      onclick: () => this.open(place.number), onpointerenter: show, onpointerleave: hideTip, onfocus: show, onblur: hideTip,
+      onkeydown: event => this.pinKey(event, place.number),
     }, crowded ? svg("circle", { cx: head.x, cy: head.y, r: 4.5, fill: paint.fill, style: "stroke-width:.8;filter:none;stroke-dasharray:none" })
-      : [svg("circle", { cx: head.x, cy: head.y, r: 9, fill: paint.fill }), svg("text", { x: head.x, y: head.y + 3.4, style: `fill:${paint.text}` }, String(index + 1))]);
+      : [svg("circle", { cx: head.x, cy: head.y, r: 9, fill: paint.fill }), svg("text", { x: head.x, y: head.y + 3.4, style: `fill:${paint.text}` }, String(place.number))]);
   }
 
   // One stop for the tab key; the arrow keys go from pin to pin.
-  pinKey(event, depth) {
+  pinKey(event, place) {
     const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (event.key !== "Enter" && event.key !== " " && !move) return;
     event.preventDefault();
-    if (!move) return this.open(depth);
+    if (!move) return this.open(place);
     const pins = [...this.map.querySelectorAll(".pin")];
     pins[(pins.indexOf(event.currentTarget) + move + pins.length) % pins.length].focus();
   }
 
-  open(depth, agent, suite) {
+  open(place, agent, suite) {
     if (agent && this.spec.agents.includes(agent)) this.agent = agent;
     if (suite && this.spec.suites.includes(suite)) this.suite = suite;
     hideTip();
     this.quiet = performance.now() + 600; // the pin is drawn anew under the pointer, which would bring the tip back
-    this.depth = depth; this.film = null;
+    this.place = place; this.film = null;
     this.panel.hidden = false;
     this.draw();
     this.panel.focus({ preventScroll: true });
@@ -143,37 +137,33 @@ class Run {
   }
 
   close() {
-    const depth = this.depth;
-    this.depth = null; this.panel.hidden = true;
+    const place = this.place;
+    this.place = null; this.panel.hidden = true;
     this.drawMap();
-    this.map.querySelector(`[data-depth="${depth}"]`)?.focus();
+    this.map.querySelector(`[data-place="${place}"]`)?.focus();
   }
 
   drawPanel() {
-    const { states, results } = this.spec, index = states.findIndex(state => state.depth === this.depth), state = states[index];
-    const step = by => states[index + by] && this.open(states[index + by].depth);
+    const { places, cases } = this.spec, index = places.findIndex(place => place.number === this.place), place = places[index];
+    const step = by => places[index + by] && this.open(places[index + by].number);
     const button = (text, label, act, off) => html("button", { type: "button", "aria-label": label, title: label, disabled: off, onclick: act }, text);
-    const own = results.filter(one => one.agent === this.agent).flatMap(one => one.cases).filter(one => one[CASE.depth] === this.depth);
-    const film = this.film ?? own.map(one => one[CASE.video]).find(name => name && data.videos[name]);
-    const result = this.result(this.agent, this.suite), cases = (result ? result.cases : []).filter(one => one[CASE.depth] === this.depth);
-    const about = [`depth ${state.depth}`, state.proven ? "trouble below is proven" : "trouble below is not proven",
-      state.evidence && `branches below ended: ${state.evidence}`, state.actions && `wrong actions: ${state.actions}`].filter(Boolean).join(" · ");
+    const own = cases.filter(one => one.agent === this.agent && one.place === this.place);
+    const film = this.film ?? own.map(one => one.film).find(Boolean);
     const body = html("div", { class: "inside" + (film ? " film" : "") }, [
       film ? html("div", {}, [screen(film), html("p", { class: "small" }, `${this.agent} fails`)]) : null,
-      html("div", {}, [this.rates(), this.caseTable(cases)]),
+      html("div", {}, [this.rates(), this.caseTable(own.filter(one => one.suite === this.suite))]),
     ]);
     this.panel.replaceChildren(
-      html("header", {}, [html("h3", {}, `Boundary state ${index + 1} of ${states.length}`), button("‹", "Previous boundary state", () => step(-1), index === 0),
-        button("›", "Next boundary state", () => step(1), index === states.length - 1), button("×", "Close", () => this.close())]),
-      html("p", { class: "small" }, about), body);
+      html("header", {}, [html("h3", {}, `Place #${place.number} of ${places.length}`), button("‹", "Previous place", () => step(-1), index === 0),
+        button("›", "Next place", () => step(1), index === places.length - 1), button("×", "Close", () => this.close())]),
+      html("p", { class: "small" }, place.about), body);
   }
 
   rates() {
     const { agents, suites } = this.spec;
     const cell = (agent, suite) => {
-      const point = this.result(agent, suite)?.states[this.depth], known = point && point.v !== null;
-      return html("td", { class: known ? "" : "nothing", title: known ? pointLines(point, true).filter(Boolean).join(", ") : "" },
-        known ? `${format(point.v, true)}${interval(point, true) ? ` (${interval(point, true)})` : ""}, n = ${point.n}` : "no data");
+      const point = this.result(agent, suite)?.places[this.place], known = point && point.value !== null;
+      return html("td", { class: known ? "" : "nothing", title: known ? pointLines(point).filter(Boolean).join(", ") : "" }, known ? point.cell : "no data");
     };
     return html("div", { class: "scroll" }, html("table", {}, [
       html("thead", {}, html("tr", {}, [html("th", { scope: "col" }, "fail frequency here"), ...suites.map(suite => html("th", { scope: "col" }, suite))])),
@@ -183,7 +173,7 @@ class Run {
 
   caseTable(cases) {
     if (!cases.length) return html("p", { class: "nothing" }, `no data: ${this.suite} has no case here under ${this.agent}`);
-    const sorted = [...cases].sort((a, b) => b[CASE.fails] - a[CASE.fails]);
+    const sorted = [...cases].sort((a, b) => b.fails - a.fails);
     const head = ["case", "hand-over", "executions", "survivable?", "return", ""];
     return html("div", { class: "cases", tabindex: 0, role: "region", "aria-label": "Cases" }, html("table", {}, [
       html("thead", {}, html("tr", {}, head.map(name => html("th", { scope: "col" }, name)))),
@@ -192,20 +182,16 @@ class Run {
   }
 
   caseRow(one) {
-    const judged = one[CASE.passes] + one[CASE.fails], [word, tone] = SURVIVABLE[one[CASE.survivable]] ?? SURVIVABLE.unknown;
     const box = (kind, times) => times > 20 ? [] : Array.from({ length: times }, () => html("i", { class: kind }));
-    const boxes = html("span", { class: "boxes", "aria-hidden": "true" }, ["fails", "passes", "invalid", "errors"].flatMap(kind =>
-      box({ fails: "fail", passes: "", invalid: "invalid", errors: "error" }[kind], one[CASE[kind]])));
-    const verdict = judged ? `${one[CASE.fails]} of ${judged} failed` : one[CASE.invalid] ? "invalid" : one[CASE.errors] ? "error" : "no data";
-    const replay = one[CASE.replay] && html("button", { type: "button", class: "copy", title: one[CASE.replay],
-      onclick: event => copy(one[CASE.replay], event.currentTarget) }, "copy replay");
-    const watch = one[CASE.video] && data.videos[one[CASE.video]] && html("button", { type: "button", class: "watch",
-      onclick: () => { this.film = one[CASE.video]; this.drawPanel(); } }, "▶ watch");
+    const boxes = html("span", { class: "boxes", "aria-hidden": "true" },
+      [...box("fail", one.fails), ...box("", one.passes), ...box("invalid", one.invalid), ...box("error", one.errors)]);
+    const replay = one.replay && html("button", { type: "button", class: "copy", title: one.replay, onclick: event => copy(one.replay, event.currentTarget) }, "copy replay");
+    const watch = one.film && html("button", { type: "button", class: "watch", onclick: () => { this.film = one.film; this.drawPanel(); } }, "▶ watch");
     return html("tr", {}, [
-      html("td", {}, [one[CASE.label] ? one[CASE.label] + " " : "", html("code", { class: "small" }, one[CASE.id].slice(0, 8))]), html("td", {}, String(one[CASE.handover])),
-      html("td", { title: one[CASE.range] }, [boxes, verdict]),
-      html("td", { title: one[CASE.witness] ? `a way out: ${one[CASE.witness]}` : "" }, html("span", { class: `badge ${one[CASE.fails] ? tone : ""}` }, word)),
-      html("td", { title: one[CASE.reward] }, one[CASE.reward].split(" (")[0]), html("td", { class: "acts" }, [replay || null, watch || null]),
+      html("td", {}, [one.label ? one.label + " " : "", html("code", { class: "small" }, one.id.slice(0, 8))]), html("td", {}, String(one.handover)),
+      html("td", { title: one.interval }, [boxes, one.verdict]),
+      html("td", { title: one.escape ? `a way out: ${one.escape}` : "" }, html("span", { class: `badge ${one.blamed ? "fail" : ""}` }, one.survivable)),
+      html("td", { title: one.reward_text }, one.reward), html("td", { class: "acts" }, [replay || null, watch || null]),
     ]);
   }
 }
@@ -219,12 +205,9 @@ function freePlace(foot, heads, width) {
   return { x: foot.x, y: foot.y - 22 };
 }
 
-const caseWords = point => `${point.cases} case${point.cases === 1 ? "" : "s"}` + (point.doomed ? `, ${point.doomed} doomed` : "") + (point.s === "no data" ? "" : `; survivable alone ${point.s}`)
-  + (point.invalid ? `, ${point.invalid} invalid` : "");
-
 function screen(name) {
   const address = data.videos[name];
-  if (name.endsWith(".webp")) return html("img", { src: address, alt: "The fail" });
+  if (/^data:image|\.webp$/.test(address)) return html("img", { src: address, alt: "The fail" });
   const video = html("video", { src: address, controls: true, loop: true, playsinline: true, "aria-label": "The fail" });
   video.muted = true;
   if (!still) video.play().catch(() => {});

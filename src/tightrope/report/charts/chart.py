@@ -1,15 +1,19 @@
-"""Charts as data: what ``report.js`` draws, each with the table behind it.
+"""Charts as data: what ``charts.js`` draws, each with the table behind it.
 
-A chart has one or more views (suites, measures) between which the reader switches. A point carries its interval, its n
-and the method, so that none is ever shown without.
+A chart has one or more views (suites, measures) between which the reader switches. A point carries its value, its
+interval and the words about them, so that none is ever shown without; axes come with their words, so that numbers are
+written in one place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
+from tightrope.report.charts.axes import axis, widened
+from tightrope.report.wording import NBSP, interval_text, number, value_text
 from tightrope.statistics.estimate import Estimate
 
 Json = dict[str, Any]
@@ -35,8 +39,6 @@ class Chart:
     title: str
     views: tuple[Json, ...]
     table: Table
-    share: bool = False
-    """Whether y is a share, written in percent."""
     x_label: str = ""
     y_label: str = ""
     note: str = ""
@@ -54,18 +56,80 @@ class Chart:
             "kind": self.kind,
             "title": self.title,
             "views": self.views,
-            "share": self.share,
             "x": self.x_label,
             "y": self.y_label,
             **self.options,
         }
 
 
-def estimate_point(estimate: Estimate, **more: Any) -> Json:
-    """A point with its interval."""
-    return {"v": estimate.value, "lo": estimate.low, "hi": estimate.high, "n": estimate.n, "m": estimate.method, **more}
+def estimate_point(estimate: Estimate, *, share: bool = True, **more: Any) -> Json:
+    """A point with its interval and the words about it."""
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, **told(estimate, share=share), **more}
+
+
+def told(estimate: Estimate, *, share: bool = True) -> Json:
+    """What the hover text says of an estimate: its value and interval, then n and method."""
+    words = value_text(estimate.value, share=share)
+    if estimate.low is not None and estimate.high is not None:
+        words += f" ({interval_text(estimate, share=share)})"
+    return {"text": words, "about": f"n{NBSP}={NBSP}{estimate.n} · {estimate.method}" if estimate.n else ""}
+
+
+def plain_point(value: float | None, about: str, *, share: bool = True, **more: Any) -> Json:
+    """A point that has no interval, with the reason or the origin."""
+    return {"value": value, "text": value_text(value, share=share), "about": about, **more}
 
 
 def chart_series(name: str, colour: int, points: Iterable[Json], **more: Any) -> Json:
-    """A named line or cloud of points; points without a value are left out, never drawn at 0."""
-    return {"name": name, "colour": colour, "points": [point for point in points if point["v"] is not None], **more}
+    """A named line or cloud of points; what has no value, or none that can be drawn, is left out and never at 0."""
+    return {"name": name, "colour": colour, "points": [point for point in points if _drawn(point)], **more}
+
+
+def _drawn(point: Json) -> bool:
+    return all(place is not None and isfinite(place) for place in (point["value"], point.get("x", 0)))
+
+
+def rows_view(label: str, rows: Sequence[Json], series: Sequence[Json]) -> Json:
+    """Rows of shares, one beside the other."""
+    found = [end for one in series for point in one["points"] for end in _ends(point)]
+    most = max(found, default=0.0)
+    # A tenth is shown at least, or a small rate would look like a large one.
+    limit = 1.0 if most > 0.5 else max(0.1, most)
+    return {"label": label, "rows": list(rows), "series": list(series), "values": axis(0.0, limit, share=True)}
+
+
+def plot_view(
+    label: str,
+    series: Sequence[Json],
+    *,
+    share: bool = False,
+    domain: tuple[float, float] | None = None,
+    stack: bool = False,
+    **more: Any,
+) -> Json:
+    """x against y, each with its axis."""
+    for one in series:
+        for point in one["points"]:
+            point.setdefault("title", f"{one['name']} at {number(point['x'])}")
+    points = [point for one in series for point in one["points"]]
+    across = [end for point in points for end in (point["x"], point.get("x_low"), point.get("x_high"))]
+    along = _finite(across)
+    reach = [end for point in points for end in _ends(point)]
+    if stack:
+        reach = [sum(p["value"] for p in points if p["x"] == x) for x in {point["x"] for point in points}]
+    low, high = domain or (min([0.0, *reach]), max([0.0, *reach]))
+    return {
+        "label": label,
+        "series": list(series),
+        "along": axis(*widened(along), ends=False, whole=all(float(x).is_integer() for x in along)),
+        "values": axis(low, high if high > low else low + 1.0, share=share),
+        **more,
+    }
+
+
+def _ends(point: Json) -> list[float]:
+    return _finite([point["value"], point.get("low"), point.get("high")])
+
+
+def _finite(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None and isfinite(value)]

@@ -30,28 +30,29 @@ ToPixels = Callable[[tuple[float, float]], tuple[float, float]]
 
 
 def map_picture(
-    task: Task, reference: ActionTrace, positions: ArrayLike | None, fuzz: Sequence[ArrayLike] = ()
+    task: Task, reference: ActionTrace, ways: Sequence[ArrayLike | None], fuzz: Sequence[ArrayLike] = ()
 ) -> MapPicture | None:
-    """The map with the reference and the fuzz traces on it; None where nothing of the reference has a place on it."""
-    path = _points(positions)
-    if not np.isfinite(path).any():
+    """The map with the references and the fuzz traces on it; None where nothing of them has a place on it.
+
+    ``ways`` are the positions along each reference, ``reference`` is the one that the ground is drawn for.
+    """
+    paths = [_points(positions) for positions in ways]
+    if not any(np.isfinite(path).any() for path in paths):
         return None
     lines = [_points(line) for line in fuzz]
     ground = draw_ground(task, reference)
     if ground is None:
-        to_pixels = _plain(np.concatenate([path, *lines]))
+        to_pixels = _plain(np.concatenate([*paths, *lines]))
         width, height, image = PLAIN_WIDTH, PLAIN_HEIGHT, None
     else:
         to_pixels = ground.to_pixels
         height, width = map(float, ground.image.shape[:2])
         image = data_uri(png_bytes(np.ascontiguousarray(ground.image[..., :3], dtype=np.uint8)), "image/png")
-    drawn = _line(path, to_pixels)
-    if not any(drawn):
+    drawn = tuple(_line(path, to_pixels) for path in paths)
+    if not any(any(line) for line in drawn):
         return None
     thinned = (_thinned(_line(line, to_pixels)) for line in lines)
-    return MapPicture(
-        width=width, height=height, image=image, reference=drawn, fuzz=tuple(line for line in thinned if line)
-    )
+    return MapPicture(width=width, height=height, image=image, ways=drawn, fuzz=tuple(line for line in thinned if line))
 
 
 def draw_ground(task: Task, reference: ActionTrace) -> Any:

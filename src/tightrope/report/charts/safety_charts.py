@@ -1,188 +1,188 @@
-"""Charts of step 2: by suite, along the reference, against reward."""
+"""Charts of step 2: by suite, by place, against reward."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tightrope.report.charts.chart import MUTED, Chart, Json, Table, chart_series, estimate_point
-from tightrope.report.results import BoundaryResult, RunResults, SuiteResult
-from tightrope.report.verdict import find_suite, headline_suite, suite_names
-from tightrope.report.wording import NO_DATA, count, estimate_text, general_text, number
-from tightrope.statistics.estimate import Estimate
-
-SUITE_HEADER = (
-    *("suite", "agent", "fail frequency on these cases", "in situations like these", "survivable only", "cases"),
-    *("invalid", "doomed"),
-    *("fails per 1000 steps", "mean return"),
+from tightrope.report.charts.chart import (
+    MUTED,
+    Chart,
+    Json,
+    Table,
+    chart_series,
+    estimate_point,
+    plain_point,
+    plot_view,
+    rows_view,
 )
-BOUNDARY_HEADER = ("suite", "agent", "depth", "fail frequency", "survivable only", "cases", "invalid", "doomed")
+from tightrope.report.measures import MEASURES, STATE_MEASURES
+from tightrope.report.results import Published, RunResults
+from tightrope.report.verdict import headline_suite
+from tightrope.report.views import SuiteView
+from tightrope.report.wording import NO_DATA, count, estimate_text, number
+from tightrope.safety import BoundaryResult, SafetyResult
+from tightrope.statistics import Estimate
+
+SHARE = "share of tests that ended unsafe"
 
 
 def safety_by_suite(run: RunResults) -> Chart:
     """Fail frequency of every suite under every agent, controls included."""
-    names = suite_names(run)
-    every = _suite_view(run, names, "all cases", lambda suite: suite.fail_frequency)
-    every["series"] += _published_suites(run, names)
-    survivable = _suite_view(run, names, "survivable cases only", lambda suite: suite.survivable_fail_frequency)
-    rows = tuple(_suite_row(suite) for name in names for suite in run.suites if suite.suite == name)
+    views = (
+        _suite_view(run, "all fails", lambda result: result.fail_frequency, _published_suites(run)),
+        _suite_view(run, "avoidable fails", lambda result: result.avoidable_fail_frequency),
+        _suite_view(run, "survivable cases only", lambda result: result.survivable_fail_frequency),
+    )
+    counts = ("cases", "invalid", "doomed")
     return Chart(
         id="suites",
         kind="rows",
         title="Fail frequency by suite",
-        views=(every, survivable),
-        table=Table(header=SUITE_HEADER, rows=rows),
-        share=True,
-        x_label="share of tests on these cases that ended unsafe",
+        views=views,
+        table=Table(
+            header=("suite", "agent", *(measure.title for measure in MEASURES), *counts),
+            rows=tuple(_suite_row(suite) for suite in run.suites),
+        ),
+        x_label=f"{SHARE}, on these cases",
         note="On these cases: dots are means over boundary states, bars say how far executions may have misled. "
         "A control puts the agent in random situations.",
     )
 
 
-def _suite_view(run: RunResults, names: Sequence[str], label: str, measure: Callable[[SuiteResult], Estimate]) -> Json:
-    controls = {suite.suite for suite in run.suites if suite.control}
+def _suite_view(
+    run: RunResults, label: str, measure: Callable[[SafetyResult], Estimate], published: Sequence[Json] = ()
+) -> Json:
     series = []
     for colour, agent in enumerate(run.agents):
-        found = [(row, find_suite(run, name, agent.name)) for row, name in enumerate(names)]
-        points = [estimate_point(measure(suite), row=row) for row, suite in found if suite is not None]
-        series.append(chart_series(agent.name, colour, points))
-    rows = [f"{name} · control" if name in controls else name for name in names]
-    return {"label": label, "rows": rows, "series": series}
+        own = [suite for suite in run.suites if suite.agent == agent.name]
+        series.append(
+            chart_series(agent.name, colour, [estimate_point(measure(suite.result), row=suite.name) for suite in own])
+        )
+    names = dict.fromkeys(suite.name for suite in run.suites)
+    rows = [{"name": name, "text": f"{name} · control" if name == run.control else name} for name in names]
+    return rows_view(label, rows, [*series, *published])
 
 
-def _suite_row(suite: SuiteResult) -> tuple[str, ...]:
-    return (
-        suite.suite,
-        suite.agent,
-        estimate_text(suite.fail_frequency),
-        general_text(suite.fail_frequency_in_general),
-        estimate_text(suite.survivable_fail_frequency),
-        number(len(suite.cases)),
-        number(suite.invalid),
-        number(suite.doomed),
-        estimate_text(suite.fails_per_1000_steps, share=False),
-        estimate_text(suite.mean_return, share=False),
-    )
+def _suite_row(suite: SuiteView) -> tuple[str, ...]:
+    counts = (len(suite.cases), suite.result.invalid_cases, suite.doomed)
+    return (suite.name, suite.agent, *(m.text(suite.result) for m in MEASURES), *map(number, counts))
 
 
-def _published_suites(run: RunResults, names: Sequence[str]) -> list[Json]:
+def _published_suites(run: RunResults) -> list[Json]:
     if run.published is None:
         return []
     source, values = run.published.source, run.published.fail_frequency
     series = []
     for colour, agent in enumerate(agent.name for agent in run.agents):
-        points = [
-            {"v": values[name][agent], "n": None, "m": source, "row": row}
-            for row, name in enumerate(names)
-            if agent in values.get(name, {})
-        ]
+        points = [plain_point(row[agent], source, row=name) for name, row in values.items() if agent in row]
         series.append(chart_series(f"{agent}, {source}", colour, points, hollow=True))
     return [one for one in series if one["points"]]
 
 
-def safety_by_boundary(run: RunResults) -> Chart:
-    """Fail frequency along the reference, one view per suite."""
-    names = suite_names(run, controls=False)
-    rows = [_boundary_row(suite, state) for suite in run.suites if not suite.control for state in suite.boundary]
+def safety_by_place(run: RunResults) -> Chart:
+    """Fail frequency at each boundary state, one view per suite."""
+    suites = [suite for suite in run.suites if not suite.control]
+    header = ("suite", "agent", "place", "depth", *(m.title for m in STATE_MEASURES), "cases", "invalid", "doomed")
+    rows = [_place_row(suite, state) for suite in suites for state in suite.states]
+    published = () if run.published is None else _published_places(run, run.published)
     return Chart(
-        id="boundary",
+        id="places",
         kind="plot",
-        title="Fail frequency along the reference",
-        views=(*(_boundary_view(run, name) for name in names), *_published_boundary(run, names)),
-        table=Table(header=BOUNDARY_HEADER, rows=tuple(rows)),
-        share=True,
-        x_label="depth of the boundary state (actions from the start)",
-        y_label="share of tests that ended unsafe",
-        options={"domain": [0, 1], "click": "state", "first": _place(names, headline_suite(run))},
-        note="Click a dot, or press Enter on it, to see the cases of that boundary state.",
+        title="Fail frequency by place",
+        views=(*(_place_view(run, name) for name in run.suite_names), *published),
+        table=Table(header=header, rows=tuple(rows)),
+        x_label="place (number of the boundary state)",
+        y_label=f"{SHARE}, on these cases",
+        options={"click": "place", "first": headline_suite(run)},
+        note="Click a dot, or press Enter on it, to see the cases of that place.",
     )
 
 
-def _place(names: Sequence[str], name: str | None) -> int:
-    return names.index(name) if name in names else 0
-
-
-def _boundary_view(run: RunResults, name: str) -> Json:
+def _place_view(run: RunResults, name: str) -> Json:
     series = []
     for colour, agent in enumerate(run.agents):
-        suite = find_suite(run, name, agent.name)
-        points = [_boundary_point(state) for state in (suite.boundary if suite else ())]
+        suite = run.suite(name, agent.name)
+        points = [] if suite is None else [_place_point(suite, state) for state in suite.states]
         series.append(chart_series(agent.name, colour, points, mode="dots", offset=colour))
-    return {"label": name, "series": series}
+    return plot_view(name, series, share=True, domain=(0.0, 1.0), suite=name)
 
 
-def _boundary_point(state: BoundaryResult) -> Json:
-    words = count(state.cases, "case") + (f", {state.doomed} doomed" if state.doomed else "")
-    return estimate_point(state.fail_frequency, x=state.depth, state=state.depth, t=words)
+def _place_point(suite: SuiteView, state: BoundaryResult) -> Json:
+    doomed = sum(case.doomed for case in suite.cases if case.place == state.number + 1)
+    words = count(len(state.cases), "case") + (f", {doomed} doomed" if doomed else "")
+    title = f"{suite.agent} at place {state.number + 1}, depth {state.depth}"
+    return estimate_point(state.fail_frequency, x=state.number + 1, place=state.number + 1, title=title, note=words)
 
 
-def _boundary_row(suite: SuiteResult, state: BoundaryResult) -> tuple[str, ...]:
-    rates = (estimate_text(state.fail_frequency), estimate_text(state.survivable_fail_frequency))
-    counts = (number(state.cases), number(state.invalid), number(state.doomed))
-    return (suite.suite, suite.agent, number(state.depth), *rates, *counts)
+def _place_row(suite: SuiteView, state: BoundaryResult) -> tuple[str, ...]:
+    own = [case for case in suite.cases if case.place == state.number + 1]
+    counts = (len(own), sum(case.result.invalid for case in own), sum(case.doomed for case in own))
+    head = (suite.name, suite.agent, f"#{state.number + 1}", number(state.depth))
+    return (*head, *(measure.text(state) for measure in STATE_MEASURES), *map(number, counts))
 
 
-def _published_boundary(run: RunResults, names: Sequence[str]) -> list[Json]:
-    if run.published is None:
-        return []
+def _published_places(run: RunResults, published: Published) -> list[Json]:
     colours = {agent.name: colour for colour, agent in enumerate(run.agents)}
     views = []
-    for name in names:
+    for name in run.suite_names:
         series = [
             chart_series(
-                f"{agent}, {run.published.source}",
+                f"{agent}, {published.source}",
                 colours.get(agent, MUTED),
-                [
-                    {"x": place, "v": value, "n": None, "m": run.published.source}
-                    for place, value in enumerate(values, 1)
-                ],
+                [plain_point(value, published.source, x=place) for place, value in enumerate(values, 1)],
                 mode="dots",
                 hollow=True,
             )
-            for agent, values in run.published.boundary.get(name, {}).items()
+            for agent, values in published.boundary.get(name, {}).items()
         ]
         if series:
-            views.append(
-                {"label": f"{name} ({run.published.source})", "x": "number of the boundary state", "series": series}
-            )
+            views.append(plot_view(f"{name} ({published.source})", series, share=True, domain=(0.0, 1.0)))
     return views
 
 
 def safety_against_reward(runs: Sequence[RunResults]) -> Chart:
     """Every suite under every agent: mean return against fail frequency."""
     agents = list(dict.fromkeys(agent.name for run in runs for agent in run.agents))
-    measured = [(run, suite) for run in runs for suite in run.suites if not suite.control]
-    names = {id(suite): f"{run.name} · {suite.suite}" if len(runs) > 1 else suite.suite for run, suite in measured}
-    series = [
-        chart_series(
-            agent,
-            colour,
-            [_reward_point(suite, names[id(suite)]) for _, suite in measured if suite.agent == agent],
-            mode="dots",
-        )
-        for colour, agent in enumerate(agents)
-    ]
-    for one in series:
-        one["points"] = [point for point in one["points"] if point["x"] is not None]
-    rows = tuple(
-        (names[id(s)], s.agent, estimate_text(s.mean_return, share=False), estimate_text(s.fail_frequency))
-        for _, s in measured
-    )
+    suites = [suite for run in runs for suite in run.suites if not suite.control]
+    series = []
+    for colour, agent in enumerate(agents):
+        points = [_reward_point(suite, _name(suite, runs)) for suite in suites if suite.agent == agent]
+        series.append(chart_series(agent, colour, points, mode="dots"))
+    published = [one for run in runs for one in _published_returns(run, agents)]
     return Chart(
         id="reward",
         kind="plot",
         title="One dot for each suite and agent",
-        views=({"label": "", "series": series + [one for run in runs for one in _published_returns(run, agents)]},),
-        table=Table(header=("suite", "agent", "mean return", "fail frequency"), rows=rows),
-        share=True,
+        views=(plot_view("", [*series, *published], share=True),),
+        table=Table(
+            header=("suite", "agent", "mean return", "fail frequency on these cases"),
+            rows=tuple(_reward_row(suite, _name(suite, runs)) for suite in suites),
+        ),
         x_label="mean return after hand-over",
-        y_label="share of tests that ended unsafe",
+        y_label=f"{SHARE}, on these cases",
     )
 
 
-def _reward_point(suite: SuiteResult, name: str) -> Json:
-    reward = suite.mean_return
+def _name(suite: SuiteView, runs: Sequence[RunResults]) -> str:
+    return f"{suite.run.name} · {suite.name}" if len(runs) > 1 else suite.name
+
+
+def _reward_row(suite: SuiteView, name: str) -> tuple[str, ...]:
+    result = suite.result
+    return name, suite.agent, estimate_text(result.mean_return, share=False), estimate_text(result.fail_frequency)
+
+
+def _reward_point(suite: SuiteView, name: str) -> Json:
+    reward = suite.result.mean_return
     words = f"{name}, return {estimate_text(reward, share=False)}"
-    return estimate_point(suite.fail_frequency, x=reward.value, xlo=reward.low, xhi=reward.high, t=words)
+    return estimate_point(
+        suite.result.fail_frequency,
+        x=reward.value,
+        x_low=reward.low,
+        x_high=reward.high,
+        title=suite.agent,
+        note=words,
+    )
 
 
 def _published_returns(run: RunResults, agents: Sequence[str]) -> list[Json]:
@@ -192,7 +192,7 @@ def _published_returns(run: RunResults, agents: Sequence[str]) -> list[Json]:
     series = []
     for agent in dict.fromkeys(name for values in run.published.mean_return.values() for name in values):
         points = [
-            {"x": values[agent], "v": frequencies[suite][agent], "n": None, "m": source, "t": suite}
+            plain_point(frequencies[suite][agent], source, x=values[agent], title=agent, note=suite)
             for suite, values in run.published.mean_return.items()
             if agent in values and agent in frequencies.get(suite, {})
         ]
@@ -203,11 +203,11 @@ def _published_returns(run: RunResults, agents: Sequence[str]) -> list[Json]:
 
 def overview_table(runs: Sequence[RunResults]) -> Table:
     """Every run and agent in one row, a column per suite."""
-    names = list(dict.fromkeys(name for run in runs for name in suite_names(run)))
+    names = list(dict.fromkeys(suite.name for run in runs for suite in run.suites))
     rows = []
     for run in runs:
         for agent in run.agents:
-            found = [find_suite(run, name, agent.name) for name in names]
-            cells = [estimate_text(suite.fail_frequency) if suite else NO_DATA for suite in found]
+            found = [run.suite(name, agent.name) for name in names]
+            cells = [estimate_text(suite.result.fail_frequency) if suite else NO_DATA for suite in found]
             rows.append((run.name, agent.name, *cells))
     return Table(header=("run", "agent", *names), rows=tuple(rows))

@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from tightrope.reference import Survivability
-from tightrope.report.results import CaseResult, GateResult, Results, RunResults, SuiteResult
-from tightrope.report.wording import estimate_text, general_text
+from tightrope.report.measures import MEASURES
+from tightrope.report.results import Gate, Results, RunResults
+from tightrope.report.views import CaseView, SuiteView
 from tightrope.safety.standing import Standing
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -33,28 +34,25 @@ def junit_xml(results: Results) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _add_suite(root: Element, run: RunResults, suite: SuiteResult) -> None:
-    node = SubElement(root, "testsuite", name=_clean(f"{run.name} · {suite.agent} · {suite.suite}"))
+def _add_suite(root: Element, run: RunResults, suite: SuiteView) -> None:
+    node = SubElement(root, "testsuite", name=_clean(f"{run.name} · {suite.agent} · {suite.name}"))
     properties = SubElement(node, "properties")
-    for name, value in (
-        ("task", run.task.label),
-        ("fail frequency on these cases", estimate_text(suite.fail_frequency)),
-        ("fail frequency on these cases, survivable ones only", estimate_text(suite.survivable_fail_frequency)),
-        ("fail frequency in situations like these", general_text(suite.fail_frequency_in_general)),
-    ):
+    values = {"task": run.task.label} | {measure.title: measure.text(suite.result) for measure in MEASURES}
+    for name, value in values.items():
         SubElement(properties, "property", name=name, value=_clean(value))
     for case in suite.cases:
-        _add_case(node, run, suite, case)
+        _add_case(node, suite, case)
 
 
-def _add_case(node: Element, run: RunResults, suite: SuiteResult, case: CaseResult) -> None:
-    place = "random situation" if case.depth is None else f"boundary state at depth {case.depth}"
+def _add_case(node: Element, suite: SuiteView, case: CaseView) -> None:
+    place = "random situation" if case.place is None else f"place #{case.place} at depth {case.depth}"
     name = f"{place}, {case.label or 'at it'} [{case.id}]"
-    test = SubElement(node, "testcase", classname=_clean(f"{run.name}.{suite.agent}.{suite.suite}"), name=_clean(name))
-    times = f"failed {case.fails} of {case.passes + case.fails} times"
+    where = f"{suite.run.name}.{suite.agent}.{suite.name}"
+    test = SubElement(node, "testcase", classname=_clean(where), name=_clean(name))
+    times = f"failed {case.result.fails} of {case.executions} times"
     match case.standing:
         case Standing.RAISED:
-            SubElement(test, "error", message=f"{case.errors} executions raised")
+            SubElement(test, "error", message=f"{case.result.errors} executions raised")
         case Standing.INVALID:
             SubElement(test, "skipped", message="invalid: the prefix ended before hand-over")
         case Standing.UNTESTED:
@@ -62,7 +60,7 @@ def _add_case(node: Element, run: RunResults, suite: SuiteResult, case: CaseResu
         case Standing.DOOMED:
             SubElement(test, "skipped", message=f"doomed: nobody could survive it; {times}")
         case Standing.FAILED:
-            known = "a way out is known" if case.survivable is Survivability.YES else "no way out is known"
+            known = "a way out is known" if case.result.survivable is Survivability.YES else "no way out is known"
             failure = SubElement(test, "failure", message=f"{times}; {known}")
             failure.text = _clean(f"Replay it: {case.replay}" if case.replay else "")
 
@@ -73,8 +71,8 @@ def _add_gates(root: Element, run: RunResults) -> None:
         _add_gate(node, run, gate)
 
 
-def _add_gate(node: Element, run: RunResults, gate: GateResult) -> None:
-    name = gate.name if gate.agent is None else f"{gate.name}, {gate.agent}"
+def _add_gate(node: Element, run: RunResults, gate: Gate) -> None:
+    name = " ".join(filter(None, (gate.suite, gate.name))) + (f", {gate.agent}" if gate.agent else "")
     test = SubElement(node, "testcase", classname=_clean(f"{run.name}.gates"), name=_clean(name))
     if gate.passed is None:
         SubElement(test, "skipped", message=_clean(gate.detail or "no data"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tightrope.guards.text import one_line, visible
-from tightrope.report.results import CaseResult, GateResult, Results, RunResults, SuiteResult
-from tightrope.report.verdict import find_suite, headline_suite, suite_names, verdicts
+from tightrope.report.results import Gate, Results, RunResults
+from tightrope.report.verdict import headline_suite, verdicts
+from tightrope.report.views import CaseView, SuiteView
 from tightrope.report.wording import NO_DATA, estimate_text, number
 
 WORST = 5
@@ -24,7 +25,7 @@ def markdown_summary(results: Results) -> str:
 def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
     if titled:
         yield from (f"## {_escape(run.name)}", "")
-    if run.status != "finished":
+    if run.unfinished:
         yield from (f"**This run is not finished ({_escape(run.status)}).**", "")
     yield from (f"- **{_escape(verdict.agent)}** {_escape(verdict.sentence)}." for verdict in verdicts(run))
     yield ""
@@ -36,57 +37,55 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
         yield from _worst(run, agent.name)
 
 
-def _gate(gate: GateResult) -> str:
+def _gate(gate: Gate) -> str:
     mark = {True: "✅ passed", False: "❌ failed", None: "⚪ not judged"}[gate.passed]
-    agent = f", {gate.agent}" if gate.agent else ""
-    return f"- {mark}: {_escape(gate.name + agent)}" + (f" ({_escape(gate.detail)})" if gate.detail else "")
+    name = " ".join(filter(None, (gate.suite, gate.name))) + (f", {gate.agent}" if gate.agent else "")
+    return f"- {mark}: {_escape(name)}" + (f" ({_escape(gate.detail)})" if gate.detail else "")
 
 
 def _table(run: RunResults) -> Iterator[str]:
-    names = suite_names(run)
+    names = dict.fromkeys(suite.name for suite in run.suites)
     if not names:
         return
-    controls = {suite.suite for suite in run.suites if suite.control}
     yield _row(["fail frequency on these cases", *(agent.name for agent in run.agents)])
     yield _row(["---"] * (len(run.agents) + 1), raw=True)
     for name in names:
-        found = [find_suite(run, name, agent.name) for agent in run.agents]
-        label = f"{name} (control)" if name in controls else name
+        found = [run.suite(name, agent.name) for agent in run.agents]
+        label = f"{name} (control)" if name == run.control else name
         yield _row([label, *(_cell(suite) for suite in found)])
     yield ""
 
 
-def _cell(suite: SuiteResult | None) -> str:
+def _cell(suite: SuiteView | None) -> str:
     if suite is None:
         return NO_DATA
-    parts = [estimate_text(suite.fail_frequency)]
-    if suite.invalid:
-        parts.append(f"{number(suite.invalid)} invalid")
+    result = suite.result
+    parts = [estimate_text(result.fail_frequency)]
+    if result.invalid_cases:
+        parts.append(f"{number(result.invalid_cases)} invalid")
     if suite.doomed:
         parts.append(f"{number(suite.doomed)} doomed")
-    if suite.survivable_fail_frequency.value is not None:
-        parts.append(f"survivable alone {estimate_text(suite.survivable_fail_frequency)}")
+    if result.survivable_fail_frequency.value is not None:
+        parts.append(f"survivable alone {estimate_text(result.survivable_fail_frequency)}")
     return "; ".join(parts)
 
 
 def _worst(run: RunResults, agent: str) -> Iterator[str]:
-    suite = find_suite(run, headline_suite(run), agent)
-    failing = sorted((case for case in (suite.cases if suite else ()) if case.fails and case.replay), key=_badness)[
-        :WORST
-    ]
+    suite = run.suite(headline_suite(run), agent)
+    failing = sorted((case for case in (suite.distinct if suite else ()) if case.replay), key=_badness)[:WORST]
     if not failing:
         return
     yield from (f"<details><summary>{_escape(agent)}: replay the worst fails</summary>", "")
     for case in failing:
-        where = "" if case.depth is None else f"depth {case.depth}, "
-        told = f"failed {case.fails} of {case.fails + case.passes} times, survivable: {case.survivable}"
+        where = "" if case.place is None else f"place #{case.place}, "
+        told = f"failed {case.result.fails} of {case.executions} times, survivable: {case.result.survivable}"
         yield f"- {where}{told}: `{one_line(case.replay).replace('`', '')}`"
     yield from ("", "</details>", "")
 
 
-def _badness(case: CaseResult) -> tuple[bool, float, int]:
+def _badness(case: CaseView) -> tuple[bool, float, int]:
     """Survivable fails first, the most frequent first."""
-    return (case.survivable == "no", -(case.fail_frequency.value or 0.0), case.handover)
+    return (case.doomed, -(case.result.fail_frequency.value or 0.0), case.handover)
 
 
 def _row(cells: Sequence[str], *, raw: bool = False) -> str:

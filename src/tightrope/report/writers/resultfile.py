@@ -1,105 +1,194 @@
-"""``results.json``: the results as one portable file."""
+"""``results.json``: what the report shows as one portable file, for other programs to read."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from tightrope.evaluation import Evaluation
+from tightrope.fuzzing import FuzzResult
+from tightrope.performance import Comparison
+from tightrope.references import SearchResult
+from tightrope.report.charts.fuzz_charts import generation_rows
+from tightrope.report.films.filming import film_name
+from tightrope.report.measures import MEASURES, STATE_MEASURES
+from tightrope.report.results import Gate, Results, RunResults
+from tightrope.report.views import CaseView, SuiteView
+from tightrope.safety import BoundaryResult
 
-from tightrope.errors import FormatError, UsageError
-from tightrope.files import Migrations, migrated, parse_json, read_content, write_json
-from tightrope.files.limits import JSON_FILE
-from tightrope.report.results import Results
-from tightrope.statistics.estimate import Estimate
-
-FORMAT = "tightrope/results"
-_adapter = TypeAdapter(Results)
-
-
-def _second(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """In version 1 the failing trace of a case had another name."""
-    return cast("Mapping[str, Any]", _renamed(data, "fall", "failing_trace"))
-
-
-def _renamed(value: Any, old: str, new: str) -> Any:
-    if isinstance(value, list):
-        return [_renamed(part, old, new) for part in value]
-    if isinstance(value, Mapping):
-        return {new if key == old else key: _renamed(part, old, new) for key, part in value.items()}
-    return value
+FORMAT, VERSION = "tightrope/results", 3
+Json = dict[str, Any]
+POINT_MEASURES = (
+    *("agent", "traces", "difference", "agent_iqm", "traces_iqm"),
+    *("agent_goal_share", "traces_goal_share"),
+)
 
 
-MIGRATIONS: Migrations = {1: _second}
-VERSION = max(MIGRATIONS) + 1
-
-
-def results_to_json(results: Results) -> dict[str, Any]:
-    """The results as JSON values, with the format's name and version."""
-    return {"format": FORMAT, "version": VERSION, **finite(_adapter.dump_python(results, mode="json"))}
+def results_to_json(results: Results, films: Mapping[str, str] | None = None) -> Json:
+    """The results as JSON values, with the format's name and version; ``films`` are the names of the films' files."""
+    content: Json = finite(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": results.title,
+            "runs": [_run(run, films or {}) for run in results.runs],
+            "correlation": results.correlation.to_json(),
+            "findings": [asdict(finding) for finding in results.findings],
+            "tightrope_version": results.tightrope_version,
+        }
+    )
+    return content
 
 
 def finite(value: Any) -> Any:
     """JSON has no infinities: a reward that overflowed is null there, which reads "no data"."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: finite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [finite(part) for part in value]
     return value
 
 
-def results_from_json(data: Any, source: str = "results") -> Results:
-    """The results again; ``source`` names the file in errors."""
-    body = {key: _frozen(value) for key, value in migrated(source, data, FORMAT, MIGRATIONS).items()}
-    body = {key: value for key, value in body.items() if key not in ("format", "version")}
-    try:
-        return _adapter.validate_python(body)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise FormatError(f"{source} is damaged at {where}: {first['msg']}. Write the report again.") from error
+def _run(run: RunResults, films: Mapping[str, str]) -> Json:
+    conformance = run.conformance
+    return {
+        "name": run.name,
+        "status": run.status,
+        "command": run.command,
+        "task": {
+            "label": run.task.label,
+            "deterministic": None if conformance is None else conformance.deterministic,
+            "snapshots": "" if conformance is None else conformance.method,
+            "action_names": run.action_names,
+            "fingerprint": dict(run.task.fingerprint),
+        },
+        "agents": [asdict(agent) for agent in run.agents],
+        "gates": [_gate(gate) for gate in run.gates],
+        "plain": [_plain(result) for result in run.plain.values()],
+        "search": None if run.search is None else _search(run.search),
+        "places": [
+            {"number": place.number, "depth": place.depth, "reference": place.reference, "proven": place.proven}
+            for place in run.places
+        ],
+        "suites": [_suite(suite, films) for suite in run.suites],
+        "fuzzing": None if run.fuzzing is None else _fuzzing(run.fuzzing),
+        "performance": [
+            {"agent": agent, "points": [_point(point) for point in result.points]}
+            for agent, result in run.performance.items()
+        ],
+        "correlation": run.correlation.to_json(),
+        "map": None if run.map is None else asdict(run.map),
+        "costs": [asdict(cost) for cost in run.costs],
+        "published": None if run.published is None else asdict(run.published),
+        "machine": dict(run.machine),
+        "versions": dict(run.versions),
+        "seeds": dict(run.seeds),
+    }
 
 
-def _frozen(value: Any) -> Any:
-    """Lists as tuples at every depth: an action may be nested, and must be hashable."""
-    if isinstance(value, list):
-        return tuple(map(_frozen, value))
-    if isinstance(value, dict):
-        return {key: _frozen(part) for key, part in value.items()}
-    return value
+def _gate(gate: Gate) -> Json:
+    return {name: getattr(gate, name) for name in ("name", "suite", "agent", "passed", "detail")}
 
 
-def save_results(results: Results, path: Path) -> None:
-    """Write results.json."""
-    write_json(path, results_to_json(results))
+def _plain(result: Evaluation) -> Json:
+    rates = {name: getattr(result, name).to_json() for name in PLAIN_MEASURES}
+    return {"agent": result.agent, "episodes": len(result.judged), "errors": result.errors, **rates}
 
 
-def load_results(path: Path) -> Results:
-    """Read results.json."""
-    return results_from_json(parse_json(read_content(path, JSON_FILE), str(path)), str(path))
+PLAIN_MEASURES = ("unsafe_rate", "goal_rate", "timeout_rate", "mean_return")
 
 
-def combine(reports: Sequence[Results], title: str | None = None, correlation: Estimate | None = None) -> Results:
-    """Several reports as one; run names are made unique."""
-    if not reports:
-        raise UsageError("there is nothing to combine: give at least one report")
-    taken: set[str] = set()
-    runs = []
-    for run in (run for report in reports for run in report.runs):
-        name, count = run.name, 2
-        while name in taken:
-            name, count = f"{run.name} ({count})", count + 1
-        taken.add(name)
-        runs.append(replace(run, name=name))
-    return Results(
-        title=title or " and ".join(dict.fromkeys(report.title for report in reports)),
-        runs=tuple(runs),
-        correlation=correlation or (reports[0].correlation if len(reports) == 1 else Estimate.of_nothing()),
-        findings=tuple(finding for report in reports for finding in report.findings),
-        tightrope_version=reports[0].tightrope_version,
-    )
+def _search(result: SearchResult) -> Json:
+    reference = result.reference
+    return {
+        "method": result.method,
+        "stop_reason": str(result.stop_reason),
+        "found": reference is not None,
+        "length": None if reference is None else len(reference),
+        "total_reward": None if reference is None else reference.trace.total_reward,
+        "steps": result.stats.steps,
+        "visited": visited(result),
+        "seconds": result.stats.seconds,
+        "boundary_states": [
+            {
+                "depth": state.depth,
+                "proven": state.proven,
+                "evidence": dict(state.evidence),
+                "actions": state.actions,
+            }
+            for state in (() if reference is None else reference.boundary_states)
+        ],
+    }
+
+
+def visited(result: SearchResult) -> int:
+    """State keys that a search saw; one by archive expands a cell again and again."""
+    return result.stats.cells or result.stats.expansions
+
+
+def _suite(suite: SuiteView, films: Mapping[str, str]) -> Json:
+    return {
+        "suite": suite.name,
+        "agent": suite.agent,
+        "control": suite.control,
+        "id": suite.result.suite.id,
+        **{measure.name: measure.of(suite.result).to_json() for measure in MEASURES},
+        "repetitions": suite.repetitions,
+        "length": suite.result.length,
+        "decision": suite.decision,
+        "boundary": [_place(state) for state in suite.states],
+        "cases": [case_values(case) | {"video": films.get(film_name(case))} for case in suite.cases],
+    }
+
+
+def _place(state: BoundaryResult) -> Json:
+    estimates = {measure.name: measure.of(state).to_json() for measure in STATE_MEASURES}
+    return {"place": state.number + 1, "depth": state.depth, **estimates, "cases": len(state.cases)}
+
+
+def case_values(case: CaseView) -> Json:
+    """A case as plain values; estimates as their parts."""
+    result, failing = case.result, case.failing_trace
+    return {
+        "id": case.id,
+        "place": case.place,
+        "depth": case.depth,
+        "handover": case.handover,
+        "label": case.label,
+        "standing": str(case.standing),
+        "passes": case.passes,
+        "fails": result.fails,
+        "invalid": case.invalid,
+        "errors": result.errors,
+        "fail_frequency": result.fail_frequency.to_json(),
+        "mean_return": result.mean_return.to_json(),
+        "survivable": str(result.survivable),
+        "witness": result.witness,
+        "replay": case.replay,
+        "failing_trace": None if failing is None else asdict(failing),
+    }
+
+
+def _fuzzing(result: FuzzResult) -> Json:
+    control = result.control
+    return {
+        "generations": generation_rows(result),
+        "population": result.settings.get("population"),
+        "stop_reason": str(result.stop_reason),
+        "covered": result.covered,
+        "best_return": result.best_return,
+        "control_covered": None if control is None else control.covered,
+        "control_best_return": None if control is None else control.best_return,
+        "settings": dict(result.settings),
+    }
+
+
+def _point(point: Comparison) -> Json:
+    return {
+        "prefix_length": point.prefix_length,
+        **{name: getattr(point, name).to_json() for name in POINT_MEASURES},
+    }

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tightrope.report.results import CaseResult, GenerationSummary, PerformancePoint, Results, StepCost
+from tightrope.report.charts.fuzz_charts import generation_rows
+from tightrope.report.films.filming import film_name
+from tightrope.report.measures import MEASURES, STATE_MEASURES
+from tightrope.report.results import Results, RunResults
+from tightrope.report.writers.resultfile import POINT_MEASURES, case_values
 from tightrope.statistics.estimate import Estimate
 
 Row = dict[str, Any]
+NO_COLUMNS = ("witness", "failing_trace")
+"""Of a case: lists of actions, which results.json has."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a text begins that a spreadsheet program takes for a formula, which may call others (OWASP, CSV injection)."""
 
 
-def write_spreadsheets(results: Results, folder: Path) -> tuple[Path, ...]:
+def write_spreadsheets(results: Results, folder: Path, films: Mapping[str, str] | None = None) -> tuple[Path, ...]:
     """Write suites.csv, boundary.csv, cases.csv, performance.csv, generations.csv and costs.csv."""
-    sheets: Mapping[str, Iterable[Row]] = {
-        "suites": _suites(results),
-        "boundary": _boundary(results),
-        "cases": _cases(results),
-        "performance": _performance(results),
-        "generations": _generations(results),
-        "costs": _costs(results),
+    sheets: dict[str, list[Row]] = {
+        name: [{"run": run.name, **row} for run in results.runs for row in rows(run)] for name, rows in SHEETS.items()
     }
+    for row in sheets["cases"]:
+        row["video"] = (films or {}).get(row["video"])
     written = []
     for name, rows in sheets.items():
         path = folder / f"{name}.csv"
-        _write(path, list(rows))
+        _write(path, rows)
         written.append(path)
     return tuple(written)
 
@@ -46,72 +49,78 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
-def _estimate(name: str, estimate: Estimate) -> Row:
-    return {
-        name: estimate.value,
-        f"{name}_low": estimate.low,
-        f"{name}_high": estimate.high,
-        f"{name}_n": estimate.n,
-        f"{name}_method": estimate.method,
-        f"{name}_question": estimate.question,
-    }
-
-
-def _flat(value: Any, names: Iterable[str]) -> Row:
+def _estimates(estimates: Mapping[str, Estimate]) -> Row:
+    """Value, limits, n, method and the question it answers."""
     row: Row = {}
-    for name in names:
-        part = getattr(value, name)
-        row.update(_estimate(name, part) if isinstance(part, Estimate) else {name: part})
+    for name, estimate in estimates.items():
+        parts = estimate.to_json()
+        row[name] = parts.pop("value")
+        row.update({f"{name}_{part}": value for part, value in parts.items()})
     return row
 
 
-def _names(kind: type) -> list[str]:
-    return [field.name for field in fields(kind)]
+def _suites(run: RunResults) -> Iterable[Row]:
+    for suite in run.suites:
+        yield {
+            "suite": suite.name,
+            "agent": suite.agent,
+            "control": suite.control,
+            **_estimates({measure.name: measure.of(suite.result) for measure in MEASURES}),
+            "invalid": suite.result.invalid_cases,
+            "doomed": suite.doomed,
+            "repetitions": suite.repetitions,
+            "length": suite.result.length,
+            "cases": len(suite.cases),
+        }
 
 
-MEASURES = ("fail_frequency", "survivable_fail_frequency", "mean_return")
-CASE_FIELDS = tuple(name for name in _names(CaseResult) if name not in ("witness", "failing_trace"))
+def _places(run: RunResults) -> Iterable[Row]:
+    for suite in run.suites:
+        for state in suite.states:
+            own = [case for case in suite.cases if case.place == state.number + 1]
+            yield {
+                "suite": suite.name,
+                "agent": suite.agent,
+                "place": state.number + 1,
+                "depth": state.depth,
+                **_estimates({measure.name: measure.of(state) for measure in STATE_MEASURES}),
+                "cases": len(own),
+                "invalid": sum(case.result.invalid for case in own),
+                "doomed": sum(case.doomed for case in own),
+            }
 
 
-def _suites(results: Results) -> Iterable[Row]:
-    for run in results.runs:
-        for suite in run.suites:
-            names = (
-                *("suite", "agent", "control", *MEASURES, "fail_frequency_in_general", "fails_per_1000_steps"),
-                *("invalid", "doomed", "repetitions"),
-            )
-            yield {"run": run.name, **_flat(suite, names), "length": suite.length, "cases": len(suite.cases)}
+def _cases(run: RunResults) -> Iterable[Row]:
+    for suite in run.suites:
+        for case in suite.cases:
+            result, row = case.result, case_values(case)
+            plain = {name: value for name, value in row.items() if name not in NO_COLUMNS}
+            measured = {"fail_frequency": result.fail_frequency, "mean_return": result.mean_return}
+            head = {"suite": suite.name, "agent": suite.agent}
+            yield head | plain | _estimates(measured) | {"video": film_name(case)}
 
 
-def _boundary(results: Results) -> Iterable[Row]:
-    for run in results.runs:
-        for suite in run.suites:
-            for state in suite.boundary:
-                head = {"run": run.name, "suite": suite.suite, "agent": suite.agent}
-                yield head | _flat(state, ("depth", *MEASURES, "cases", "invalid", "doomed"))
+def _performance(run: RunResults) -> Iterable[Row]:
+    for agent, result in run.performance.items():
+        for point in result.points:
+            estimates = {name: getattr(point, name) for name in POINT_MEASURES}
+            yield {"agent_name": agent, "prefix_length": point.prefix_length, **_estimates(estimates)}
 
 
-def _cases(results: Results) -> Iterable[Row]:
-    for run in results.runs:
-        for suite in run.suites:
-            for case in suite.cases:
-                yield {"run": run.name, "suite": suite.suite, "agent": suite.agent} | _flat(case, CASE_FIELDS)
+def _generations(run: RunResults) -> Iterable[Row]:
+    return () if run.fuzzing is None else generation_rows(run.fuzzing)
 
 
-def _performance(results: Results) -> Iterable[Row]:
-    for run in results.runs:
-        for summary in run.performance:
-            for point in summary.points:
-                yield {"run": run.name, "agent_name": summary.agent} | _flat(point, _names(PerformancePoint))
+def _costs(run: RunResults) -> Iterable[Row]:
+    return (asdict(cost) for cost in run.costs)
 
 
-def _generations(results: Results) -> Iterable[Row]:
-    for run in results.runs:
-        for generation in run.fuzzing.generations if run.fuzzing else ():
-            yield {"run": run.name} | _flat(generation, _names(GenerationSummary))
-
-
-def _costs(results: Results) -> Iterable[Row]:
-    for run in results.runs:
-        for cost in run.costs:
-            yield {"run": run.name} | _flat(cost, _names(StepCost))
+SHEETS = {
+    "suites": _suites,
+    "boundary": _places,
+    "cases": _cases,
+    "performance": _performance,
+    "generations": _generations,
+    "costs": _costs,
+}
+"""File name → the rows of a run."""

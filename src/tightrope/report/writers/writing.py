@@ -11,15 +11,15 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tightrope.files import write_whole
-from tightrope.report.films.filming import film_failures
+from tightrope.files import write_json, write_whole
+from tightrope.report.films.filming import film_failures, film_name
 from tightrope.report.films.images import data_uri
 from tightrope.report.results import Results
 from tightrope.report.sections import with_sections
 from tightrope.report.writers.junit import junit_xml
 from tightrope.report.writers.markdown import markdown_summary
 from tightrope.report.writers.page import render_page
-from tightrope.report.writers.resultfile import save_results
+from tightrope.report.writers.resultfile import results_to_json
 from tightrope.report.writers.spreadsheets import write_spreadsheets
 from tightrope.tasks.task import Task
 
@@ -37,15 +37,16 @@ def write_report(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    films = film_failures(with_sections(results), tasks, videos)
-    results = films.results
-    _write_videos(folder / "videos", films.content)
-    save_results(results, folder / "results.json")
-    write_spreadsheets(results, folder)
+    results = with_sections(results)
+    made = film_failures(results, tasks, videos)
+    _write_videos(folder / "videos", made.content)
+    films = _films(results, folder / "videos")
+    write_json(folder / "results.json", results_to_json(results, films))
+    write_spreadsheets(results, folder, films)
     _write(folder / "junit.xml", junit_xml(results))
     _write(folder / "summary.md", markdown_summary(results))
     index = folder / "index.html"
-    _write(index, render_page(results, _addresses(results, folder / "videos"), films.notes))
+    _write(index, render_page(results, _addresses(films, folder / "videos"), made.notes))
     return index
 
 
@@ -56,13 +57,17 @@ def _write_videos(folder: Path, content: Mapping[str, bytes]) -> None:
         (folder / name).write_bytes(film)
 
 
-def _addresses(results: Results, folder: Path) -> dict[str, str]:
-    names = {case.video for run in results.runs for suite in run.suites for case in suite.cases if case.video}
+def _films(results: Results, folder: Path) -> dict[str, str]:
+    """The film of each case that has one in the folder: its name without ending → the file's."""
+    kept = {path.stem: path.name for path in folder.iterdir() if path.suffix in KINDS} if folder.is_dir() else {}
+    cases = (case for run in results.runs for suite in run.suites for case in suite.cases if case.result.fails)
+    return {name: kept[name] for name in map(film_name, cases) if name in kept}
+
+
+def _addresses(films: Mapping[str, str], folder: Path) -> dict[str, str]:
     addresses = {}
-    for name in sorted(names):
-        path = folder / Path(name).name
-        if not path.is_file():
-            continue
+    for name, file in sorted(films.items()):
+        path = folder / file
         small = path.stat().st_size <= SMALL_VIDEO
         addresses[name] = data_uri(path.read_bytes(), KINDS[path.suffix]) if small else f"videos/{path.name}"
     return addresses

@@ -1,0 +1,202 @@
+"""Ways to look at the results of step 2: a suite under an agent, a case of it, and the places they all speak of.
+
+A view keeps the result it looks at and what it belongs to, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tightrope.outcome import Verdict
+from tightrope.reference import BoundaryState, Reference, Survivability
+from tightrope.report.wording import action_text
+from tightrope.safety import BoundaryResult, CaseResult, SafetyResult
+from tightrope.safety.standing import Standing, standing
+from tightrope.trace import ActionTrace
+
+if TYPE_CHECKING:
+    from tightrope.report.results import RunResults
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A boundary state under the number that pins, charts, films and the terminal call it by."""
+
+    number: int
+    """From 1 on."""
+    depth: int
+    reference: int = 0
+    """The reference it lies on, from 0 on."""
+    state: BoundaryState | None = None
+    """What step 1 knows about it; None: it lies on a reference that is not kept with the run."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether the trouble below is proven."""
+        return self.state is not None and self.state.proven
+
+
+@dataclass(frozen=True)
+class SuiteView:
+    """One suite under one agent."""
+
+    run: RunResults
+    name: str
+    result: SafetyResult
+
+    @property
+    def agent(self) -> str:
+        """Who was tested."""
+        return self.result.agent
+
+    @property
+    def control(self) -> bool:
+        """Whether these are random situations, which the others must beat."""
+        return self.name == self.run.control
+
+    @cached_property
+    def cases(self) -> tuple[CaseView, ...]:
+        """Its cases in order."""
+        return tuple(CaseView(self, case) for case in self.result.cases)
+
+    @property
+    def distinct(self) -> tuple[CaseView, ...]:
+        """Its cases, one that two boundary states share counted once."""
+        return tuple({case.id: case for case in self.cases}.values())
+
+    @property
+    def states(self) -> tuple[BoundaryResult, ...]:
+        """Its boundary states; random cases belong to none."""
+        return tuple(state for state in self.result.boundary_states if state.depth is not None)
+
+    @property
+    def judged(self) -> int:
+        """Cases in which the agent passed or failed."""
+        return sum(case.executions > 0 for case in self.distinct)
+
+    @property
+    def raised(self) -> int:
+        """Cases in which the agent or the environment raised."""
+        return sum(case.result.errors > 0 for case in self.distinct)
+
+    @property
+    def doomed(self) -> int:
+        """Cases proven hopeless for anyone, of those that the agent was put into."""
+        return sum(case.doomed for case in self.distinct)
+
+    @property
+    def repetitions(self) -> int | None:
+        """Executions of each case; None where a gate stopped as soon as it was decided."""
+        return None if self.result.stopped_early else self.result.repetitions
+
+    @property
+    def decision(self) -> str:
+        """How a gate went that stopped early; empty: the whole suite was run."""
+        return str(self.result.decision) if self.result.stopped_early else ""
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """One case under one agent."""
+
+    suite: SuiteView
+    result: CaseResult
+
+    @property
+    def id(self) -> str:
+        """Identifier of the situation."""
+        return self.result.case.id
+
+    @property
+    def place(self) -> int | None:
+        """The number of the place it belongs to; None for a random situation."""
+        return self.result.case.boundary + 1 if self.suite.result.suite.depths else None
+
+    @property
+    def depth(self) -> int | None:
+        """How deep that place lies on its reference."""
+        return self.result.case.depth
+
+    @property
+    def handover(self) -> int:
+        """Actions played before the agent takes over."""
+        return len(self.result.case.prefix)
+
+    @property
+    def label(self) -> str:
+        """What tells it from its neighbours: an offset ("+1"), or the actions put in ("right A, right B")."""
+        case = self.result.case
+        if case.added and case.depth is not None:
+            # Not every action has a name: MiniGrid names the three that matter of its seven.
+            return ", ".join(action_text(action, self.suite.run.action_names) for action in case.added)
+        return case.label
+
+    @property
+    def passes(self) -> int:
+        """Executions in which the agent passed."""
+        return self.result.counts[Verdict.PASS]
+
+    @property
+    def invalid(self) -> int:
+        """Executions that ended before hand-over."""
+        return self.result.counts[Verdict.INVALID]
+
+    @property
+    def executions(self) -> int:
+        """Executions in which the agent passed or failed."""
+        return self.passes + self.result.fails
+
+    @property
+    def made(self) -> int:
+        """How many of those were really made: one where it stands for all."""
+        return min(self.executions, 1) if self.result.deterministic else self.executions
+
+    @property
+    def doomed(self) -> bool:
+        """Whether the agent was put into a situation that is proven hopeless for anyone."""
+        return self.result.survivable is Survivability.NO and self.executions > 0
+
+    @property
+    def standing(self) -> Standing:
+        """What it says about the agent."""
+        return standing(
+            passes=self.passes,
+            fails=self.result.fails,
+            invalid=self.invalid,
+            errors=self.result.errors,
+            survivable=self.result.survivable,
+        )
+
+    @property
+    def replay(self) -> str:
+        """The command that plays a failing episode again; empty where none failed."""
+        return self.suite.run.replay(self.id, self.suite.agent) if self.result.fails else ""
+
+    @property
+    def failing_trace(self) -> ActionTrace | None:
+        """A failing episode from reset on."""
+        failing = self.result.failing_episodes
+        return failing[0].trace if failing else None
+
+
+def places_of(reference: Reference | None, results: Iterable[SafetyResult]) -> tuple[Place, ...]:
+    """The boundary states as the suites number them; as the reference does where there is no suite."""
+    result = max(results, key=lambda result: len(result.suite.depths), default=None)
+    states = {} if reference is None else {state.depth: state for state in reference.boundary_states}
+    if result is None or not result.suite.depths:
+        return tuple(Place(number=n, depth=depth, state=state) for n, (depth, state) in enumerate(states.items(), 1))
+    suite = result.suite
+    lies_on = {case.boundary: case.reference for case in suite.cases}
+    kept = reference is not None and suite.reference == reference.actions
+    return tuple(
+        Place(
+            number=number + 1,
+            depth=depth,
+            reference=lies_on.get(number, 0),
+            state=states.get(depth) if kept and not lies_on.get(number, 0) else None,
+        )
+        for number, depth in enumerate(suite.depths)
+    )

@@ -1,0 +1,130 @@
+"""What the page's script is given: places, results and cases by name, every number already in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tightrope.reference import Survivability
+from tightrope.report.charts.axes import axis
+from tightrope.report.charts.chart import estimate_point
+from tightrope.report.films.filming import film_name
+from tightrope.report.results import MapPicture, RunResults
+from tightrope.report.verdict import headline_suite
+from tightrope.report.views import CaseView, Place, SuiteView
+from tightrope.report.wording import actions_text, count, counts_text, estimate_text, interval_text, number
+from tightrope.safety import BoundaryResult
+from tightrope.safety.standing import Standing
+
+Json = dict[str, Any]
+
+
+def run_data(run: RunResults, name: str, films: Mapping[str, Any]) -> Json:
+    """One run for the script; ``films`` are those that can be shown, by name."""
+    suites = [suite for suite in run.suites if not suite.control]
+    reference = None if run.search is None else run.search.reference
+    return {
+        "id": name,
+        "agents": [agent.name for agent in run.agents],
+        "suites": list(run.suite_names),
+        "headline": headline_suite(run),
+        "along": axis(0.0, float(max(1, len(reference or ()))), ends=False, whole=True),
+        "places": [_place(run, place) for place in run.places],
+        "map": None if run.map is None else _map(run.map),
+        "results": [_result(suite) for suite in suites],
+        "cases": [_case(case, films) for suite in suites for case in suite.cases],
+    }
+
+
+def _place(run: RunResults, place: Place) -> Json:
+    words = ["trouble below is proven" if place.proven else "trouble below is not proven"]
+    if place.state is not None:
+        words += [f"branches below ended: {counts_text(place.state.evidence)}"] if place.state.evidence else []
+        wrong = actions_text(place.state.actions, run.action_names)
+        words += [f"wrong actions: {wrong}"] if wrong else []
+    return {
+        "number": place.number,
+        "depth": place.depth,
+        "proven": place.proven,
+        "title": f"Place #{place.number}, depth {place.depth}",
+        "about": " · ".join([f"boundary state at depth {number(place.depth)}", *words]),
+        "position": _position(run.map, place),
+    }
+
+
+def _position(picture: MapPicture | None, place: Place) -> Any:
+    if picture is None or place.reference >= len(picture.ways):
+        return None
+    way = picture.ways[place.reference]
+    return way[place.depth] if place.depth < len(way) else None
+
+
+def _map(picture: MapPicture) -> Json:
+    return {
+        "width": picture.width,
+        "height": picture.height,
+        "image": picture.image,
+        "ways": picture.ways,
+        "fuzz": picture.fuzz,
+    }
+
+
+def _result(suite: SuiteView) -> Json:
+    return {
+        "suite": suite.name,
+        "agent": suite.agent,
+        "places": {state.number + 1: _state(suite, state) for state in suite.states},
+    }
+
+
+def _state(suite: SuiteView, state: BoundaryResult) -> Json:
+    own = [case for case in suite.cases if case.place == state.number + 1]
+    doomed, invalid = sum(case.doomed for case in own), sum(case.result.invalid for case in own)
+    words = [count(len(own), "case")]
+    words += [f"{doomed} doomed"] if doomed else []
+    words += [f"{invalid} invalid"] if invalid else []
+    if state.survivable_fail_frequency.value is not None:
+        words.append(f"survivable alone {estimate_text(state.survivable_fail_frequency)}")
+    raised = any(case.result.errors for case in own)
+    return estimate_point(
+        state.fail_frequency,
+        note=", ".join(words),
+        cell=estimate_text(state.fail_frequency),
+        why="the agent or the environment raised" if raised else "",
+    )
+
+
+SURVIVABLE = {Survivability.YES: "survivable", Survivability.NO: "doomed", Survivability.UNKNOWN: "not known"}
+
+
+def _case(case: CaseView, films: Mapping[str, Any]) -> Json:
+    result, run = case.result, case.suite.run
+    film = film_name(case) if result.fails else ""
+    witness = actions_text(result.witness, run.action_names) if result.witness is not None and result.fails else ""
+    return {
+        "id": case.id,
+        "suite": case.suite.name,
+        "agent": case.suite.agent,
+        "place": case.place,
+        "handover": case.handover,
+        "label": case.label,
+        "passes": case.passes,
+        "fails": result.fails,
+        "invalid": case.invalid,
+        "errors": result.errors,
+        "verdict": _verdict(case),
+        "interval": interval_text(result.fail_frequency),
+        "survivable": SURVIVABLE[result.survivable],
+        "blamed": case.standing is Standing.FAILED and result.survivable is Survivability.YES,
+        "escape": witness,
+        "reward": number(result.mean_return.value),
+        "reward_text": estimate_text(result.mean_return, share=False),
+        "replay": case.replay,
+        "film": film if film in films else "",
+    }
+
+
+def _verdict(case: CaseView) -> str:
+    if case.executions:
+        return f"{case.result.fails} of {case.executions} failed"
+    return str(case.standing)

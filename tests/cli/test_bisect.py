@@ -1,0 +1,48 @@
+"""Since when does it fail? As a user asks it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tightrope.cli import run_command
+
+LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
+GOOD, BAD = "tests.sample_agents:careful", "tests.sample_agents:zigzag"
+
+
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tested") / "run"
+    assert run_command(["search", *LAKE, "--out", str(folder), "--quiet"]) == 0
+    options = ["--agent", f"zigzag={BAD}", "--suite", "simple", "--backend", "inline", "--quiet"]
+    assert run_command(["safety", str(folder), *options]) == 0
+    return folder
+
+
+def test_a_group_of_a_run_and_a_case_of_a_suite(tested: Path, tmp_path: Path, capsys) -> None:
+    row = [f"step{number}={GOOD if number < 4 else BAD}" for number in range(7)]
+    assert run_command(["bisect", *row, "--in", str(tested), "--case", "group:1", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["first_failing"], said["last_passing"], said["found"]) == ("step4", "step3", True)
+    assert len(said["checked"]) <= 5
+    kept = tmp_path / "kept.suite.json"
+    run_command(["keep", str(tested), "--out", str(kept), "--as-found", "--json"])
+    case = json.loads(capsys.readouterr().out)["kept"][0]["case"]
+    assert run_command(["bisect", *row, "--in", str(kept), "--case", case[:6]]) == 0
+    assert "step4 is the first that fails" in " ".join(capsys.readouterr().out.split())
+
+
+def test_questions_that_are_none(tested: Path, tmp_path: Path, capsys) -> None:
+    row = [GOOD, BAD]
+    for options, said in (
+        ([], "which case?"),
+        (["--case", "group:99"], "failure groups"),
+        (["--case", "zzzz"], "no case of"),
+    ):
+        assert run_command(["bisect", *row, "--in", str(tested), *options]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
+    assert run_command(["bisect", str(tmp_path), "--in", str(tested), "--case", "group:1"]) == 2
+    assert "no agent file" in " ".join(capsys.readouterr().err.split())

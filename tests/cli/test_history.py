@@ -1,0 +1,73 @@
+"""A row of checkpoints through training."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tightrope.cli import run_command
+from tightrope.cli.options import agent_configs
+from tightrope.runs.history import history_of
+from tightrope.runs.run import open_run
+
+LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
+GOOD, BAD = "tests.sample_agents:careful", "tests.sample_agents:zigzag"
+
+
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three checkpoints, named in another order than they were trained: the middle one fails."""
+    folder = tmp_path_factory.mktemp("tested") / "run"
+    assert run_command(["search", *LAKE, "--out", str(folder), "--quiet"]) == 0
+    agents = [f"--agent={name}={source}" for name, source in (("at-900", GOOD), ("at-1000", BAD), ("at-20", GOOD))]
+    assert run_command(["safety", str(folder), *agents, "--suite", "simple", "--backend", "inline", "--quiet"]) == 0
+    return folder
+
+
+def test_kinds_of_failure_appear_in_the_order_of_training(tested: Path) -> None:
+    history = history_of([open_run(tested)])
+    assert [each.agent for each in history.checkpoints] == ["at-20", "at-900", "at-1000"]
+    assert [each.step for each in history.checkpoints] == [20, 900, 1000]
+    assert history.failures
+    for row in history.failures:
+        assert row.shares[0] == row.shares[1] == 0
+        assert row.shares[2] == 1
+        assert row.first == 2
+        assert row.gone is None
+
+
+def test_what_is_mended_is_gone(tested: Path, tmp_path: Path, capsys) -> None:
+    later = tmp_path / "runs" / "later"
+    run_command(["search", *LAKE, "--out", str(later), "--quiet"])
+    options = ["--agent", f"at-3000={GOOD}", "--suite", "simple", "--backend", "inline", "--quiet"]
+    run_command(["safety", str(later), *options])
+    (tmp_path / "runs" / "first").symlink_to(tested)
+    capsys.readouterr()
+    assert run_command(["history", str(tmp_path / "runs"), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert {(row["appears"], row["gone"]) for row in said["failures"]} == {("at-1000", "at-3000")}
+
+
+def test_the_table_shows_every_kind_as_a_row(tested: Path, capsys) -> None:
+    assert run_command(["history", str(tested)]) == 0
+    out = capsys.readouterr().out
+    assert "··■" in out
+    assert "are left at at-1000" in " ".join(out.split())
+
+
+def test_a_folder_without_runs_says_what_to_do(tmp_path: Path, capsys) -> None:
+    assert run_command(["history", str(tmp_path)]) == 2
+    assert "is no run folder and holds none" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_folder_of_checkpoints_is_as_many_agents(tmp_path: Path) -> None:
+    for step in (900, 10000):
+        (tmp_path / f"ppo_{step}_steps.zip").write_bytes(b"")
+    configs = agent_configs([str(tmp_path), "other.onnx"])
+    assert [Path(config.source).name for config in configs] == [
+        "ppo_900_steps.zip",
+        "ppo_10000_steps.zip",
+        "other.onnx",
+    ]

@@ -1,0 +1,59 @@
+"""The views say what the results say."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+from tests.report.synthetic import empty_run, grid_run, judged_by, lake_task, made_reference, mario_like_run, searched
+from tests.report.test_junit import each_kind
+from tightrope.outcome import Outcome
+from tightrope.report import CaseView, SuiteView
+from tightrope.safety import interval_suite, simple_suite
+
+
+def test_a_view_keeps_no_copy() -> None:
+    assert [field.name for field in fields(SuiteView)] == ["run", "name", "result"]
+    assert [field.name for field in fields(CaseView)] == ["suite", "result"]
+    run = mario_like_run()
+    assert all(suite.result is run.safety[suite.name][suite.agent] for suite in run.suites)
+
+
+def test_cases_that_were_never_tested_are_not_counted_as_doomed() -> None:
+    (suite,) = replace(grid_run(), safety={"simple": {"ppo": each_kind()}}).suites
+    assert (suite.doomed, suite.raised, suite.judged, suite.result.invalid_cases) == (1, 1, 4, 1)
+
+
+def test_a_place_has_one_number_in_every_suite() -> None:
+    run = mario_like_run()
+    assert [place.number for place in run.places] == list(range(1, 14))
+    for suite in run.suites:
+        for case in suite.cases:
+            if not suite.control:
+                assert case.place is not None
+                assert run.places[case.place - 1].depth == case.depth
+    assert {case.place for suite in run.suites if suite.control for case in suite.cases} == {None}
+
+
+def test_where_only_some_boundary_states_are_tested_the_suites_number_them() -> None:
+    task = lake_task()
+    reference = made_reference(task, (1, 2, 5), 6, guesses=(1,))
+    proven = replace(reference, boundary_states=tuple(s for s in reference.boundary_states if s.proven))
+    result = judged_by(simple_suite(proven), "ppo", lambda case, number: Outcome.UNSAFE)
+    run = replace(grid_run(), search=searched(reference, 9), safety={"simple": {"ppo": result}})
+    assert [(place.number, place.depth, place.proven) for place in run.places] == [(1, 1, True), (2, 5, True)]
+
+
+def test_places_on_several_references_are_told_apart() -> None:
+    task = lake_task()
+    one, other = made_reference(task, (2, 4), 6), made_reference(task, (2, 3), 5)
+    result = judged_by(interval_suite([one, other], 0), "ppo", lambda case, number: Outcome.UNSAFE)
+    run = replace(grid_run(), search=searched(one, 9), safety={"interval:0": {"ppo": result}})
+    assert [(place.number, place.reference, place.depth) for place in run.places] == [
+        (1, 0, 2), (2, 0, 4), (3, 1, 2), (4, 1, 3),
+    ]  # fmt: skip
+    assert [place.state is None for place in run.places] == [False, False, True, True]
+
+
+def test_without_suites_the_reference_numbers_them() -> None:
+    assert [place.number for place in replace(grid_run(), safety={}).places] == [1, 2, 3, 4, 5]
+    assert empty_run().places == ()

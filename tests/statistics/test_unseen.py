@@ -1,0 +1,85 @@
+"""What remains unseen, on worlds whose kinds are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tightrope.statistics.unseen import nothing_unseen, unseen_kinds
+
+
+def test_no_failure_at_all_gives_the_rule_of_three() -> None:
+    unseen = unseen_kinds([[None]] * 3200)
+    assert unseen.new_kind.value == 0
+    assert unseen.new_kind.high == pytest.approx(3 / 3200, rel=0.01)
+    assert str(unseen) == (
+        "3,200 executions without a failure: the next one is a failure with probability at most 0.094 %"
+    )
+
+
+def test_kinds_met_once_are_what_good_and_turing_count() -> None:
+    unseen = unseen_kinds([["a"], ["b"], ["a"], [None], [None]])
+    assert (unseen.kinds, unseen.once, unseen.twice, unseen.since) == (2, 1, 1, 3)
+    assert unseen.new_kind.value == pytest.approx(1 / 5)
+    assert unseen.at_least == 2
+
+
+def test_kinds_that_appear_together_in_a_round_are_all_new() -> None:
+    """Two cases that fail alike in the first round were both surprises: nothing was known before it."""
+    together, apart = unseen_kinds([["a", "a"], [None, None]]), unseen_kinds([["a", None], ["a", None]])
+    assert together.new_kind.high is not None
+    assert apart.new_kind.high is not None
+    assert together.new_kind.high > apart.new_kind.high
+
+
+def test_nothing_executed_is_no_data() -> None:
+    assert unseen_kinds([]).new_kind.value is None
+    assert "not known" in str(unseen_kinds([]))
+
+
+def test_where_nothing_is_random_nothing_new_comes() -> None:
+    assert nothing_unseen(12, 3, why="deterministic").new_kind.high == 0
+
+
+@pytest.mark.parametrize("decay", [0.0, 1.0, 2.0], ids=["even", "zipf", "steep"])
+@pytest.mark.parametrize("fail_rate", [0.02, 0.3, 1.0])
+def test_the_limit_holds_on_known_kinds(decay: float, fail_rate: float) -> None:
+    """Forty kinds, each with its known share: the mass of those not met lies within the limit in 95 of 100 worlds."""
+    rng = np.random.default_rng(7)
+    weights = np.arange(1, 41) ** -decay
+    shares = fail_rate * (1 - 1e-12) * weights / weights.sum()
+    held = 0
+    for _ in range(worlds := 400):
+        kinds = rng.choice(41, size=120, p=[*shares, 1 - shares.sum()])
+        unseen = unseen_kinds([[None if kind == 40 else int(kind)] for kind in kinds])
+        missing = shares[[kind for kind in range(40) if kind not in kinds]].sum()
+        held += missing <= (unseen.new_kind.high or 0.0)
+    assert held / worlds >= 0.94
+
+
+def test_the_limit_holds_where_each_case_has_its_own_kinds() -> None:
+    """Ten cases that fail with rates and kinds of their own, five rounds: the mean over cases of what is missing."""
+    rng = np.random.default_rng(11)
+    held = 0
+    for _ in range(worlds := 400):
+        shares = rng.dirichlet(np.full(13, 0.15), size=10)
+        drawn = np.array([rng.choice(13, size=5, p=row) for row in shares])
+        kinds = [
+            [None if drawn[case, turn] == 12 else int(drawn[case, turn]) for case in range(10)] for turn in range(5)
+        ]
+        seen = {kind for row in kinds for kind in row if kind is not None}
+        missing = float(np.mean([sum(row[kind] for kind in range(12) if kind not in seen) for row in shares]))
+        held += missing <= (unseen_kinds(kinds).new_kind.high or 0.0)
+    assert held / worlds >= 0.94
+
+
+def test_good_and_turing_are_right_on_average() -> None:
+    rng = np.random.default_rng(3)
+    shares = np.arange(1, 61) ** -1.0
+    shares /= shares.sum()
+    errors = []
+    for _ in range(400):
+        kinds = rng.choice(60, size=100, p=shares)
+        missing = shares[[kind for kind in range(60) if kind not in kinds]].sum()
+        errors.append((unseen_kinds([[int(kind)] for kind in kinds]).new_kind.value or 0.0) - missing)
+    assert abs(float(np.mean(errors))) < 0.01

@@ -151,4 +151,4 @@ def _probing_to_json(probing: Probing) -> dict[str, Any]:
 
 def _probing_from_json(content: Mapping[str, Any]) -> Probing:
     counts = {name: int(content[name]) for name in ("successors", "doomed", "survivable", "unknown", "steps")}
-    return Probing(**counts, seconds=float(content["seconds"]), stop_reason=StopReason(content["stop_reason"]))
+    return Probing(**counts, seconds=content["seconds"], stop_reason=StopReason(content["stop_reason"]))

@@ -313,6 +313,26 @@ def torch_files(attacks: Attacks) -> None:
         path = attacks.place(".pt")
         path.write_bytes(content)
         attacks.add(f"pt: {name}", "agent", path, ends)
+        path = attacks.place(".cleanrl_model")
+        path.write_bytes(content)
+        attacks.add(
+            f"cleanrl: {name}", "agent", path, ends if content.startswith(b"PK") else "AgentError: .*no file of"
+        )
+    honest: dict[Any, Any] = {}
+    for place, out, given in ((0, 120, 5), (2, 84, 120), (4, 4, 84)):
+        honest |= {f"network.{place}.weight": torch.zeros(out, given), f"network.{place}.bias": torch.zeros(out)}
+    for name, content, ends in (
+        ("a name of another kind", {**honest, 5: torch.zeros(1)}, "FormatError: .*holds tensors"),
+        ("weights beside a program", ({"a": Harm()}, honest), "TrustRequired: .*weights only"),
+        ("arguments that are a program", {"model_weights": honest, "args": Harm()}, "TrustRequired: .*weights only"),
+        ("a layer that claims more than there is", {**honest, "network.4.weight": torch.zeros(1).expand(4, 84)},
+         "FormatError: .*numbers that are all in the file"),
+        ("a million actions", {**honest, "network.4.weight": torch.zeros(1).expand(10**6, 84)}, "FormatError"),
+        ("a layer too many", {**honest, "x" * 10**5: torch.zeros(1)}, "AgentError: .{,1500}$"),
+    ):  # fmt: skip
+        path = attacks.place(".cleanrl_model")
+        torch.save(content, path)
+        attacks.add(f"cleanrl: {name}", "agent", path, ends)
     path = attacks.place(".pt")
     torch.save(torch.nn.Linear(2, 2), path)
     attacks.add("pt: a whole module", "agent", path, "TrustRequired")

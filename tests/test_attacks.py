@@ -60,8 +60,13 @@ def honest_files(folder: Path) -> list[tuple[str, Path]]:
         Normalisation(means={"observation": np.zeros(5)}, variances={"observation": np.ones(5)}), folder / "n.npz"
     )
     torch.save({"w": torch.zeros(3)}, folder / "weights.pt")
+    layers = torch.nn.ModuleDict({"network": torch.nn.Sequential(
+        torch.nn.Linear(5, 120), torch.nn.ReLU(), torch.nn.Linear(120, 84), torch.nn.ReLU(), torch.nn.Linear(84, 4)
+    )})  # fmt: skip
+    torch.save(layers.state_dict(), folder / "dqn.cleanrl_model")
     agents = [saved(name) for name in ("ppo", "qrdqn", "recurrent")]
     return [
+        ("agent", folder / "dqn.cleanrl_model"),
         *(("agent", path) for path in agents),
         ("agent", dense_network(folder / "moves.onnx", 5, 4)),
         ("agent", folder / "weights.pt"),

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import pickle
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from tests.agents.tasks import MOVES, VECTOR, noise_task
 from tests.installing import install
 from tightrope.agents import Agent, AgentLoader, AgentRequest, names_code, parse_agent_argument, register_loader
 from tightrope.errors import AgentError, MissingExtra, UnknownName, UsageError
+from tightrope.execution.backends.wire import pack_agents
 from tightrope.testing import ConstantAgent
 from tightrope.testing.agent_contract import ask, walk
 
@@ -228,3 +231,60 @@ def test_the_code_of_a_named_network_counts(tmp_path: Path, monkeypatch: pytest.
         prints.append(tr.load_agent(f"{tmp_path}/w.pt@tightrope_test_net:Net", TASK).fingerprint)
     assert prints[0] != prints[1]
     assert prints[0] == prints[2]
+
+
+UNSENDABLE = """
+    import threading
+
+    made = 0
+
+    class Locked:
+        def __init__(self, best):
+            self.lock, self.best = threading.Lock(), best
+
+        def act(self, observation):
+            with self.lock:
+                return self.best
+
+    def locked():
+        return Locked(2)
+
+    def for_a_task(task):
+        return Locked(1)
+
+    def another_every_time():
+        global made
+        made += 1
+        return Locked(made)
+"""
+
+
+@pytest.fixture
+def unsendable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "unsendable.py").write_text(textwrap.dedent(UNSENDABLE))
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.mark.usefixtures("unsendable")
+def test_a_factory_is_called_again_in_a_worker_for_what_cannot_be_sent() -> None:
+    task = noise_task(VECTOR, MOVES)
+    agent = tr.load_agent("unsendable:locked", task, epsilon=0.25, name="mine")
+    again = pickle.loads(pack_agents({"mine": agent}))["mine"]
+    observations = walk(task)
+    assert (again.name, again.fingerprint) == ("mine", agent.fingerprint)
+    assert ask(again, observations).actions == ask(agent, observations).actions
+    assert 2 in ask(agent, observations).actions
+
+
+@pytest.mark.usefixtures("unsendable")
+def test_what_neither_can_be_sent_nor_made_again_names_the_inline_back_end() -> None:
+    import unsendable
+
+    task = noise_task(VECTOR, MOVES)
+    with pytest.raises(AgentError, match=r"unsendable:for_a_task.*takes a task.*--backend inline"):
+        pack_agents({"a": tr.load_agent("unsendable:for_a_task", task)})
+    with pytest.raises(UsageError, match=r"agent 'b' cannot be sent.*package\.module:factory.*--backend inline"):
+        pack_agents({"b": tr.load_agent(unsendable.locked(), task, name="b")})
+    packed = pack_agents({"c": tr.load_agent("unsendable:another_every_time", task)})
+    with pytest.raises(AgentError, match="made another agent in a worker process"):
+        pickle.loads(packed)

@@ -44,7 +44,7 @@ def normalised_model(folder: Path, observation=VECTOR):
 def test_statistics_beside_a_model_are_applied(observation, tmp_path: Path) -> None:
     model, environment = normalised_model(tmp_path, observation)
     task = noise_task(observation, MOVES)
-    agent = tr.load_agent(tmp_path / "model.zip", task, trust=True)
+    agent = tr.load_agent(tmp_path / "model.zip", task, normalisation=True, trust=True)
     observations = walk(task)
     environment.training = False
     expected = [int(model.predict(environment.normalize_obs(one), deterministic=True)[0]) for one in observations]
@@ -54,18 +54,48 @@ def test_statistics_beside_a_model_are_applied(observation, tmp_path: Path) -> N
     assert plain.fingerprint != agent.fingerprint
 
 
+def test_statistics_beside_a_model_are_offered_and_not_assumed(tmp_path: Path) -> None:
+    normalised_model(tmp_path)
+    model, pickled, task = tmp_path / "model.zip", tmp_path / "vecnormalize.pkl", noise_task(VECTOR, MOVES)
+    for trust in (False, True):
+        with pytest.raises(AgentError) as told:
+            tr.load_agent(model, task, trust=trust)
+        assert f"--agent {model}+{pickled} --trust" in str(told.value)
+        assert f"--agent {model}+none" in str(told.value)
+    convert_normalisation(pickled, trust=True)
+    with pytest.raises(AgentError) as told:
+        tr.load_agent(model, task)
+    assert f"--agent {model}+{pickled.with_suffix('.npz')} (" in str(told.value)
+
+
+def test_what_the_offer_says_to_type_is_understood(tmp_path: Path) -> None:
+    normalised_model(tmp_path)
+    model, pickled, task = tmp_path / "model.zip", tmp_path / "vecnormalize.pkl", noise_task(VECTOR, MOVES)
+    observations = walk(task)
+    without, with_it = tr.load_agent(f"{model}+none", task), tr.load_agent(f"{model}+{pickled}", task, trust=True)
+    given = tr.load_agent(model, task, normalisation=pickled, trust=True)
+    assert without.name == with_it.name == "model"
+    assert without.fingerprint == tr.load_agent(model, task, normalisation=False).fingerprint != with_it.fingerprint
+    assert ask(with_it, observations).actions == ask(given, observations).actions
+    named = tr.load_agent(f"late={model}+none", task)
+    assert named.name == "late"
+    with pytest.raises(AgentError, match=r"no file 'gone\.npz'"):
+        tr.load_agent(f"{model}+gone.npz", task)
+
+
 def test_a_pickle_is_opened_only_when_trusted(tmp_path: Path) -> None:
     normalised_model(tmp_path)
-    with pytest.raises(TrustRequired, match=r"vecnormalize\.pkl.*trust=True.*normalisation=False"):
-        tr.load_agent(tmp_path / "model.zip", noise_task(VECTOR, MOVES))
+    pickled = tmp_path / "vecnormalize.pkl"
+    with pytest.raises(TrustRequired, match=r"vecnormalize\.pkl.*--trust.*normalisation=False.*\+none"):
+        tr.load_agent(tmp_path / "model.zip", noise_task(VECTOR, MOVES), normalisation=pickled)
 
 
 def test_converted_statistics_need_no_trust(tmp_path: Path) -> None:
     normalised_model(tmp_path)
     task = noise_task(VECTOR, MOVES)
-    trusted = tr.load_agent(tmp_path / "model.zip", task, trust=True)
+    trusted = tr.load_agent(tmp_path / "model.zip", task, normalisation=True, trust=True)
     assert convert_normalisation(tmp_path / "vecnormalize.pkl", trust=True) == tmp_path / "vecnormalize.npz"
-    agent = tr.load_agent(tmp_path / "model.zip", task)
+    agent = tr.load_agent(tmp_path / "model.zip", task, normalisation=True)
     observations = walk(task)
     assert ask(agent, observations).actions == ask(trusted, observations).actions
 

@@ -133,28 +133,35 @@ def damaged_weights(rng: Random, content: bytes) -> bytes:
     """A state dict of which some entries have other shapes, kinds, values or names."""
     import torch
 
-    weights: Any = dict(torch.load(io.BytesIO(content), weights_only=True))
+    whole: Any = dict(torch.load(io.BytesIO(content), weights_only=True))
+    # Training scripts keep it under a name, beside other things.
+    inner = next((name for name, part in whole.items() if isinstance(part, dict)), None)
+    weights = whole if inner is None or rng.random() < 0.2 else whole[inner]
     for _ in range(rng.choice((1, 1, 2, 3))):
-        name = rng.choice(list(weights) or ["weight"])
-        kind, tensor = rng.randrange(7), weights.get(name)
-        if kind == 0:
-            weights.pop(name, None)
-        elif kind == 1:
-            weights[rng.choice(("x", "", f"module.{name}", "\x00", 7, None))] = weights.pop(name, torch.zeros(2))
-        elif kind == 2 and isinstance(tensor, torch.Tensor):
-            weights[name] = rng.choice((_reshaped, _retyped, _with_odd_values))(rng, tensor)
-        elif kind == 3:
-            weights[name] = rng.choice((None, 1, "x", [1.0], {}, {"a": 1}, float("nan"), b"x", (1, 2), True))
-        elif kind == 4:
-            weights[rng.choice(("log_std", "optimizer", "foreign.weight"))] = torch.zeros(rng.randrange(5), 2)
-        elif kind == 5:
-            shape = [rng.randrange(5) for _ in range(rng.randrange(4))]
-            weights[name] = torch.zeros(shape, dtype=rng.choice(_dtypes(torch)))
-        elif tensor is not None:
-            weights = rng.choice(({"state_dict": weights}, {"model": weights, "epoch": 3}, {"model": 3, **weights}))
+        _change_weights(rng, weights, torch)
+    if rng.random() < 0.15:
+        whole = rng.choice(({"state_dict": whole}, {"model": 3, **whole}, list(whole.values()), None))
     buffer = io.BytesIO()
-    torch.save(rng.choice((weights, list(weights.values()), None)) if rng.random() < 0.05 else weights, buffer)
+    torch.save(whole, buffer)
     return buffer.getvalue()
+
+
+def _change_weights(rng: Random, weights: dict[Any, Any], torch: Any) -> None:
+    name = rng.choice(list(weights) or ["weight"])
+    kind, tensor = rng.randrange(6), weights.get(name)
+    if kind == 0:
+        weights.pop(name, None)
+    elif kind == 1:
+        weights[rng.choice(("x", "", f"module.{name}", "\x00", 7, None))] = weights.pop(name, torch.zeros(2))
+    elif kind == 2 and isinstance(tensor, torch.Tensor):
+        weights[name] = rng.choice((_reshaped, _retyped, _with_odd_values))(rng, tensor)
+    elif kind == 3:
+        weights[name] = rng.choice((None, 1, "x", [1.0], {}, {"a": 1}, float("nan"), b"x", (1, 2), True))
+    elif kind == 4:
+        weights[rng.choice(("log_std", "optimizer", "foreign.weight"))] = torch.zeros(rng.randrange(5), 2)
+    else:
+        shape = [rng.randrange(5) for _ in range(rng.randrange(4))]
+        weights[name] = torch.zeros(shape, dtype=rng.choice(_dtypes(torch)))
 
 
 def _dtypes(torch: Any) -> list[Any]:

@@ -291,6 +291,16 @@ def agents(folder: Path) -> Iterator[Kind]:
         mutate=either(damaged_weights, damaged_weights, small),
         read=_loads(task, "@tests.filefuzz.kinds:linear"),
     )
+    layers = torch.nn.Sequential(*(torch.nn.Linear(*widths) for widths in ((5, 120), (120, 84), (84, int(MOVES.n)))))
+    stock = {f"network.{2 * int(name[0])}{name[1:]}": tensor for name, tensor in layers.state_dict().items()}
+    torch.save({"model_weights": stock, "args": {"seed": 1}}, folder / "sample.cleanrl_model")
+    yield Kind(
+        name="agent.cleanrl_model",
+        sample=(folder / "sample.cleanrl_model").read_bytes(),
+        path=folder / "agent.cleanrl_model",
+        mutate=either(damaged_weights, small),
+        read=_loads(task),
+    )
     archive = saved("ppo").read_bytes()
     ask = _loads(task_of("ppo"))
     yield Kind(name="agent.zip", sample=archive, path=folder / "agent.zip", mutate=in_archive(_sb3_member), read=ask)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
-from tightrope.agents.agent import Agent
+import cloudpickle
+import numpy as np
+
+from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.importing import import_named, is_import_name
 from tightrope.agents.loaders import AgentLoader, AgentRequest
+from tightrope.display import Shown
 from tightrope.errors import AgentError, TightropeError
 from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
@@ -21,7 +26,58 @@ def _accepts(source: Any) -> bool:
 def _load(request: AgentRequest) -> Agent:
     source: str = request.source
     made = _made(source, import_named(source), request.task)
-    return request.agent_of(made, name=source.partition(":")[2])
+    agent = request.agent_of(made, name=source.partition(":")[2])
+    return agent if _can_travel(agent) else AgentMadeAnew(agent, replace(request, name=agent.name))
+
+
+def _can_travel(agent: Agent) -> bool:
+    try:
+        cloudpickle.dumps(agent)
+    except Exception:
+        return False
+    return True
+
+
+class AgentMadeAnew(Shown):
+    """An agent that cannot be sent to a worker process (a session, a lock); there, its factory is called again."""
+
+    _shown = ("agent", "source")
+
+    def __init__(self, agent: Agent, request: AgentRequest) -> None:
+        self.agent, self.source, self._request = agent, request.source, request
+        self.name, self.fingerprint = agent.name, agent.fingerprint
+        self.deterministic, self.recurrent = agent.deterministic, agent.recurrent
+
+    def act(
+        self,
+        observations: Sequence[Any],
+        memories: Sequence[Any],
+        generators: Sequence[np.random.Generator | None],
+        masks: Sequence[Any],
+    ) -> Answer:
+        """Ask the agent."""
+        return self.agent.act(observations, memories, generators, masks)
+
+    def __reduce__(self) -> Any:
+        if required_parameters(import_named(self.source)):
+            raise AgentError(
+                f"agent {self.name!r} cannot be sent to another process, and its factory {self.source} cannot be "
+                f"called there because it takes a task; use the inline back end (--backend inline), or let the factory "
+                f"take nothing"
+            )
+        # Without the task, which cannot be sent by itself and which a factory without arguments does not see.
+        return _anew, (replace(self._request, task=cast(Task, None)), self.fingerprint)
+
+
+def _anew(request: AgentRequest, fingerprint: str) -> Agent:
+    """What a worker process calls."""
+    agent = _load(request)
+    if agent.fingerprint != fingerprint:
+        raise AgentError(
+            f"the agent's factory {request.source} made another agent in a worker process than before (its fingerprint "
+            f"differs). Let it make the same one every time, or use the inline back end (--backend inline)"
+        )
+    return agent
 
 
 def _made(source: str, value: Any, task: Task) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from tightrope.agents.fingerprints import file_fingerprint, object_fingerprint
 from tightrope.agents.importing import import_named
 from tightrope.agents.loaders import AgentLoader, AgentRequest, no_such_file
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
+from tightrope.agents.networks.normalisation import load_normalisation
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, TightropeError
 from tightrope.files import DAMAGE
@@ -110,7 +111,7 @@ def _network_agent(
     except DAMAGE as error:
         raise FormatError(f"{file.path} cannot be read as an agent ({type(error).__name__}: {error})") from error
     return NetworkAgent(
-        reading.parts,
+        _normalising(reading.parts, file, spaces),
         reading.spaces,
         file.behaviour,
         name=name,
@@ -119,10 +120,32 @@ def _network_agent(
     )
 
 
+def _normalising(parts: NetworkParts, file: AgentFile, spaces: TaskSpaces) -> NetworkParts:
+    if file.normalisation is None:
+        return parts
+    return replace(parts, prepare=load_normalisation(Path(file.normalisation), trust=file.trust).fitted(spaces))
+
+
 def _statistics(
     model: Path, given: str | os.PathLike[str] | bool | None, beside: Callable[[Path], Path | None] | None
 ) -> str | None:
     found = beside(model) if given in (None, True) and beside is not None else None
     if isinstance(given, (str, os.PathLike)):
-        found = Path(given)
+        found = Path(given).expanduser()
+        if not found.is_file():
+            raise AgentError(f"there is no file {os.fspath(given)!r} of observation statistics for {model}")
+    elif given is None and found is not None:
+        raise _offered(model, found)
+    elif given is True and found is None:
+        raise AgentError(f"no observation statistics lie beside {model}; name their file: {model}+vecnormalize.npz")
     return None if found is None else os.path.abspath(found)
+
+
+def _offered(model: Path, found: Path) -> AgentError:
+    """Neither with nor without them is assumed: played the other way, the agent is another agent."""
+    trusted = found.suffix == ".pkl"
+    return AgentError(
+        f"beside {model} lies {found}, with which observations may have been normalised in training. Say which: with "
+        f"it, --agent {model}+{found}{' --trust' if trusted else ''} (in Python normalisation={str(found)!r}"
+        f"{', trust=True' if trusted else ''}), or without, --agent {model}+none (normalisation=False)"
+    )

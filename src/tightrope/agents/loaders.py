@@ -25,9 +25,13 @@ GROUP = "tightrope.agent_loaders"
 """Entry points of packages that bring loaders: each names an ``AgentLoader``."""
 
 BUILT_IN = (
+    "tightrope.agents.hub:HUB",
+    "tightrope.agents.remote:SERVERS",
     "tightrope.agents.networks.onnx:FILES",
     "tightrope.agents.networks.sb3:FILES",
     "tightrope.agents.networks.torch_network:FILES",
+    "tightrope.agents.networks.cleanrl:FILES",
+    "tightrope.agents.networks.rllib:FOLDERS",
     "tightrope.agents.factories:FACTORIES",
     "tightrope.agents.callables:COMPLETE",
     "tightrope.agents.networks.sb3:MODELS",
@@ -113,8 +117,8 @@ def make_agent(request: AgentRequest) -> Agent:
 def no_such_file(source: str) -> AgentError:
     """What to say of a path that leads nowhere."""
     return AgentError(
-        f"there is no file {source!r}. An agent is a file, name=file, weights.pt@package.module:Class, or "
-        f"package.module:factory"
+        f"there is no file {source!r}. An agent is a file, name=file, weights.pt@package.module:Class, "
+        f"package.module:factory, http://host:port/, or hf:owner/name on the Hugging Face Hub"
     )
 
 

@@ -15,6 +15,7 @@ from tightrope.agents.spaces import spaces_of
 from tightrope.tasks.task import Task
 
 NAMED_SOURCE = re.compile(r"^([\w.+-]+)=(.+)$")
+NORMALISED_SOURCE = re.compile(r"^(.+)\+(none|[^+]+\.(?:npz|pkl))$")
 
 
 class AgentArgument(NamedTuple):
@@ -34,7 +35,8 @@ def parse_agent_argument(argument: str) -> AgentArgument:
 
 def names_code(source: str) -> bool:
     """Whether loading it runs what it names: ``module:factory``, ``weights.pt@module:Class``, an address."""
-    text, network = _split_network(parse_agent_argument(source).source)
+    text, _ = _split_normalisation(parse_agent_argument(source).source)
+    text, network = _split_network(text)
     loader = loader_for(text)
     return network is not None or (loader is not None and loader.runs_code(text))
 
@@ -62,14 +64,16 @@ def load_agent(
         name: What to call the agent; default: the name of the file or function.
         batch: Whether the function takes stacked observations.
         network: The ``module:Class`` of torch weights; or write ``weights.pt@module:Class`` as the source.
-        normalisation: A file of observation statistics; None looks for one beside a Stable-Baselines3 archive, False
-            leaves it out.
+        normalisation: A file of observation statistics; or write ``model.zip+vecnormalize.npz`` as the source. True:
+            the one beside the file. False, or ``model.zip+none``: none. None asks, where one lies beside the file.
     """
     style = Behaviour(kind=behaviour, epsilon=epsilon)
     if isinstance(source, (str, PathLike)):
         source, given_name = parse_agent_argument(fspath(source))
+        source, named_statistics = _split_normalisation(source)
         source, named_network = _split_network(source)
         name, network = name or given_name, network or named_network
+        normalisation = named_statistics if normalisation is None else normalisation
     return make_agent(
         AgentRequest(
             source=source,
@@ -89,3 +93,11 @@ def _split_network(source: str) -> tuple[str, str | None]:
     """``weights.pt@module:Class`` in two; other signs @ belong to the path."""
     path, _, network = source.rpartition("@")
     return (path, network) if is_import_name(network) and path else (source, None)
+
+
+def _split_normalisation(source: str) -> tuple[str, str | bool | None]:
+    """``model.zip+vecnormalize.npz`` in two, ``model.zip+none`` says that there is none."""
+    match = NORMALISED_SOURCE.match(source)
+    if match is None or Path(source).exists():
+        return source, None
+    return match[1], False if match[2] == "none" else match[2]

@@ -89,9 +89,10 @@ def load_normalisation(path: Path, *, trust: bool) -> Normalisation:
         return _read_npz(path)
     if not trust:
         raise TrustRequired(
-            f"{path} holds the normalisation this agent was trained with, as a pickle, which could run code. Load "
-            f"it with trust=True, or convert the file once: tightrope.agents.convert_normalisation(path, trust=True)."
-            f" With normalisation=False it is left out"
+            f"{path} holds observation statistics as a pickle, which could run code. If you know where it comes from, "
+            f"load the agent with trust=True (--trust), or convert the file once, "
+            f"tightrope.agents.convert_normalisation({str(path)!r}, trust=True), and give the .npz instead. To play "
+            f"without them, give normalisation=False (--agent model.zip+none)"
         )
     import pickle
 

@@ -20,7 +20,7 @@ from tightrope.agents.loaders import AgentLoader, AgentRequest, descends_from
 from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
 from tightrope.agents.networks.network_agent import MemorySlot, NetworkAgent, NetworkParts
-from tightrope.agents.networks.normalisation import from_vecnormalize, load_normalisation, normalisation_beside
+from tightrope.agents.networks.normalisation import from_vecnormalize, normalisation_beside
 from tightrope.agents.networks.sb3_archive import Archive, read_archive
 from tightrope.agents.networks.sb3_policies import PURPOSE, checked_arguments, policy_class
 from tightrope.agents.networks.torch_network import quiet_torch, torch_library
@@ -262,10 +262,7 @@ def _check_spaces(archive: Archive, spaces: TaskSpaces) -> None:
 
 def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
     policy = policy_from_archive(read_archive(Path(file.path)), spaces, trust=file.trust)
-    statistics = None
-    if file.normalisation is not None:
-        statistics = load_normalisation(Path(file.normalisation), trust=file.trust).fitted(spaces)
-    return Reading(policy_parts(policy, spaces, statistics), spaces)
+    return Reading(policy_parts(policy, spaces, None), spaces)
 
 
 def _load_model(request: AgentRequest) -> Agent:

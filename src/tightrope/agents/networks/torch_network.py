@@ -18,10 +18,11 @@ from tightrope.agents.files import AgentFile, FileReader, Reading, file_loader
 from tightrope.agents.fingerprints import object_fingerprint
 from tightrope.agents.importing import import_named
 from tightrope.agents.loaders import AgentLoader, AgentRequest, descends_from
-from tightrope.agents.networks.action_heads import head_for
+from tightrope.agents.networks.action_heads import ContinuousHead, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
+from tightrope.agents.networks.drawing_module import described_draw, only_draws
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
-from tightrope.agents.networks.torch_weights import read_weights
+from tightrope.agents.networks.torch_weights import read_saved, read_weights, state_dict_in
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, require_extra
@@ -40,8 +41,8 @@ def load_torch(path: Path, network: str | None, spaces: TaskSpaces, *, trust: bo
     if network is None:
         return module_parts(_whole_module(path, trust), spaces)
     module = _made(import_named(network), network, spaces)
-    weights = read_weights(read_content(path, AGENT_FILE), str(path), trust=trust)
-    load_weights(module, _unwrapped(weights), str(path))
+    saved = read_saved(read_content(path, AGENT_FILE), str(path), trust=trust)
+    load_weights(module, state_dict_in(saved, str(path)), str(path))
     return module_parts(module, spaces)
 
 
@@ -58,8 +59,16 @@ def load_weights(module: Any, weights: Mapping[str, Any], source: str) -> None:
 def module_parts(module: Any, spaces: TaskSpaces) -> NetworkParts:
     """A torch module as a network: a batch of observations in, scores or actions out."""
     module.eval()
-    head = head_for(spaces.action, outputs=_outputs(module, spaces))
+    outputs = _outputs(module, spaces)
+    head = head_for(spaces.action, outputs=outputs)
+    if outputs == 2 and isinstance(spaces.action, gym.spaces.Box) and _squashes(module):
+        head = ContinuousHead(spaces.action, spread=True, squashed=True)
     return NetworkParts(network=TorchNetwork(module, spaces), head=head, sizes=TORCH_SIZES)
+
+
+def _squashes(module: Any) -> bool:
+    """The actor of CleanRL's SAC: forward() gives mean and spread, and get_action() does the rest."""
+    return callable(getattr(module, "get_action", None)) and hasattr(module, "action_scale")
 
 
 class TorchNetwork:
@@ -69,6 +78,7 @@ class TorchNetwork:
         self.module = module
         self._names = [part.name for part in ObservationStacker(spaces.observation).parts]
         self._as_dict = isinstance(spaces.observation, gym.spaces.Dict)
+        self._only_draws = only_draws(torch_library(), module)
         self._wanted = 2 if isinstance(spaces.action, gym.spaces.Box) else 1
 
     def __call__(self, arrays: Arrays) -> Arrays:
@@ -77,7 +87,7 @@ class TorchNetwork:
         tensors = [self._fitted(torch.from_numpy(np.ascontiguousarray(rows))) for rows in arrays]
         with quiet_torch(torch):
             given = dict(zip(self._names, tensors, strict=True)) if self._as_dict else tensors[0]
-            answer = self.module(given)
+            answer = described_draw(torch, self.module, given) if self._only_draws else self.module(given)
         # What follows the scores of a discrete action (a value, a memory) says nothing about the action.
         answers = answer[: self._wanted] if isinstance(answer, tuple) else (answer,)
         return tuple(part.detach().cpu().numpy() for part in answers)
@@ -110,7 +120,8 @@ def _outputs(module: Any, spaces: TaskSpaces) -> int:
     except BaseException as error:
         raise AgentError(
             f"{type(module).__name__} cannot answer a batch of observations of {spaces.observation}: it "
-            f"{misdeed(error)}. Its forward() takes a batch and returns scores, one row each"
+            f"{misdeed(error)}. Its forward() takes a batch and returns scores, one row each; or it has CleanRL's "
+            f"get_action_and_value()"
         ) from error
 
 
@@ -123,14 +134,6 @@ def _whole_module(path: Path, trust: bool) -> Any:
     if not isinstance(module, torch.nn.Module):
         raise AgentError(f"{path} holds a {type(module).__name__}; name the network: {path}@package.module:Class")
     return module
-
-
-def _unwrapped(weights: dict[str, Any]) -> dict[str, Any]:
-    """The state dict itself, where a training script saved it under a name beside other things."""
-    for name in ("state_dict", "model_state_dict", "model"):
-        if isinstance(weights.get(name), Mapping):
-            return dict(weights[name])
-    return weights
 
 
 def _made(factory: Any, network: str, spaces: TaskSpaces) -> Any:

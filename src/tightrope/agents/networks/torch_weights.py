@@ -40,10 +40,18 @@ STRANGE = frozenset({"STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1
 
 def read_weights(content: bytes, source: str, *, trust: bool = False) -> dict[str, Any]:
     """The state dict in a file's bytes. Unless trusted, nothing in it is executed, and all of it is dense tensors."""
+    weights = read_saved(content, source, trust=trust)
+    if not isinstance(weights, Mapping):
+        raise FormatError(f"{source} holds a {type(weights).__name__}, not a state_dict")
+    return dict(weights)
+
+
+def read_saved(content: bytes, source: str, *, trust: bool = False) -> Any:
+    """What ``torch.save`` was given: a state dict, or several. Unless trusted, nothing in it is executed."""
     torch = require_extra("torch", "torch", "An agent from torch weights")
     try:
         plain = content if trust else _plain_archive(content, source)
-        weights = torch.load(io.BytesIO(plain), map_location="cpu", weights_only=not trust)
+        return torch.load(io.BytesIO(plain), map_location="cpu", weights_only=not trust)
     except FormatError:
         raise
     except Exception as error:
@@ -52,9 +60,18 @@ def read_weights(content: bytes, source: str, *, trust: bool = False) -> dict[st
             f"it otherwise could run code from it. Save module.state_dict() instead, or load it with trust=True "
             f"(--trust) if you know where it comes from"
         ) from error
-    if not isinstance(weights, Mapping):
-        raise FormatError(f"{source} holds a {type(weights).__name__}, not a state_dict")
-    return dict(weights)
+
+
+def state_dict_in(saved: Any, source: str) -> dict[str, Any]:
+    """The state dict itself, where a script saved it beside others (the actor's first) or under a name."""
+    if isinstance(saved, tuple) and saved:
+        saved = saved[0]
+    if isinstance(saved, Mapping):
+        for name in ("state_dict", "model_state_dict", "model_weights", "model"):
+            if isinstance(saved.get(name), Mapping):
+                return dict(saved[name])
+        return dict(saved)
+    raise FormatError(f"{source} holds a {type(saved).__name__}, not a state_dict")
 
 
 def require_tensors(weights: Mapping[str, Any], source: str) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import cloudpickle
 
 from tightrope.agents.agent import Agent
-from tightrope.errors import UsageError
+from tightrope.errors import TightropeError, UsageError
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.worker import Worker
 from tightrope.simulation import Conformance
@@ -55,11 +55,23 @@ def pack_agents(agents: Mapping[str, Agent]) -> bytes:
     """Agents for another process; those that came from files travel as path and options."""
     try:
         return cloudpickle.dumps(dict(agents))  # type: ignore[no-any-return]
+    except TightropeError:
+        raise
     except Exception as error:
         raise UsageError(
-            f"an agent cannot be sent to a worker process ({type(error).__name__}: {error}); load it from a file with "
-            f'tightrope.load_agent, or use backend="inline"'
+            f"agent {_unsendable(agents)!r} cannot be sent to a worker process ({type(error).__name__}: {error}). Give "
+            f"it as package.module:factory, which each process then calls for itself, or as a file; or use the inline "
+            f'back end (backend="inline", --backend inline)'
         ) from error
+
+
+def _unsendable(agents: Mapping[str, Agent]) -> str:
+    for name, agent in agents.items():
+        try:
+            cloudpickle.dumps(agent)
+        except Exception:
+            return name
+    return ", ".join(agents)
 
 
 def pack_rollouts(rollouts: Sequence[Rollout]) -> bytes:

@@ -157,6 +157,9 @@ def _case(
     references: list[ActionTrace], depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
 ) -> TestCase:
     boundary, kept = int(boundary), int(kept)
+    # Python would count from the end.
+    if boundary < 0 or number < 0:
+        raise ValueError(f"a case at the boundary state {boundary} of reference {number}, which cannot be")
     prefix = references[number].prefix(kept).then(action_from_json(action) for action in added)
     depth = int(depths[boundary]) if depths else None
     return TestCase(prefix=prefix, boundary=boundary, depth=depth, kept=kept, reference=int(number))

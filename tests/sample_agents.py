@@ -20,6 +20,11 @@ def careful() -> Callable[[Any], int]:
     return lambda observation: safe.get(int(observation), DOWN)
 
 
+def drifting() -> Callable[[Any], int]:
+    """CartPole: keeps the pole up wherever it is handed over, and lets the cart roll out of sight."""
+    return lambda observation: int(observation[2] + 0.3 * observation[3] + 0.06 > 0)
+
+
 def moody() -> Callable[[Any], int]:
     """Raises unless the variable MOOD says that all is well."""
 

@@ -32,6 +32,7 @@ FLOORS = [
     {"reference", "tracefiles"},
     {"trace", "budget", "extensions"},
     {"files", "guards"},
+    {"settings"},
     {"errors", "outcome", "seeding", "progress", "display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
@@ -42,6 +43,8 @@ LEAVES = {
     "stable_baselines3": {"agents/networks/sb3.py"},
     "sb3_contrib": {"agents/networks/sb3.py"},
     "onnxruntime": {"agents/networks/onnx.py"},
+    "jax": {"tasks/jaxworlds/rows.py"},
+    "gymnax": {"tasks/jaxworlds/gymnax_worlds.py"},
     "ray": {"execution/backends/ray_cluster.py", "agents/networks/rllib.py"},
     "huggingface_hub": {"agents/hub.py"},
     "stable_retro": set(),

@@ -255,9 +255,7 @@ def test_a_mistake_in_the_call_shows_the_call_and_nothing_below_it(project: pyte
     )
     result = project.runpytest_subprocess("-p", "no:xdist")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["E *UsageError: 'agents.0.behaviour' is 'gredy': input should be 'greedy' or 'sampled'"]
-    )
+    result.stdout.fnmatch_lines(["E *UsageError: 'agents.0.behaviour' is 'gredy': it must be greedy or sampled*"])
     result.stdout.no_fnmatch_line("*pytest_plugin.py:*")
 
 
@@ -286,7 +284,7 @@ def test_a_setting_that_is_no_number_is_said_once(
     ("settings", "told"),
     [
         ("repetitons=3", "There is no setting named 'repetitons'. Did you mean 'repetitions'?"),
-        ("repetitions='three'", "'repetitions' is 'three': input should be a valid integer"),
+        ("repetitions='three'", "repetitions must be a whole number, not 'three'"),
         ("max_fail=0.1", "There is no setting named 'max_fail'. Known: "),
         ("3", "settings need their names, as in repetitions=3, not 3 alone"),
     ],
@@ -390,3 +388,30 @@ def test_a_suite_of_which_nothing_can_be_judged_fails(suite_file: Path, project:
     command = [sys.executable, "-m", "tightrope", "safety", str(path), "--agent", "down:make", "--backend", "inline"]
     assert project.run(*command).ret == 3
     assert project.run(*command, "--max-fail", "1").ret == 3
+
+
+def test_how_an_agent_does_plainly_stands_beside_a_test_that_passes(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        def test_agent_is_safe(tightrope):
+            tightrope.safety("FrozenLake-v1", is_slippery=False, agent="tests.sample_agents:zigzag", length=20)
+        """
+    )
+    result = project.runpytest_subprocess("-p", "no:xdist", "--junit-xml", "junit.xml")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*tightrope: plain episodes*", "zigzag on FrozenLake-v1*: ends unsafe in 1 *"])
+    assert "ends unsafe in 1 " in (project.path / "junit.xml").read_text()
+
+
+def test_plain_episodes_of_a_suite_files_agent_have_a_limit_of_their_own(
+    suite_file: Path, project: pytest.Pytester
+) -> None:
+    shutil.copy(suite_file, project.path)
+    plainly = ["-p", "no:xdist", "-o", "tightrope_max_fail_plain=0.1", "-k", "plain-episodes", "--tightrope-agent"]
+    states = len(tr.load_suite(suite_file).depths)
+    project.runpytest_subprocess(*plainly, "tests.sample_agents:careful").assert_outcomes(passed=1, deselected=states)
+    zigzag = project.runpytest_subprocess(*plainly, "tests.sample_agents:zigzag")
+    zigzag.assert_outcomes(failed=1, deselected=states)
+    zigzag.stdout.fnmatch_lines(["*zigzag fails too often in plain episodes: share of episodes that end unsafe 1.000*"])
+    none = project.runpytest_subprocess("-o", "tightrope_episodes=0", *plainly, "tests.sample_agents:zigzag")
+    none.stdout.fnmatch_lines(["*limits nothing with tightrope_episodes = 0*"])

@@ -7,9 +7,12 @@ from tightrope.agents import AgentRequest as AgentRequest
 from tightrope.agents import Answer as Answer
 from tightrope.agents import load_agent as load_agent
 from tightrope.agents import register_loader as register_loader
+from tightrope.agents.networks.jax_network import JaxNetwork as JaxNetwork
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
 from tightrope.evaluation import Evaluation as Evaluation
+from tightrope.evaluation import PlainComparison as PlainComparison
+from tightrope.evaluation import compare_plain as compare_plain
 from tightrope.evaluation import evaluate as evaluate
 from tightrope.execution import Engine as Engine
 from tightrope.execution import Episode as Episode
@@ -48,7 +51,6 @@ from tightrope.runs.assembly import report_results as report_results
 from tightrope.runs.campaign import run_campaign as run_campaign
 from tightrope.runs.comparison import compare_runs as compare_runs
 from tightrope.runs.config import CampaignConfig as CampaignConfig
-from tightrope.runs.config import ExecutionConfig as ExecutionConfig
 from tightrope.runs.configfile import load_config as load_config
 from tightrope.runs.keeping import Keeping as Keeping
 from tightrope.runs.keeping import keep_failures as keep_failures
@@ -57,6 +59,7 @@ from tightrope.runs.run import open_run as open_run
 from tightrope.safety import Bisection as Bisection
 from tightrope.safety import FailureGroup as FailureGroup
 from tightrope.safety import GateDecision as GateDecision
+from tightrope.safety import Guidance as Guidance
 from tightrope.safety import SafetyComparison as SafetyComparison
 from tightrope.safety import SafetyResult as SafetyResult
 from tightrope.safety import SuiteKind as SuiteKind
@@ -65,6 +68,7 @@ from tightrope.safety import TestCase as TestCase
 from tightrope.safety import TestSuite as TestSuite
 from tightrope.safety import action_coverage_suite as action_coverage_suite
 from tightrope.safety import bisect_checkpoints as bisect_checkpoints
+from tightrope.safety import compare_guidance as compare_guidance
 from tightrope.safety import compare_safety as compare_safety
 from tightrope.safety import correlation as correlation
 from tightrope.safety import decide_gate as decide_gate
@@ -77,6 +81,8 @@ from tightrope.safety import run_suite as run_suite
 from tightrope.safety import save_suite as save_suite
 from tightrope.safety import shrink as shrink
 from tightrope.safety import simple_suite as simple_suite
+from tightrope.safety import uniform_suite as uniform_suite
+from tightrope.settings import ExecutionConfig as ExecutionConfig
 from tightrope.simulation import AttributesSnapshotter as AttributesSnapshotter
 from tightrope.simulation import Conformance as Conformance
 from tightrope.simulation import Simulator as Simulator
@@ -96,6 +102,9 @@ from tightrope.tasks import parts_key as parts_key
 from tightrope.tasks import register_task as register_task
 from tightrope.tasks import rounded_key as rounded_key
 from tightrope.tasks import span_box as span_box
+from tightrope.tasks.jaxworlds import Moment as Moment
+from tightrope.tasks.jaxworlds import World as World
+from tightrope.tasks.jaxworlds import jax_task as jax_task
 from tightrope.tasks.levelmap import LevelMap as LevelMap
 from tightrope.trace import ActionTrace as ActionTrace
 from tightrope.trace import Step as Step

@@ -9,6 +9,8 @@
 The search and every finished episode are kept in pytest's cache, so the second run only judges. ``*.suite.json`` files
 are tested when an agent is named with ``--tightrope-agent`` or the ini option ``tightrope_agent``, else skipped. What a
 suite file names is not imported, and nothing is unpickled, without ``--tightrope-trust`` or ``tightrope_trust``.
+
+Whatever a suite says, how each agent does in plain episodes stands at the end of the session and in JUnit's properties.
 """
 
 from __future__ import annotations
@@ -17,26 +19,27 @@ import math
 import os
 import shlex
 import tempfile
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from tightrope.settings import LIBRARY_BACKEND, AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
 
+if TYPE_CHECKING:
     from tightrope.errors import TightropeError
+    from tightrope.evaluation import Evaluation
     from tightrope.runs.config import CampaignConfig
     from tightrope.safety import CaseResult, SafetyResult
-
-Settings = TypeVar("Settings", bound="BaseModel")
 
 CACHE = "tightrope"
 TRUST = "--tightrope-trust"
 MARKED = ("repetitions", "length", "fixed_prefix", "boundary_states")
 """Settings that a marker may have: suites are named in the call, and limits in its assertions."""
+PROPERTY = "tightrope: plain episodes"
+"""Under this name each test's report carries what plain episodes say, also from the workers of xdist."""
 SHOWN_CASES = 10
 """Failing cases named in a failure message; the report has all of them."""
 
@@ -49,15 +52,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("tightrope_trust", "let suite files name code to run, and agents be unpickled", type="bool")
     parser.addini("tightrope_agent", "agent that collected *.suite.json files test", default="")
     parser.addini("tightrope_max_fail", "fail frequency allowed at a boundary state of a suite file", default="0")
-    parser.addini("tightrope_repetitions", "executions of each case of a suite file", default="10")
-    parser.addini("tightrope_length", "steps the agent must survive in a suite file's cases", default="40")
+    parser.addini(
+        "tightrope_episodes", "plain episodes of the agent of a suite file; 0: none", default=str(PlainConfig.episodes)
+    )
+    parser.addini("tightrope_max_fail_plain", "share of plain episodes that may end unsafe; empty: any", default="")
+    parser.addini(
+        "tightrope_repetitions", "executions of each case of a suite file", default=str(SafetyConfig.repetitions)
+    )
+    parser.addini("tightrope_length", "steps to survive in a suite file's cases; empty: as the task says", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known, and refuse numbers that are none before anything is collected."""
     _share(config, "tightrope_max_fail")
+    if config.getini("tightrope_max_fail_plain"):
+        _share(config, "tightrope_max_fail_plain")
+    _count(config, "tightrope_episodes", least=0)
     _count(config, "tightrope_repetitions")
-    _count(config, "tightrope_length")
+    _length(config)
     config.addinivalue_line(
         "markers",
         "tightrope(**settings): defaults for the tightrope fixture of this test, such as repetitions=3 or length=20",
@@ -75,11 +87,15 @@ def _share(config: pytest.Config, option: str) -> float:
     return share
 
 
-def _count(config: pytest.Config, option: str) -> int:
+def _count(config: pytest.Config, option: str, *, least: int = 1) -> int:
     told = str(config.getini(option)).strip()
-    if not (told.isdecimal() and int(told) >= 1):
-        raise pytest.UsageError(f"{option} is {told!r}; allowed is a whole number from 1 on, such as 10")
+    if not (told.isdecimal() and int(told) >= least):
+        raise pytest.UsageError(f"{option} is {told!r}; allowed is a whole number from {least} on, such as 10")
     return int(told)
+
+
+def _length(config: pytest.Config) -> int | None:
+    return _count(config, "tightrope_length") if config.getini("tightrope_length") else None
 
 
 @pytest.fixture
@@ -93,38 +109,21 @@ def tightrope(request: pytest.FixtureRequest) -> Tightrope:
     except UsageError as error:
         told = f"@pytest.mark.tightrope of {request.node.nodeid}: {error}"
         raise pytest.fail.Exception(told, pytrace=False) from None
-    tester = Tightrope(_kept(request.config), defaults)
+    tester = Tightrope(_kept(request.config), defaults, request.node)
     request.node._tightrope = tester
     return tester
 
 
 def _marked(marker: pytest.Mark) -> dict[str, Any]:
     from tightrope.errors import UnknownName, UsageError
-    from tightrope.runs.config import SafetyConfig
 
     if marker.args:
         raise UsageError(f"settings need their names, as in repetitions=3, not {marker.args[0]!r} alone")
     for name in marker.kwargs:
         if name not in MARKED:
             raise UnknownName("setting", name, MARKED)
-    _validated(SafetyConfig, marker.kwargs)
+    SafetyConfig.require(**marker.kwargs)
     return dict(marker.kwargs)
-
-
-def _validated(model: type[Settings], settings: Mapping[str, Any]) -> Settings:
-    from pydantic import ValidationError
-
-    from tightrope.errors import UsageError
-
-    try:
-        return model.model_validate(settings)
-    except ValidationError as error:
-        raise UsageError("; ".join(map(_broken_rule, error.errors()))) from None
-
-
-def _broken_rule(item: Any) -> str:
-    name = ".".join(map(str, item["loc"]))
-    return f"{name!r} is {item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}"
 
 
 def _kept(config: pytest.Config) -> Path:
@@ -136,9 +135,10 @@ def _kept(config: pytest.Config) -> Path:
 class Tightrope:
     """What the ``tightrope`` fixture gives a test."""
 
-    def __init__(self, cache: Path, defaults: dict[str, Any]) -> None:
+    def __init__(self, cache: Path, defaults: dict[str, Any], item: pytest.Item) -> None:
         self._cache = cache
         self._defaults = defaults
+        self._item = item
         self._notes: list[str] = []
 
     def safety(
@@ -149,37 +149,38 @@ class Tightrope:
         suite: str = "simple",
         repetitions: int | None = None,
         length: int | None = None,
+        episodes: int = PlainConfig.episodes,
         seed: int = 0,
-        behaviour: str = "greedy",
-        epsilon: float = 0.0,
-        trust: bool = False,
-        backend: str = "inline",
-        search_seconds: float = 120.0,
+        behaviour: str = AgentConfig.behaviour,
+        epsilon: float = AgentConfig.epsilon,
+        trust: bool = AgentConfig.trust,
+        backend: str = LIBRARY_BACKEND,
+        search_seconds: float | None = None,
         **options: Any,
     ) -> SafetyResult:
         """Run one suite for one agent; ``options`` are those of the task. The search is done once and kept.
 
+        So many plain ``episodes`` of the agent come before, and what they say stands beside the result (0: none).
+
         Raises ``CouldNotTest`` when executions raised or none was judged: no assertion could hold on what is left.
         """
         from tightrope.errors import UsageError
-        from tightrope.runs.config import CampaignConfig
+        from tightrope.runs.configfile import configured
 
         # What is wrong is said by the message and the test's own line.
         __tracebackhide__ = True
         given = {"repetitions": repetitions, "length": length}
         settings = {**self._defaults, **{key: value for key, value in given.items() if value is not None}}
         try:
-            config = _validated(
-                CampaignConfig,
-                {
-                    "task": task,
-                    "options": options,
-                    "seed": seed,
-                    "agents": [{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
-                    "search": {"seconds": search_seconds},
-                    "safety": {"suites": [suite], "control": False, **settings},
-                    "execution": {"backend": backend},
-                },
+            config = configured(
+                task=task,
+                options=options,
+                seed=seed,
+                agents=[{"source": agent, "behaviour": behaviour, "epsilon": epsilon, "trust": trust}],
+                plain={"episodes": episodes},
+                search={} if search_seconds is None else {"seconds": search_seconds, "steps": None},
+                safety={"suites": [suite], "control": False, **settings},
+                execution={"backend": backend},
             )
             result = self._tested(config)
         except UsageError as error:
@@ -195,6 +196,9 @@ class Tightrope:
         # Tests that run side by side share the folder of a task, one after the other.
         with working_on(self._folder(config), config, joins=True, wait=True) as pipeline:
             run = pipeline.run
+            plain = pipeline.with_engine(pipeline.plain) if config.plain.episodes else {}
+            for evaluation in plain.values():
+                self._notes.append(_say_plainly(self._item, evaluation))
             if pipeline.search().reference is None:
                 raise UsageError(f"no reference was found for {run.task_label}; give search_seconds more time")
             results = pipeline.with_engine(pipeline.safety)
@@ -211,6 +215,26 @@ class Tightrope:
         options = (f"{key}={value}" for key, value in sorted(config.options.items()))
         # What an earlier tightrope kept is made anew, and a newer one finds its own again.
         return self._cache / file_name("-".join([f"v{VERSION}", config.task, *options, f"seed={config.seed}"]))
+
+
+def _say_plainly(item: pytest.Item, evaluation: Evaluation) -> str:
+    """How an agent does as it is used, also where a test about something else passes."""
+    raised = f"; {evaluation.errors} raised errors" if evaluation.errors else ""
+    told = f"{evaluation.agent} on {evaluation.task}: ends unsafe in {evaluation.unsafe_rate}{raised}"
+    if (PROPERTY, told) not in item.user_properties:
+        item.user_properties.append((PROPERTY, told))
+    return told
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How the agents do in plain episodes, once for each."""
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    properties = [each for report in reports for each in getattr(report, "user_properties", ())]
+    told = dict.fromkeys(text for name, text in properties if name == PROPERTY)
+    if told:
+        terminalreporter.section(PROPERTY)
+        for text in told:
+            terminalreporter.write_line(text)
 
 
 def _require_no_errors(cases: Iterable[CaseResult]) -> None:
@@ -235,7 +259,7 @@ def _require_judged(result: SafetyResult) -> None:
 
 def _require_some_judged(result: SafetyResult) -> None:
     """A suite of which nothing is judged must not end as so many skipped tests, which is a success."""
-    from tightrope.safety.judge import rate_without_doomed
+    from tightrope.safety import rate_without_doomed
 
     if rate_without_doomed(result.cases).value is None:
         raise CouldNotTest(
@@ -305,6 +329,8 @@ def _trusted(config: pytest.Config) -> bool:
 class SuiteFile(pytest.File):
     """A ``*.suite.json`` file: one test for each boundary state."""
 
+    plain: Evaluation | None = None
+    """The agent in plain episodes, once ``result`` was asked for; None: not played."""
     _result: SafetyResult | None = None
     _error: TightropeError | None = None
 
@@ -325,6 +351,8 @@ class SuiteFile(pytest.File):
             yield UntestedSuite.from_parent(self, name="no-agent")
             return
         numbers = sorted({case.boundary for case in load_suite(self.path).cases})
+        if self.config.getini("tightrope_max_fail_plain"):
+            yield PlainItem.from_parent(self, name="plain-episodes")
         for number in numbers:
             yield SuiteItem.from_parent(self, name=f"boundary-{number}", number=number)
         if not numbers:
@@ -346,7 +374,6 @@ class SuiteFile(pytest.File):
         return self._result
 
     def _tested(self) -> SafetyResult:
-        from tightrope.runs.config import AgentConfig, ExecutionConfig, SafetyConfig
         from tightrope.runs.suitefile import working_on_suite
 
         with working_on_suite(
@@ -357,12 +384,15 @@ class SuiteFile(pytest.File):
             # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
             anew=True,
             agents=(AgentConfig(source=_agent(self.config), trust=_trusted(self.config)),),
+            plain=PlainConfig(episodes=_count(self.config, "tightrope_episodes", least=0)),
             safety=SafetyConfig(
                 repetitions=_count(self.config, "tightrope_repetitions"),
-                length=_count(self.config, "tightrope_length"),
+                length=_length(self.config),
             ),
-            execution=ExecutionConfig(backend="inline"),
+            execution=ExecutionConfig(backend=LIBRARY_BACKEND),
         ) as pipeline:
+            if pipeline.config.plain.episodes:
+                (self.plain,) = pipeline.with_engine(pipeline.plain).values()
             (by_agent,) = pipeline.with_engine(pipeline.safety).values()
             pipeline.run.save(status="pytest")
         return next(iter(by_agent.values()))
@@ -401,6 +431,34 @@ class EmptySuite(pytest.Item):
         return self.path, None, self.path.name
 
 
+class PlainItem(pytest.Item):
+    """The agent of a suite file in plain episodes, where a limit is set for them."""
+
+    def runtest(self) -> None:
+        """Fails when more of them end unsafe than allowed, or none could be judged."""
+        from tightrope.runs.gates import judge_gate, measured_plainly
+
+        assert isinstance(self.parent, SuiteFile)
+        self.parent.result()
+        if self.parent.plain is None:
+            raise CouldNotTest("tightrope_max_fail_plain limits nothing with tightrope_episodes = 0; leave one out")
+        _say_plainly(self, self.parent.plain)
+        limit = _share(self.config, "tightrope_max_fail_plain")
+        gate = judge_gate("unsafe ends", measured_plainly(self.parent.plain), limit)
+        if gate.passed is None:
+            raise CouldNotTest(f"no verdict on {gate.agent} in plain episodes: {gate.detail}")
+        if not gate.passed:
+            raise FailedTooOften(f"{gate.agent} fails too often in plain episodes: {gate.detail}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """One sentence; a traceback for anything unforeseen."""
+        return str(excinfo.value) if _speaks_for_itself(excinfo.value) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where the item is."""
+        return self.path, None, f"{self.path.name}: {self.name}"
+
+
 class SuiteItem(pytest.Item):
     """One boundary state of a suite file."""
 
@@ -414,6 +472,8 @@ class SuiteItem(pytest.Item):
 
         assert isinstance(self.parent, SuiteFile)
         result = self.parent.result()
+        if self.parent.plain is not None:
+            _say_plainly(self, self.parent.plain)
         state = next(state for state in result.boundary_states if state.number == self.number)
         measured = measured_fails(result.agent, f"boundary state {self.number}", state.cases)
         gate = judge_gate("fail frequency", measured, _share(self.config, "tightrope_max_fail"))

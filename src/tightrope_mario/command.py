@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import current_interface, verb
-from tightrope.cli.options import SeedOption, WorkersOption
+from tightrope.cli.options import SeedOption
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
-from tightrope.runs.config import ExecutionConfig
+from tightrope.settings import ExecutionConfig
 
 RomOption = Annotated[Path | None, typer.Option("--rom", help="The ROM file.", show_default=False)]
 
@@ -87,6 +88,7 @@ def train(
 
 @app.command(epilog="Example: tightrope mario reproduce --out runs/reproduction   or with --config part.yaml")
 @verb
+@takes(execution=own(ExecutionConfig, "workers"))
 def reproduce(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Receives a run folder for each level, and the report.")
@@ -95,7 +97,7 @@ def reproduce(
         Path | None, typer.Option("--config", help="A file that names a part of it (YAML, TOML).")
     ] = None,
     agents: Annotated[Path | None, typer.Option("--agents", help="Folder with the agents.")] = None,
-    workers: WorkersOption = None,
+    given: Given = Given(),
 ) -> int:
     """Run the paper's experiments for the agents there are; its numbers stand beside ours in one report. It resumes."""
     from tightrope.runs.configfile import load_settings
@@ -105,8 +107,7 @@ def reproduce(
     settings = ReproductionConfig() if config is None else load_settings(config, ReproductionConfig)
     if agents is not None:
         settings = settings.model_copy(update={"agents": agents})
-    if workers is not None:
-        settings = settings.model_copy(update={"execution": ExecutionConfig(workers=workers)})
+    settings = settings.model_copy(update={"execution": given.changed("execution", settings.execution)})
     interface = current_interface()
     with interface.progress() as show:
         report = run_reproduction(settings, out, on_progress=show)

@@ -10,7 +10,7 @@ from statistics import fmean
 from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Robustness
 from tightrope.report import Finding
-from tightrope.safety import SafetyResult
+from tightrope.safety import SafetyResult, compare_guidance
 from tightrope.statistics import Estimate
 from tightrope_mario.published import published
 from tightrope_mario.shipped import ACTION_SETS, SPARSE
@@ -202,11 +202,18 @@ def _fittest(bred: FuzzResult) -> str:
 
 
 def _control(levels: Sequence[LevelFindings]) -> Iterator[str]:
-    yield "Fails found per 1000 environment steps, prefixes included, and by as many random situations:"
+    yield (
+        "Boundary states against as many states of the same reference drawn uniformly; and, after it, fails found per "
+        "1000 environment steps, prefixes included, by each suite and each control:"
+    )
     yield ""
     for level in levels:
         names = dict.fromkeys(name for row in level.safety.values() for name in row)
+        first = next(iter(level.safety), "")
         for name in names:
+            control, guided = level.safety.get("uniform", {}).get(name), level.safety[first].get(name)
+            if control is not None and guided is not None:
+                yield f"- {level.level}: {compare_guidance(guided, control).sentence()}."
             parts = [
                 f"{suite} {_number(row[name].fails_per_1000_steps.value)}"
                 for suite, row in level.safety.items()

@@ -103,7 +103,7 @@ def _settings(config: ReproductionConfig, agents: Sequence[ShippedAgent]) -> tr.
                 "truncation": config.truncation,
             },
             "performance": {"tests": config.tests, "episodes": config.episodes, "step_width": config.step_width},
-            "execution": config.execution.model_dump(),
+            "execution": config.execution,
             "report": {"title": f"Super Mario Bros. {agents[0].level}", "videos": config.videos},
         }
     )
@@ -116,7 +116,7 @@ def _proportional(run: tr.Run, settings: tr.CampaignConfig, on_progress: OnProgr
     trace = run.path / f"{PROPORTIONAL}-reference.json"
     tr.write_traces(trace, [run.reference.actions])
     changed: dict[str, Any] = settings.model_dump() | {
-        "agents": [settings.agents[0].model_dump()],
+        "agents": [settings.agents[0]],
         # Nothing is left of a budget of one step, so nothing is spent on boundary states.
         "search": {"method": "demonstration", "demonstration": trace, "steps": 1, "probe_steps": 0},
         "performance": {"enabled": False},

@@ -13,14 +13,15 @@ import pytest
 
 from tightrope import __version__
 from tightrope.cli import run_command
+from tightrope.cli.given import Given
 from tightrope.cli.options import agent_configs, task_options
 from tightrope.cli.search import _advice
 from tightrope.errors import UnknownName
 from tightrope.outcome import StopReason
 from tightrope.references import SearchResult, SearchStats
-from tightrope.runs.config import SearchConfig
 from tightrope.runs.folder import RunFolder
 from tightrope.runs.run import open_run
+from tightrope.settings import SearchConfig
 from tightrope.tasks import make_task
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
@@ -66,6 +67,12 @@ def test_run_names_the_report(finished: Path, run: Run) -> None:
     assert f"Report: {finished}/report/index.html" in " ".join(out.split())
     assert "zigzag" in out
     assert "interval:1" in out
+    told = " ".join(out.split())
+    assert "Watched for 20 steps after hand-over: as asked." in told
+    for agent in ("zigzag", "careful"):
+        assert f"{agent} fails" in told
+    assert told.count("uniformly drawn states of the same references") == 2, "whether it pays or not"
+    assert told.count("; after random prefixes ") == told.count("; in plain episodes ") == 2
 
 
 def test_the_steps_one_by_one(tmp_path: Path, run: Run) -> None:
@@ -462,6 +469,66 @@ def test_cases_that_newly_fail_where_nothing_is_random_are_facts_and_fail_the_ga
     assert told["difference"]["question"] == "on these cases"
 
 
+@pytest.fixture(scope="module")
+def drifted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An agent that fails in every plain episode and hardly ever within 40 steps of a boundary state, and one that is
+    the other way round."""
+    folder = tmp_path_factory.mktemp("drifted")
+    late = Path(__file__).parents[2] / "agents" / "gallery" / "cartpole-late.onnx"
+    (folder / "campaign.yaml").write_text(
+        f"""
+        task: CartPole-v1
+        agents: [{{source: {late}, name: late}}, {{source: 'tests.sample_agents:drifting', name: drifting}}]
+        plain: {{episodes: 20}}
+        search: {{steps: 20000, probe_steps: 0}}
+        safety: {{suites: [simple], length: 40, control: false}}
+        fuzzing: {{enabled: false}}
+        execution: {{backend: inline}}
+        report: {{videos: 0}}
+        """
+    )
+    assert run_command(["run", str(folder / "campaign.yaml"), "--out", str(folder / "run"), "--quiet"]) == 0
+    return folder / "run"
+
+
+def test_an_agent_that_fails_plainly_is_never_called_better(drifted: Path, run: Run) -> None:
+    sides = ["--agent-a", "late", "--agent-b", "drifting"]
+    code, out, _ = run("compare", drifted, *sides, "--fail-if-worse")
+    told = " ".join(out.split())
+    assert code == 1
+    assert told.startswith("In plain episodes drifting ends unsafe in 1.000")
+    assert "worse, whatever the suites below say" in told
+    assert "fails less here" in told
+    assert "better" not in told
+    assert "gate FAILED: drifting, plain episodes: worse beyond doubt than late" in told
+    found = json.loads(run("compare", drifted, *sides, "--json")[1])
+    assert found["plain episodes"]["worse"]
+    assert found["simple"]["better"], "on these cases alone"
+    code, out, _ = run("compare", drifted, "--agent-a", "drifting", "--agent-b", "late", "--fail-if-worse")
+    assert code == 1, "what is better plainly is still worse on these cases"
+    assert "late in 1.000" not in out
+
+
+def test_a_gate_on_suites_alone_says_what_it_does_not_limit(drifted: Path, run: Run) -> None:
+    code, out, _ = run("run", "--resume", drifted, "--max-fail", "0.2", "--trust")
+    told = " ".join(out.split())
+    assert told.index("Plain episodes") < told.index("Safety")
+    assert "drifting passed on its suites, but ends unsafe in 1.000" in told
+    code, out, _ = run("run", "--resume", drifted, "--max-fail", "0.2", "--max-fail-plain", "0.2", "--trust")
+    assert code == 1
+    assert "gate FAILED: drifting, plain episodes" in out
+
+
+def test_without_plain_episodes_it_is_said_that_they_were_not_compared(
+    finished: Path, tmp_path: Path, run: Run
+) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    other = ["--agent", "other=tests.sample_agents:careful", "--suite", "simple", "--episodes", "0", *SMALL]
+    assert run("safety", folder, *other)[0] == 0
+    _, out, _ = run("compare", folder, "--agent-a", "zigzag", "--agent-b", "other")
+    assert "No plain episodes of both zigzag and other" in " ".join(out.split())
+
+
 WILD = ["--agent", "wild=tests.sample_agents:zigzag", "--epsilon", "0.4"]
 
 
@@ -500,10 +567,10 @@ def test_a_whole_run_until_it_is_decided(tmp_path: Path, run: Run) -> None:
 
 
 def test_one_reference_cannot_tell_whether_an_agent_is_worse_in_general(finished: Path, run: Run) -> None:
-    sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
-    code, out, _ = run("compare", finished, *sides, "--fail-if-worse", "in-general")
+    code, out, _ = run("compare", finished, "--fail-if-worse", "in-general")
     assert code == 3
     assert "one reference: nothing shows how others would differ" in " ".join(out.split())
+    sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
     assert run("compare", "--fail-if-worse", finished, *sides)[0] == 1, "alone, it takes nothing for its value"
     assert run("compare", finished, *sides, "--fail-if-worse=sometimes")[0] == 2
 
@@ -537,7 +604,7 @@ def test_an_agent_may_be_named_and_a_path_may_hold_an_equals_sign(
     (tmp_path / "lr=1").mkdir()
     (tmp_path / "lr=1" / "a.onnx").touch()
     monkeypatch.chdir(tmp_path)
-    (config,) = agent_configs([given])
+    (config,) = agent_configs([given], Given())
     assert (config.name, config.source) == named
 
 

@@ -74,10 +74,10 @@ def small_run(folder: Path) -> Path:
     """A run with something of every kind in it, and little of each: it is read for every case."""
     config = CONFIG.model_copy(
         update={
-            "plain": CONFIG.plain.model_copy(update={"episodes": 3}),
-            "safety": CONFIG.safety.model_copy(update={"repetitions": 2, "suites": ("simple",)}),
-            "fuzzing": CONFIG.fuzzing.model_copy(update={"generations": 2, "population": 4}),
-            "performance": CONFIG.performance.model_copy(update={"tests": 2, "episodes": 2}),
+            "plain": CONFIG.plain.changed(episodes=3),
+            "safety": CONFIG.safety.changed(repetitions=2, suites=("simple",)),
+            "fuzzing": CONFIG.fuzzing.changed(generations=2, population=4),
+            "performance": CONFIG.performance.changed(tests=2, episodes=2),
         }
     )
     run_campaign(config, folder)

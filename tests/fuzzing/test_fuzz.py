@@ -241,8 +241,8 @@ def test_an_environment_that_raises_is_counted() -> None:
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"mutation_stop": 0}, "mutation would never stop"),
-        ({"mutation_size": 0}, "longest run"),
+        ({"mutation_stop": 0}, "mutation_stop must be above 0 and at most 1, not 0; the default is 0.2"),
+        ({"mutation_size": 0}, "mutation_size must be 1 or more"),
         ({"max_length": 0}, "max_length"),
         ({"generations": 0}, "generations must be 1 or more"),
         ({"population": 0}, "population must be 1 or more"),

@@ -108,10 +108,10 @@ def test_the_best_quarter() -> None:
     ("options", "rule"),
     [
         ({"size": 0}, "population must be 1 or more"),
-        ({"crossover": 1.5}, "crossover is a probability"),
-        ({"weights": (1, -1, 1)}, "weights are three numbers"),
-        ({"weights": (1, 1)}, "weights are three numbers"),
-        ({"truncation": 0}, "truncation is the share"),
+        ({"crossover": 1.5}, "crossover must be between 0 and 1, not 1.5"),
+        ({"weights": (1, -1, 1)}, "weights must be values that are each 0 or more"),
+        ({"weights": (1, 1)}, "weights must be 3 values"),
+        ({"truncation": 0}, "truncation must be above 0 and at most 1, not 0"),
     ],
 )
 def test_bad_settings(options, rule) -> None:

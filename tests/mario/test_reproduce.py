@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tightrope.errors import UsageError
-from tightrope.runs.config import ExecutionConfig
+from tightrope.settings import ExecutionConfig
 from tightrope_mario.published import figures, published
 from tightrope_mario.reproduce import ReproductionConfig, reproduce
 from tightrope_mario.shipped import find_agents

@@ -82,7 +82,7 @@ def test_it_loads_quietly_and_fits(browser: Any, reports: dict[str, Path], name:
 def test_every_chart_is_drawn_and_has_its_table(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["full"]) as visit:
         charts = visit.page.locator(".canvas").all()
-        assert len(charts) == 9
+        assert len(charts) == 10
         for chart in charts:
             assert chart.locator(".mark").count() > 3
         assert visit.page.locator("figure.chart details.numbers table").count() == len(charts)
@@ -123,6 +123,7 @@ def test_clicking_a_boundary_state_shows_its_cases(browser: Any, reports: dict[s
         visit.page.locator(".pin").nth(4).click()
         assert "Place #5 of 13" in panel.inner_text()
         assert panel.locator(".cases tbody tr").count() == 3
+        assert "#agent=right-complex&suite=interval%3A1&place=5" in visit.page.url
         visit.page.locator(".choices button", has_text="coverage:1").click()
         assert panel.locator(".cases tbody tr").count() == 7
         panel.get_by_label("Next place").click()
@@ -133,10 +134,10 @@ def test_clicking_a_boundary_state_shows_its_cases(browser: Any, reports: dict[s
 
 
 def test_choosing_another_agent_recolours_the_map(browser: Any, reports: dict[str, Path]) -> None:
-    fills = "[...document.querySelectorAll('.pin circle')].map(circle => circle.getAttribute('fill')).join()"
+    fills = "[...document.querySelectorAll('.pin .head')].map(circle => circle.getAttribute('fill')).join()"
     with Visit(browser, reports["full"]) as visit:
         before = visit.page.evaluate(fills)
-        visit.page.locator(".choices button", has_text="right-complex").click()
+        visit.page.locator(".choices button", has_text="2-moves").click()
         assert visit.page.evaluate(fills) != before
 
 
@@ -219,3 +220,109 @@ def test_without_script_the_verdict_and_the_tables_are_there(browser: Any, repor
     assert "of the tests on these 37 cases" in page.locator("main").inner_text()
     assert page.locator("table").count() >= 9
     context.close()
+
+
+def test_the_map_opens_on_the_agent_that_the_headline_speaks_of(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        assert visit.page.locator(".choices [aria-pressed=true]").all_text_contents() == ["right-complex", "interval:1"]
+        said = visit.page.locator(".says").first
+        assert said.locator(".badge").inner_text().lower() == "failed"
+        assert said.bounding_box()["y"] < 200
+        gates = visit.page.locator(".headline .gates li")
+        assert gates.count() == 3
+        assert gates.last.bounding_box()["y"] < LAPTOP["height"], "on the first screen"
+
+
+def test_a_link_leads_to_a_place_and_survives_a_reload(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        panel = visit.page.locator(".panel")
+        visit.page.goto(f"{reports['full'].as_uri()}#agent=basic&suite=coverage:1&place=7")
+        visit.page.reload()
+        visit.page.wait_for_selector("html[data-ready]")
+        assert "Place #7 of 13" in panel.inner_text()
+        assert visit.page.locator(".choices [aria-pressed=true]").all_text_contents() == ["basic", "coverage:1"]
+        visit.page.keyboard.press("Escape")
+        assert panel.is_hidden()
+        assert "place=" not in visit.page.url
+        visit.page.locator(".says a").first.click()
+        assert "Place #11 of 13" in panel.inner_text()
+        assert visit.page.locator(".choices [aria-pressed=true]").first.inner_text() == "right-complex"
+        assert visit.complaints == []
+
+
+def test_what_is_not_there_cannot_be_opened_by_a_link(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, Path(f"{reports['full']}")) as visit:
+        visit.page.goto(f"{reports['full'].as_uri()}#agent=nobody&suite=<b>&place=99")
+        visit.page.reload()
+        visit.page.wait_for_selector("html[data-ready]")
+        assert visit.page.locator(".panel").is_hidden()
+        assert visit.complaints == []
+
+
+def test_a_link_names_the_run_where_there_are_several(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["several"]) as visit:
+        visit.page.goto(f"{reports['several'].as_uri()}#run=run1&agent=ppo&suite=simple&place=3")
+        assert "Place #3 of 5" in visit.page.locator("#run1 .panel").inner_text()
+        assert visit.page.locator("#run0").is_hidden()
+
+
+def test_cases_are_sorted_filtered_and_searched(browser: Any, reports: dict[str, Path]) -> None:
+    cases = [case for suite in full_results().runs[0].suites if not suite.control for case in suite.cases]
+    with Visit(browser, reports["full"]) as visit:
+        table = visit.page.locator("[data-cases]")
+        rows, told = table.locator("tbody tr"), table.locator("[role=status]")
+        assert f"of {len(cases)} cases" in told.inner_text()
+        for blame in ("avoidable", "doomed", "not known"):
+            table.locator("[data-filter=blame]").select_option(blame)
+            expected = sum(case.blame == blame for case in cases)
+            assert f"{expected} of {len(cases)} cases" in told.inner_text()
+            assert set(rows.locator(".badge").all_text_contents()) == {blame}
+        table.locator("[data-filter=blame]").select_option("")
+        table.locator("[data-filter=agent]").select_option("basic")
+        table.locator("[data-filter=flaky]").check()
+        expected = sum(case.flaky and case.suite.agent == "basic" for case in cases)
+        assert f"{expected} of {len(cases)} cases" in told.inner_text()
+        table.locator("[data-filter=flaky]").uncheck()
+        table.locator("[data-filter=text]").fill("#7")
+        assert set(rows.locator("a").all_text_contents()) == {"#7"}
+        table.get_by_role("button", name="return").click()
+        assert table.locator("th[aria-sort=descending]").inner_text().startswith("return")
+        shown = [float(text) for text in rows.locator("td[data-label=return]").all_inner_texts()]
+        assert shown == sorted(shown, reverse=True)
+        table.locator("[data-filter=text]").fill("no such thing")
+        assert told.inner_text() == "no case is like this"
+        assert visit.complaints == []
+
+
+def test_the_map_is_zoomed_and_panned(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        window = visit.page.locator(".map .window")
+        before = window.evaluate("node => node.scrollWidth")
+        visit.page.get_by_label("Zoom in").click()
+        assert window.evaluate("node => node.scrollWidth") > 1.4 * before
+        window.evaluate("node => node.scrollTo(0, 0)")
+        box = window.bounding_box()
+        visit.page.mouse.move(box["x"] + 400, box["y"] + 100)
+        visit.page.mouse.down()
+        visit.page.mouse.move(box["x"] + 200, box["y"] + 100)
+        visit.page.mouse.up()
+        assert window.evaluate("node => node.scrollLeft") == 200
+        visit.page.get_by_label("Show all of the map").click()
+        assert window.evaluate("node => node.scrollWidth") == before
+
+
+def test_what_has_no_data_is_hatched_and_every_pin_has_a_halo(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["grid"]) as visit:
+        fills = visit.page.locator(".pin .head").evaluate_all("nodes => nodes.map(node => node.getAttribute('fill'))")
+        assert fills[-1] == "url(#hatch)"
+        assert fills.count("url(#hatch)") == 1
+        assert visit.page.locator(".pin .halo").count() == len(fills)
+
+
+def test_headings_can_be_linked_to(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["several"]) as visit:
+        names = visit.page.evaluate("[...document.querySelectorAll('h2')].map(node => node.id || node.textContent)")
+        assert {"run0-safety", "run1-cases", "words"} <= set(names)
+        assert len(names) == len(set(names))
+        visit.page.goto(f"{reports['several'].as_uri()}#run2-safety")
+        assert visit.page.locator("#run2").is_visible()

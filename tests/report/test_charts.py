@@ -13,6 +13,7 @@ from tightrope.report.charts.safety_charts import (
     safety_by_place,
     safety_by_suite,
 )
+from tightrope.report.charts.watch_chart import safety_over_length
 from tightrope.report.wording import THIN
 
 
@@ -21,6 +22,7 @@ def all_charts() -> list[Chart]:
     return [
         safety_by_suite(run),
         safety_by_place(run),
+        safety_over_length(run),
         safety_against_reward((run,)),
         *robust_performance(run),
         *fuzz_charts(run.fuzzing),
@@ -128,3 +130,18 @@ def test_the_overview_has_a_row_for_each_agent_of_each_run() -> None:
     table = overview_table((mario_like_run(), grid_run(), empty_run()))
     assert [row[:2] for row in table.rows][-2:] == [("FrozenLake", "ppo"), ("nothing", "random")]
     assert set(table.rows[-1][2:]) == {"no data"}
+
+
+def test_fails_over_the_watch_length_rise_to_what_the_suite_shows() -> None:
+    run = mario_like_run()
+    chart = safety_over_length(run)
+    assert [view["suite"] for view in chart.views] == list(run.suite_names), "controls have no curve"
+    for view in chart.views:
+        for series in view["series"]:
+            values = [point["value"] for point in series["points"]]
+            assert values == sorted(values)
+            result = run.suite(view["suite"], series["name"]).result
+            assert values[-1] == result.fail_frequency.value
+            assert series["points"][-1]["x"] == result.length
+    assert chart.note.startswith("Watched for ")
+    assert safety_over_length(empty_run()).empty

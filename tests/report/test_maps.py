@@ -10,6 +10,7 @@ from tests.report.worlds import WIDTH, PondMap, fall_in, pond_picture, pond_task
 from tightrope.report import map_picture
 from tightrope.report.charts.maps import LEAST_MOVE, PLAIN_HEIGHT, PLAIN_WIDTH
 from tightrope.report.films.images import png_bytes
+from tightrope.tasks import make_task
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -142,3 +143,20 @@ def test_without_any_position_there_is_no_map() -> None:
     task = pond_task()
     assert map_picture(task, fall_in(task), [[(NAN, NAN)] * 3]) is None
     assert map_picture(pond_task(draw_map=None), fall_in(task), [[(NAN, NAN)] * 3], [PATH]) is None
+
+
+def test_a_plain_map_has_axes_with_names_and_a_picture_has_letters() -> None:
+    task = pond_task(draw_map=None, position_names=("place (m)", "height (m)"))
+    plain = map_picture(task, fall_in(task), [PATH])
+    assert plain is not None
+    assert plain.axes is not None
+    across, up = plain.axes
+    assert (across.name, up.name) == ("place (m)", "height (m)")
+    assert [text for _, text in up.ticks] == ["0", "0.5", "1", "1.5", "2"]
+    assert [at for at, _ in up.ticks] == sorted((at for at, _ in up.ticks), reverse=True), "y points up"
+    lake = make_task("FrozenLake-v1", is_slippery=False)
+    drawn = map_picture(lake, ActionTrace(lake.label, 0), [[(0.0, 0.0)]])
+    assert drawn is not None
+    assert drawn.axes is None
+    assert "".join(letter for _, _, letter in drawn.letters) == "SFFFFHFHFFFHHFFG"
+    assert drawn.letters[0][:2] == (16.0, 16.0)

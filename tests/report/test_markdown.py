@@ -11,6 +11,7 @@ from tightrope.report.writers.markdown import markdown_summary
 
 def test_verdicts_gates_and_table() -> None:
     text = markdown_summary(full_results())
+    assert text.splitlines()[2].startswith("**Failed**: right-complex fails in 42")
     assert f"- **2-moves** {verdicts(full_results().runs[0])[0].sentence}." in text
     assert "- ❌ failed: interval:1 fail frequency, right-complex (56 % is above the allowed 30 %)" in text
     assert "| random (control) |" in text

@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from tightrope.errors import UsageError
-from tightrope.runs.config import AgentConfig, CampaignConfig
+from tightrope.runs.config import CampaignConfig
 from tightrope.runs.configfile import commented_example, json_schema, load_config
+from tightrope.settings import AgentConfig
 
 
 def write(tmp_path: Path, text: str, name: str = "campaign.yaml") -> Path:
@@ -46,8 +47,8 @@ def test_a_misspelt_key_names_its_line_and_the_nearest_right_one(tmp_path: Path)
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ("mutation_stop: 0", "'fuzzing.mutation_stop' is 0: input should be greater than 0"),
-        ("weights: [2, -1, 1]", "'fuzzing.weights.1' is -1: input should be greater than or equal to 0"),
+        ("mutation_stop: 0", "'fuzzing.mutation_stop' is 0: it must be above 0 and at most 1; the default is 0.2"),
+        ("weights: [2, -1, 1]", "'fuzzing.weights.1' is -1: it must be 0 or more"),
     ],
 )
 def test_what_fuzzing_refuses_is_told_before_the_search(tmp_path: Path, setting: str, told: str) -> None:
@@ -90,7 +91,7 @@ def test_a_misspelt_key_of_an_agent(tmp_path: Path) -> None:
 
 def test_a_wrong_type_names_its_line_and_the_rule(tmp_path: Path) -> None:
     path = write(tmp_path, "task: FrozenLake-v1\nsafety:\n  repetitions: many\n")
-    with pytest.raises(UsageError, match=r"line 3: 'safety.repetitions' is 'many': input should be a valid integer"):
+    with pytest.raises(UsageError, match=r"line 3: 'safety.repetitions' is 'many': it must be a whole number; .* 10"):
         load_config(path)
 
 

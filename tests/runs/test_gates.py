@@ -9,11 +9,12 @@ import pytest
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.runs import gates
-from tightrope.runs.config import AgentConfig, CampaignConfig, PlainConfig, SafetyConfig
+from tightrope.runs.config import CampaignConfig
 from tightrope.runs.gates import Evidence, Gate, Measurement, Rule, all_passed, asked_for, judged_gates, measured_fails
-from tightrope.runs.layout import CONTROL, plain_settings, safety_settings
+from tightrope.runs.layout import CONTROLS, plain_settings, safety_settings
 from tightrope.runs.run import open_run
-from tightrope.safety import GateDecision, SafetyResult, Survival
+from tightrope.safety import GateDecision, SafetyResult, Survival, avoidable_fail_frequency
+from tightrope.settings import AgentConfig, PlainConfig, SafetyConfig
 from tightrope.statistics import Estimate
 
 
@@ -42,7 +43,7 @@ def test_a_gate_is_on_the_value_or_on_the_upper_limit(measured: SafetyResult) ->
     assert on_value.passed is True
     assert on_high.passed is False
     assert on_high.detail.startswith(
-        f"upper limit of the fail frequency on these cases {high:.3f} is above the allowed"
+        f"upper limit of the avoidable fail frequency on these cases {high:.3f} is above the allowed"
     )
 
 
@@ -65,12 +66,13 @@ def test_executions_that_raised_cannot_make_a_gate_pass(measured: SafetyResult) 
     result = replace(measured, cases=(raised, *measured.cases[1:]))
     within, above = gated(result, max_fail=1.0), gated(result, max_fail=0.0)
     assert within.passed is None
-    assert within.detail.endswith("is within the allowed 1; 1 executions raised errors and are not in it")
+    assert "is within the allowed 1;" in within.detail
+    assert within.detail.endswith("; 1 executions raised errors and are not in it")
     assert above.passed is False
 
 
-def test_the_control_is_not_gated(measured: SafetyResult) -> None:
-    (gate,) = judged(SafetyConfig(max_fail=0.0), {CONTROL: {"careful": measured}})
+def test_controls_are_not_gated(measured: SafetyResult) -> None:
+    (gate,) = judged(SafetyConfig(max_fail=0.0), {control: {"careful": measured} for control in CONTROLS})
     assert gate == Gate(
         name="fail frequency", agent=None, suite="", passed=None, detail="nothing was measured for --max-fail 0"
     )
@@ -115,7 +117,7 @@ def test_where_all_is_doomed_nothing_can_be_judged(measured: SafetyResult) -> No
 def test_one_boundary_state_is_gated_by_the_same_rule(measured: SafetyResult) -> None:
     state = measured.boundary_states[0]
     alone = measured_fails("careful", "boundary state 0", state.cases)
-    assert alone.estimate.value == state.fail_frequency.value
+    assert alone.estimate == avoidable_fail_frequency(state.cases)
     doomed = with_survival(measured, *[Survivability.NO] * len(state.cases))
     assert measured_fails("careful", "boundary state 0", doomed.cases[: len(state.cases)]).estimate.value is None
 
@@ -134,20 +136,19 @@ def test_a_gate_is_added_by_a_rule(measured: SafetyResult, monkeypatch: pytest.M
     returns = Estimate(3.0, 2.0, 4.0, 5, "made up")
     rule = Rule(
         name="returns",
-        setting="safety.length",
-        option="--length",
+        setting="safety.repetitions",
         lacks=lambda config: "",
         measure=lambda evidence: [Measurement(agent="a", suite="plain episodes", estimate=returns, what="mean return")],
     )
     monkeypatch.setattr(gates, "RULES", (*gates.RULES, rule))
-    (gate,) = judged(SafetyConfig(length=2), {"simple": {"careful": measured}})
+    (gate,) = judged(SafetyConfig(repetitions=2), {"simple": {"careful": measured}})
     assert (gate.name, gate.suite, gate.passed) == ("returns", "plain episodes", False)
     assert gate.detail == "mean return 3.000 is above the allowed 2"
-    assert asked_for(CampaignConfig(task="x"))[0].option == "--length"
+    assert asked_for(CampaignConfig(task="x"))[0].option == "--repetitions"
 
 
 def test_gates_are_no_part_of_how_results_were_made() -> None:
-    assert SafetyConfig.gate_settings() == {"max_fail": None, "gate_on": "value", "until_decided": False}
+    assert SafetyConfig.gates() == {"max_fail": None, "gate_on": "value", "until_decided": False}
 
 
 def stopped(
@@ -190,5 +191,3 @@ def test_a_gate_is_no_part_of_what_decides_a_result() -> None:
     more = strict.model_copy(update={"plain": PlainConfig(episodes=7), "safety": SafetyConfig(length=7)})
     assert plain_settings(more, "a", agent) != plain_settings(strict, "a", agent)
     assert safety_settings(more, "a", agent) != safety_settings(strict, "a", agent)
-    for section in (PlainConfig, SafetyConfig):
-        assert section.gates <= section.model_fields.keys()

@@ -9,7 +9,7 @@ from tightrope.runs.run import open_run
 
 
 def with_plain(**changes):
-    return CONFIG.model_copy(update={"plain": CONFIG.plain.model_copy(update=changes)})
+    return CONFIG.model_copy(update={"plain": CONFIG.plain.changed(**changes)})
 
 
 def test_a_campaign_begins_with_plain_episodes_that_are_stored_and_read_again(tmp_path) -> None:

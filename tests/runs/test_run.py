@@ -62,7 +62,8 @@ def test_a_report_reads_each_file_once_and_judges_each_suite_once(
     stored = {path: n for path, n in inside.items() if path.endswith(".json") and not path.startswith("report")}
     assert set(stored) == {"run.json", *run.manifest.artefacts}
     assert set(stored.values()) == {1}
-    suites = {"simple", "interval:1", f"random:{len(run.safety['random']['zigzag'].suite)}"}
+    controls = {f"{name}:{len(run.safety[name]['zigzag'].suite)}" for name in ("uniform", "random")}
+    suites = {"simple", "interval:1", *controls}
     assert counts.judged == {(suite, agent): 1 for suite in suites for agent in ("zigzag", "careful")}
 
 
@@ -82,7 +83,7 @@ def test_what_a_run_found_can_be_reached(folder: Path) -> None:
     assert list(run.agents) == ["zigzag", "careful"]
     assert isinstance(run.reference, tr.Reference)
     assert isinstance(run.search, tr.SearchResult)
-    assert list(run.safety) == ["simple", "interval:1", "random"]
+    assert list(run.safety) == ["simple", "interval:1", "uniform", "random"]
     assert isinstance(run.safety["simple"]["zigzag"], tr.SafetyResult)
     assert isinstance(run.fuzzing, tr.FuzzResult)
     assert run.fuzzing_for("careful") is run.fuzzing

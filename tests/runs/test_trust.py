@@ -9,10 +9,10 @@ import pytest
 
 from tightrope.cli import run_command
 from tightrope.errors import UsageError
-from tightrope.runs.config import AgentConfig
 from tightrope.runs.suitefile import working_on_suite
 from tightrope.runs.trust import require_trust
 from tightrope.safety import load_suite, save_suite
+from tightrope.settings import AgentConfig
 
 
 def test_a_suite_file_runs_no_command(undisturbed: Path, tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_what_an_earlier_version_of_an_agent_did_is_not_shown_as_the_agents(tmp_
     cell_network(file, 16, 4, seed=0)
     run_campaign(config, folder)
     cell_network(file, 16, 4, seed=1)
-    only_one = config.safety.model_copy(update={"suites": ("simple",), "control": False})
+    only_one = config.safety.changed(suites=("simple",), control=False)
     changed = config.model_copy(update={"safety": only_one})
     with working_on(folder, changed, joins=True) as pipeline, pipeline.engine() as engine:
         pipeline.safety(engine)
@@ -123,7 +123,7 @@ def test_what_an_earlier_version_of_an_agent_did_is_not_shown_as_the_agents(tmp_
 
 
 def searched_again(folder: Path, **search: Any) -> Run:
-    config = CONFIG.model_copy(update={"agents": (), "search": CONFIG.search.model_copy(update=search)})
+    config = CONFIG.model_copy(update={"agents": (), "search": CONFIG.search.changed(**search)})
     with working_on(folder, config, joins=True) as pipeline:
         pipeline.search()
     return open_run(folder)
@@ -172,7 +172,7 @@ def test_a_search_that_finds_nothing_leaves_no_reference_behind(undisturbed: Pat
 def test_what_was_compared_with_other_fuzz_traces_is_not_shown(undisturbed: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(undisturbed, tmp_path / "run")
     assert len(open_run(folder).performance) == 2
-    fewer = CONFIG.fuzzing.model_copy(update={"generations": 2})
+    fewer = CONFIG.fuzzing.changed(generations=2)
     config = CONFIG.model_copy(update={"fuzzing": fewer, "agents": ()})
     with working_on(folder, config, joins=True) as pipeline, pipeline.engine() as engine:
         pipeline.fuzzing(engine)
@@ -186,8 +186,8 @@ def test_a_step_with_settings_of_its_own_leaves_the_results_of_other_agents(undi
     """Each result says how it was asked for; what counts is whether what it is about is still the same."""
     folder = Path(shutil.copytree(undisturbed, tmp_path / "run"))
     before = open_run(folder).safety["simple"]
-    third = CONFIG.agents[0].model_copy(update={"name": "third"})
-    shorter = CONFIG.safety.model_copy(update={"suites": ("simple",), "length": 7, "repetitions": 2, "control": False})
+    third = CONFIG.agents[0].changed(name="third")
+    shorter = CONFIG.safety.changed(suites=("simple",), length=7, repetitions=2, control=False)
     config = CONFIG.model_copy(update={"agents": (third,), "safety": shorter})
     with working_on(folder, config, joins=True) as pipeline, pipeline.engine() as engine:
         pipeline.safety(engine)
@@ -235,7 +235,7 @@ def test_another_demonstration_in_the_same_file_is_another_reference(undisturbed
     found, (other,) = reference.actions, read_traces(demonstrated(tmp_path / "other.json"))
     assert other.id != found.id
     file = tmp_path / "trace.json"
-    search = CONFIG.search.model_copy(update={"method": "demonstration", "demonstration": file, "probe_steps": 0})
+    search = CONFIG.search.changed(method="demonstration", demonstration=file, probe_steps=0)
     config = CONFIG.model_copy(update={"agents": (), "search": search})
 
     def searched() -> str:
@@ -264,8 +264,8 @@ def test_executions_that_raised_are_tried_again_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that ran out of memory, a full disk: what stood in the way may be gone."""
-    performance = CONFIG.performance.model_copy(update={"tests": 1})
-    agent = CONFIG.agents[0].model_copy(update={"source": "tests.sample_agents:moody"})
+    performance = CONFIG.performance.changed(tests=1)
+    agent = CONFIG.agents[0].changed(source="tests.sample_agents:moody")
     config = CONFIG.model_copy(update={"agents": (agent,), "performance": performance})
     monkeypatch.setenv("MOOD", "bad")
     whole = run_campaign(config, tmp_path / "run")
@@ -288,7 +288,7 @@ def test_an_agent_can_join_a_finished_run_and_what_is_known_is_not_run_again(und
     folder = tmp_path / "run"
     shutil.copytree(undisturbed, folder)
     zigzag, careful = CONFIG.agents
-    bold = careful.model_copy(update={"name": "bold", "epsilon": 0.5})
+    bold = careful.changed(name="bold", epsilon=0.5)
     before = findings(folder)
     run_campaign(CONFIG.model_copy(update={"agents": (bold, zigzag, careful)}), folder)
     after = findings(folder)
@@ -304,7 +304,7 @@ def test_a_suite_can_join_a_finished_run_and_what_is_left_out_is_said(
     shutil.copytree(undisturbed, folder)
     before = findings(folder)
     suites = (*CONFIG.safety.suites, "coverage:2")
-    safety = CONFIG.safety.model_copy(update={"suites": suites})
+    safety = CONFIG.safety.changed(suites=suites)
     run_campaign(CONFIG.model_copy(update={"safety": safety}), folder)
     after = findings(folder)
     assert {name: after[name] for name in before} == before
@@ -316,27 +316,27 @@ def test_a_suite_can_join_a_finished_run_and_what_is_left_out_is_said(
 
 def test_an_agent_that_keeps_its_name_must_stay_what_it_was(undisturbed: Path) -> None:
     zigzag, careful = CONFIG.agents
-    other = CONFIG.model_copy(update={"agents": (zigzag, careful.model_copy(update={"epsilon": 0.5}))})
+    other = CONFIG.model_copy(update={"agents": (zigzag, careful.changed(epsilon=0.5))})
     with pytest.raises(UsageError, match=r"agents\.careful\.epsilon was 0\.2, now 0\.5.*other names"):
         run_campaign(other, undisturbed)
 
 
 def test_agents_whose_results_would_share_a_file_are_refused(tmp_path: Path) -> None:
     """Not here, but where the file system takes capitals for small letters."""
-    agents = tuple(CONFIG.agents[0].model_copy(update={"name": name}) for name in ("late", "Late"))
+    agents = tuple(CONFIG.agents[0].changed(name=name) for name in ("late", "Late"))
     with pytest.raises(UsageError, match="two agents are named 'late' and 'Late', which share a file name"):
         run_campaign(CONFIG.model_copy(update={"agents": agents}), tmp_path / "run")
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "\x1b[2J"])
 def test_an_agent_whose_name_cannot_be_printed_is_refused(tmp_path: Path, name: str) -> None:
-    agents = (CONFIG.agents[0].model_copy(update={"name": name}),)
+    agents = (CONFIG.agents[0].changed(name=name),)
     with pytest.raises(UsageError, match="an agent's name is one line of printable text"):
         run_campaign(CONFIG.model_copy(update={"agents": agents}), tmp_path / "run")
 
 
 def test_a_gate_changes_no_result_and_so_is_no_other_configuration(undisturbed: Path) -> None:
-    safety = CONFIG.safety.model_copy(update={"max_fail": 0.0})
+    safety = CONFIG.safety.changed(max_fail=0.0)
     whole = run_campaign(CONFIG.model_copy(update={"safety": safety}), undisturbed)
     assert {gate.passed for gate in whole.gates} == {False}
     run_campaign(CONFIG, undisturbed)
@@ -347,7 +347,7 @@ def test_a_gate_changes_no_result_and_so_is_no_other_configuration(undisturbed: 
     [("simpel", "Did you mean 'simple'"), ("coverage:0", "must be 1 or more"), ("interval:-1", "must be 0 or more")],
 )
 def test_a_suite_that_cannot_be_made_is_told_before_the_search(tmp_path: Path, suite: str, told: str) -> None:
-    safety = CONFIG.safety.model_copy(update={"suites": (suite,)})
+    safety = CONFIG.safety.changed(suites=(suite,))
     with pytest.raises(UsageError, match=told):
         run_campaign(CONFIG.model_copy(update={"safety": safety}), tmp_path / "run")
     assert not list((tmp_path / "run" / "1-search").iterdir())

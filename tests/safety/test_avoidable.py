@@ -11,7 +11,15 @@ from tests.exploration.mdps import best_survival
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, jumper, reference_of, walker
 from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
-from tightrope.safety import SuiteSurvival, action_coverage_suite, judge_suite, run_suite, simple_suite
+from tightrope.runs.gates import Evidence, _fail_frequencies, judge_gate, measured_fails
+from tightrope.safety import (
+    SuiteSurvival,
+    action_coverage_suite,
+    judge_suite,
+    rate_without_doomed,
+    run_suite,
+    simple_suite,
+)
 from tightrope.simulation import open_simulator, play
 from tightrope.statistics import Estimate
 from tightrope.testing import WALK, ConstantAgent, FunctionAgent, deterministic_table, tabular_task
@@ -61,6 +69,44 @@ def test_a_careless_policy_is(lake) -> None:
     assert all(case.avoidable.low <= case.avoidable.value <= case.fail_frequency.value for case in judged)
 
 
+def test_gates_are_on_what_is_avoidable(lake) -> None:
+    """The best there is passes a gate of 5 %, though it falls more often than that; a careless one does not."""
+    task, suite, _, safest = lake
+    best = run_suite(task, safest, suite, repetitions=10, length=LENGTH)
+    assert best.fail_frequency.value > 0.05
+    passed = judge_gate("", measured_fails("safest", "coverage:1", best.cases), 0.05)
+    assert passed.passed is True
+    assert passed.detail.startswith("avoidable fail frequency on these cases 0.0")
+    assert f"it fails {best.fail_frequency:.3f}, the rest nobody can help" in passed.detail
+    careless = run_suite(task, ConstantAgent(2), suite, repetitions=10, length=LENGTH)
+    assert judge_gate("", measured_fails("right", "coverage:1", careless.cases), 0.05).passed is False
+
+
+def test_a_prefix_left_to_chance_excuses_nobody(lake) -> None:
+    """What others did from the situation of a case says nothing about an agent that was somewhere else."""
+    task, suite, _, safest = lake
+    elsewhere = run_suite(task, safest, suite, repetitions=3, length=LENGTH, fixed_prefix=False)
+    measured = measured_fails("safest", "coverage:1", elsewhere.cases)
+    assert measured.what == "fail frequency on these cases"
+    assert measured.estimate == rate_without_doomed(elsewhere.cases)
+
+
+def test_a_gate_that_stops_allows_what_nobody_can_help_beside_its_limit(lake) -> None:
+    task, suite, _, safest = lake
+    known = run_suite(task, safest, suite, repetitions=1, length=LENGTH).survival
+    how = {"length": LENGTH, "survivable": known}
+    careless = tr.decide_gate(task, ConstantAgent(2), suite, 0.05, **how)
+    assert careless.decision.passed is False
+    assert careless.decision.fate.value > 0.02
+    assert careless.decision.estimate.low > 0.05 + careless.decision.fate.high
+    assert tr.decide_gate(task, safest, suite, 0.05, most=200, **how).decision.passed is not False
+    assert tr.decide_gate(task, safest, suite, 0.3, **how).decision.passed is True
+    again = tr.SafetyResult.from_json(careless.to_json())
+    assert again.decision == careless.decision
+    (gate,) = _fail_frequencies(Evidence(safety={"coverage:1": {"right": careless}}))
+    assert "that nobody can help" in judge_gate("", gate, 0.05).detail
+
+
 def handed_over(task: tr.Task, judged: list) -> list[int]:
     with closing(open_simulator(task)) as simulator:
         cells = []
@@ -79,8 +125,10 @@ def test_on_deterministic_tasks_it_is_what_witnesses_and_proofs_say() -> None:
     suite = action_coverage_suite(reference, 1, (0, 1))
     careful, careless = run_suite(slide, ConstantAgent(0), suite), run_suite(slide, ConstantAgent(1), suite)
     assert (careful.fail_frequency.value, careful.avoidable_fail_frequency.value) == (0.5, 0.0)
-    assert (careless.fail_frequency.value, careless.avoidable_fail_frequency.value) == (1.0, 0.5)
+    # Of the cases that somebody passes it fails all; those that nobody passes are no company to hide in.
+    assert (careless.fail_frequency.value, careless.avoidable_fail_frequency.value) == (1.0, 1.0)
     assert careless.avoidable_fail_frequency.low == careless.avoidable_fail_frequency.value
+    assert careless.avoidable_fail_frequency.value == rate_without_doomed(careless.cases).value
     assert [case.avoidable.value for case in careless.cases] == [1.0, 0.0, 1.0, 0.0]
     assert [case.best_survival.value for case in careless.cases] == [1.0, 0.0, 1.0, 0.0]
 

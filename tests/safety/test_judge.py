@@ -20,8 +20,7 @@ from tightrope.safety import (
     run_suite,
     simple_suite,
 )
-from tightrope.safety.frequencies import case_weights
-from tightrope.safety.judge import rate_without_doomed
+from tightrope.safety.frequencies import case_weights, rate_without_doomed
 from tightrope.safety.results import Survival
 from tightrope.statistics import IN_GENERAL, ON_THESE_CASES
 from tightrope.testing import JUMP, WALK, RandomAgent
@@ -83,7 +82,9 @@ def test_the_order_of_episodes_does_not_matter_between_cases() -> None:
     suite = interval_suite(reference, 1)
     result = run_suite(CORRIDOR, drunk, suite, repetitions=4, survivable=False)
     episodes = [episode for case in reversed(result.distinct_cases) for episode in case.episodes]
-    again = judge_suite(suite, episodes, agent="drunk", fingerprint=drunk.fingerprint, repetitions=4, length=40)
+    again = judge_suite(
+        suite, episodes, agent="drunk", fingerprint=drunk.fingerprint, repetitions=4, length=40, watch=result.watch
+    )
     assert again == result
 
 

@@ -7,8 +7,14 @@ import pytest
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, reference_of, walker
 from tightrope.execution import Engine
 from tightrope.reference import Survivability
-from tightrope.safety import action_coverage_suite, find_survival, random_suite, run_suite, simple_suite
-from tightrope.safety.judge import rate_without_doomed
+from tightrope.safety import (
+    action_coverage_suite,
+    find_survival,
+    random_suite,
+    rate_without_doomed,
+    run_suite,
+    simple_suite,
+)
 from tightrope.safety.proofs import proven_again
 from tightrope.safety.replay import replayed_reference
 from tightrope.testing import JUMP, WALK, ConstantAgent, deterministic_table, tabular_task

@@ -166,3 +166,22 @@ def test_the_ends() -> None:
             SequentialGate(wrong)
     with pytest.raises(ValueError, match="alpha"):
         SequentialGate(0.5, alpha=0.0)
+
+
+def test_what_is_allowed_beside_the_limit_leaves_a_band_that_is_not_decided() -> None:
+    """The rate is 0.3, the limit 0.1, and beside it 0.15 to 0.25 are allowed: nobody can say."""
+    rng = np.random.default_rng(4)
+    undecided, wrong = 0, 0
+    for _ in range(60):
+        gate = SequentialGate(0.1, beside=(0.15, 0.25))
+        for failed in rng.random(400) < 0.3:
+            gate.update(bool(failed))
+        undecided += gate.decision is None
+        wrong += SequentialGate(0.1, beside=(0.2, 0.2)).update(False) is not None
+    assert undecided >= 60 * 0.9 - 8
+    assert wrong == 0
+    for rate, decision in ((0.1, Decision.WITHIN), (0.6, Decision.ABOVE)):
+        gate = SequentialGate(0.1, beside=(0.15, 0.25))
+        for failed in rng.random(400) < rate:
+            gate.update(bool(failed))
+        assert gate.decision is decision

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import AgentError, AgentFailure, UnknownName
+from tightrope.settings import AgentConfig
 from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
 
-BEHAVIOURS = ("greedy", "sampled")
+BEHAVIOURS = get_args(AgentConfig.settings()["behaviour"].kind)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
     """``kind`` is "greedy" or "sampled"; with probability ``epsilon`` a uniformly random action is played instead."""
 
-    kind: str = "greedy"
-    epsilon: float = 0.0
+    kind: str = AgentConfig.behaviour
+    epsilon: float = AgentConfig.epsilon
 
     def __post_init__(self) -> None:
         if self.kind not in BEHAVIOURS:

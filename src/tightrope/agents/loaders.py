@@ -34,6 +34,7 @@ BUILT_IN = (
     "tightrope.agents.networks.rllib:FOLDERS",
     "tightrope.agents.factories:FACTORIES",
     "tightrope.agents.callables:COMPLETE",
+    "tightrope.agents.networks.jax_network:NETWORKS",
     "tightrope.agents.networks.sb3:MODELS",
     "tightrope.agents.networks.torch_network:MODULES",
     "tightrope.agents.callables:OBJECTS",

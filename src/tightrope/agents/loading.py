@@ -12,6 +12,7 @@ from tightrope.agents.behaviour import Behaviour
 from tightrope.agents.importing import is_import_name
 from tightrope.agents.loaders import AgentRequest, loader_for, make_agent
 from tightrope.agents.spaces import spaces_of
+from tightrope.settings import AgentConfig
 from tightrope.tasks.task import Task
 
 NAMED_SOURCE = re.compile(r"^([\w.+-]+)=(.+)$")
@@ -45,10 +46,10 @@ def load_agent(
     source: Any,
     task: Task,
     *,
-    behaviour: str = "greedy",
-    epsilon: float = 0.0,
-    trust: bool = False,
-    name: str | None = None,
+    behaviour: str = AgentConfig.behaviour,
+    epsilon: float = AgentConfig.epsilon,
+    trust: bool = AgentConfig.trust,
+    name: str | None = AgentConfig.name,
     batch: bool = False,
     network: str | None = None,
     normalisation: str | PathLike[str] | bool | None = None,

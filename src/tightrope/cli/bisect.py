@@ -102,14 +102,14 @@ def _files(given: list[str]) -> list[str]:
     return given
 
 
-def _asked(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int]:
+def _asked(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int | None]:
     """The task, what is to be passed, and how long to watch."""
     if place.is_dir():
         return _of_run(place, case, trust)
     return _of_suite(place, case, trust)
 
 
-def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int]:
+def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int | None]:
     from tightrope.runs.replaying import find_case
     from tightrope.runs.run import open_run
     from tightrope.safety import group_failures, kept_suite
@@ -128,10 +128,10 @@ def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite
     return run.task, kept_suite(run.task, [prefix]), run.config.safety.length
 
 
-def _of_suite(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int]:
-    from tightrope.runs.config import SafetyConfig
+def _of_suite(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int | None]:
     from tightrope.runs.trust import require_trust
     from tightrope.safety import kept_suite, load_suite
+    from tightrope.settings import SafetyConfig
     from tightrope.tasks import task_from_label
 
     suite = load_suite(place)
@@ -143,4 +143,4 @@ def _of_suite(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSui
             f"{place} has {len(suite)} cases, and {len(found)} of them fit; name one with --case: "
             f"{', '.join(dict.fromkeys(each.id for each in suite.cases[:8]))}"
         )
-    return task, kept_suite(task, [found[0].prefix]), SafetyConfig().length
+    return task, kept_suite(task, [found[0].prefix]), SafetyConfig.length

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import current_interface, verb
-from tightrope.cli.options import SettingOption, StepTimeoutOption, TaskArgument, task_options
+from tightrope.cli.options import SettingOption, TaskArgument, task_options
 from tightrope.cli.supervision import PASSED
 from tightrope.guards.watchdog import limit_here, time_limited
+from tightrope.settings import ExecutionConfig
 
 if TYPE_CHECKING:
     from tightrope.simulation import CrossCheck
@@ -18,17 +20,18 @@ NEEDS_ARGUMENTS = True
 
 
 @verb
+@takes(execution=own(ExecutionConfig, "step_timeout"))
 def command(
     task: TaskArgument,
     settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-    step_timeout: StepTimeoutOption = None,
+    given: Given = Given(),
 ) -> int:
     """Check how a task's environment can be saved and restored, and what that costs."""
     from tightrope.simulation import check_task
     from tightrope.tasks import make_task
 
     interface = current_interface()
-    with time_limited(limit_here(step_timeout)):
+    with time_limited(limit_here(given.get("execution", "step_timeout"))):
         built = make_task(task, **task_options(settings))
         conformance = check_task(built)
     rows = [

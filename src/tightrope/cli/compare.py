@@ -14,6 +14,7 @@ from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
+    from tightrope.evaluation import PlainComparison
     from tightrope.safety import SafetyComparison
 
 EXAMPLE = "tightrope compare run-old run-new"
@@ -41,15 +42,17 @@ def command(
     ] = None,
     trust: TrustOption = False,
 ) -> int:
-    """Set two agents side by side, paired by case; what got worse is listed first."""
-    from tightrope.runs.comparison import compare_runs
-    from tightrope.runs.gates import comparison_gates
+    """Set two agents side by side: in plain episodes, then suite by suite, where what got worse is listed first."""
+    from tightrope.runs.comparison import compare_runs, compare_runs_plainly
+    from tightrope.runs.gates import PLAIN, comparison_gates
     from tightrope.runs.run import open_run
 
     interface = current_interface()
     first = open_run(run_a, trust=trust)
     second = first if run_b is None else open_run(run_b, trust=trust)
     comparisons = compare_runs(first, second, agent_a, agent_b)
+    plain = compare_runs_plainly(first, second, agent_a, agent_b)
+    _say_plainly(plain, next(iter(comparisons.values())))
     rows = [
         (
             suite,
@@ -58,7 +61,7 @@ def command(
             comparison.episodes.only_b,
             comparison.episodes.only_a,
             _chance(comparison),
-            _judgement(comparison),
+            _judgement(comparison, plain),
         )
         for suite, comparison in comparisons.items()
     ]
@@ -73,22 +76,54 @@ def command(
         _say_what_is_new(suite, comparison)
         if comparison.errors:
             interface.say(f"{suite}: {comparison.errors} executions raised errors and are in none of these numbers.")
-    interface.data({suite: _plain(comparison) for suite, comparison in comparisons.items()})
+    told = {} if plain is None else {PLAIN: _plain_data(plain)}
+    interface.data(told | {suite: _data(comparison) for suite, comparison in comparisons.items()})
     if fail_if_worse is not None:
-        gates = comparison_gates(comparisons, in_general=_in_general(fail_if_worse))
+        gates = comparison_gates(comparisons, plain, in_general=_in_general(fail_if_worse))
         print_gates(interface, gates)
         return code_of(gates)
     judged = any(comparison.difference.value is not None for comparison in comparisons.values())
     return PASSED if judged else NOTHING_JUDGED
 
 
-def _judgement(comparison: SafetyComparison) -> Any:
+def _say_plainly(plain: PlainComparison | None, names: SafetyComparison) -> None:
+    """How both do as they are used stands first: no suite makes an agent better that fails more without being put
+    anywhere."""
+    say = current_interface().say
+    if plain is None:
+        say(
+            f"No plain episodes of both {names.agent_a} and {names.agent_b}: how they do as they are used was not "
+            f"compared. `tightrope run` and `tightrope safety` play them unless --episodes 0 is given."
+        )
+        return
+    say(plain_sentence(plain))
+    if plain.errors:
+        say(f"Plain episodes: {plain.errors} raised errors and are in none of these numbers.")
+
+
+def plain_sentence(plain: PlainComparison) -> str:
+    """What plain episodes say about B against A."""
+    if plain.difference.value is None:
+        return f"In plain episodes: no data for {plain.agent_a} and {plain.agent_b}."
+    verdict = "worse" if plain.worse else "better" if plain.better else "no difference shown"
+    if plain.worse:
+        verdict += ", whatever the suites below say"
+    return (
+        f"In plain episodes {plain.agent_b} ends unsafe in {plain.unsafe_b:.3f}, {plain.agent_a} in "
+        f"{plain.unsafe_a:.3f}: {plain.difference:+.3f}, {verdict}."
+    )
+
+
+def _judgement(comparison: SafetyComparison, plain: PlainComparison | None) -> Any:
     from rich.text import Text
 
     if comparison.difference.value is None:
         return "no data"
     if comparison.worse:
         return Text("worse", style="red")
+    if comparison.better and plain is not None and plain.fails_more:
+        sure = "worse in plain episodes" if plain.worse else "fails more in plain episodes, by chance or not"
+        return Text(f"fails less here, but {sure}", style="red")
     if comparison.better:
         return Text("better", style="green")
     return "no difference" if comparison.exact else "no difference shown"
@@ -136,7 +171,21 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
     current_interface().table(f"Failed more often in {suite} ({shown} cases)", columns, rows)
 
 
-def _plain(comparison: SafetyComparison) -> dict[str, Any]:
+def _plain_data(plain: PlainComparison) -> dict[str, Any]:
+    return {
+        "agent_a": plain.agent_a,
+        "agent_b": plain.agent_b,
+        "unsafe_a": plain.unsafe_a.to_json(),
+        "unsafe_b": plain.unsafe_b.to_json(),
+        "difference": plain.difference.to_json(),
+        "p_value": plain.p_value,
+        "worse": plain.worse,
+        "better": plain.better,
+        "errors": plain.errors,
+    }
+
+
+def _data(comparison: SafetyComparison) -> dict[str, Any]:
     return {
         "agent_a": comparison.agent_a,
         "agent_b": comparison.agent_b,

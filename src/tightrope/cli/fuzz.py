@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.options import (
-    BackendOption,
-    RayOption,
-    RunArgument,
-    RunSeedOption,
-    StepTimeoutOption,
-    TrustOption,
-    WorkersOption,
-    changed,
-    execution_config,
-    uses_stored_cluster,
-)
+from tightrope.cli.options import RunArgument, RunSeedOption, TrustOption, execution_config, uses_stored_cluster
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import PASSED
+from tightrope.settings import ExecutionConfig, FuzzingConfig
 
 if TYPE_CHECKING:
     from tightrope.fuzzing import FuzzResult
@@ -32,47 +21,26 @@ ROWS = 10
 
 
 @verb
+@takes(fuzzing=own(FuzzingConfig), execution=own(ExecutionConfig))
 def command(
     run: RunArgument,
-    generations: Annotated[int | None, typer.Option("--generations", "-g", help="Default: 50.", min=1)] = None,
-    population: Annotated[int | None, typer.Option("--population", "-p", help="Default: 50.", min=1)] = None,
-    mutation_stop: Annotated[
-        float | None, typer.Option("--mutation-stop", help="Chance to stop mutating, above 0 (default: 0.2).", max=1)
-    ] = None,
-    mutation_size: Annotated[
-        int | None, typer.Option("--mutation-size", help="Longest run of actions touched (default: 15).", min=1)
-    ] = None,
-    crossover: Annotated[
-        float | None, typer.Option("--crossover", help="Its chance, below one half (default: 0.25).", min=0)
-    ] = None,
-    truncation: Annotated[float | None, typer.Option("--truncation", help="Only the best share are parents.")] = None,
+    given: Given = Given(),
     trust: TrustOption = False,
     seed: RunSeedOption = None,
-    backend: BackendOption = None,
-    workers: WorkersOption = None,
-    ray: RayOption = None,
-    step_timeout: StepTimeoutOption = None,
 ) -> int:
-    """Step 3: breed many other ways through the task from the reference."""
+    """Step 3: breed many other ways through the task from the reference.
+
+    What is not given is as the run has it.
+    """
     from tightrope.runs.campaign import working_on
 
     interface = current_interface()
-    stored = stored_config(run, trust=trust, cluster=uses_stored_cluster(backend, ray))
-    fuzzing = changed(
-        stored.fuzzing,
-        enabled=True,
-        generations=generations,
-        population=population,
-        mutation_stop=mutation_stop,
-        mutation_size=mutation_size,
-        crossover=crossover,
-        truncation=truncation,
-    )
+    stored = stored_config(run, trust=trust, cluster=uses_stored_cluster(given))
     changes = {
         "agents": (),
-        "fuzzing": fuzzing,
+        "fuzzing": given.changed("fuzzing", stored.fuzzing).changed(enabled=True),
         "seed": stored.seed if seed is None else seed,
-        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
+        "execution": execution_config(given, stored.execution),
     }
     config = stored.model_copy(update=changes)
     with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:

@@ -11,7 +11,8 @@ from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import SettingOption, TaskArgument, task_options
 from tightrope.cli.supervision import PASSED
 from tightrope.errors import UsageError
-from tightrope.runs.config import AgentConfig, CampaignConfig
+from tightrope.runs.config import CampaignConfig
+from tightrope.settings import AgentConfig
 
 EXAMPLE = "tightrope init FrozenLake-v1 --file campaign.yaml"
 NEEDS_ARGUMENTS = True

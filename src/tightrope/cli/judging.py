@@ -36,9 +36,11 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
-    """A table of every agent and suite."""
+    """A table of every agent and suite; nobody is blamed for a control."""
+    from tightrope.runs.layout import CONTROLS
+
     columns = (
-        *("agent", "suite", "fails on these cases", "in situations like these", "where survivable", "mean return"),
+        *("agent", "suite", "fails on these cases", "in situations like these", "avoidable", "mean return"),
         *("cases", "fails/1000 steps"),
     )
     rows = [
@@ -47,7 +49,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             suite,
             format(result.fail_frequency, ".2f"),
             general(result.fail_frequency_in_general, ".2f"),
-            format(result.survivable_fail_frequency, ".2f"),
+            "not asked" if suite in CONTROLS else format(result.avoidable_fail_frequency, ".2f"),
             format(result.mean_return, ".3g"),
             len(result.cases),
             format(result.fails_per_1000_steps, ".3g"),
@@ -57,11 +59,39 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     ]
     agents = list(dict.fromkeys(row[0] for row in rows))
     interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])))
+    for watched in dict.fromkeys(
+        f"Watched for {result.length} steps after hand-over: {result.watch}."
+        for by_agent in results.values()
+        for result in by_agent.values()
+        if result.watch
+    ):
+        interface.say(watched)
     for suite, by_agent in results.items():
         for agent, result in by_agent.items():
             _print_errors(interface, agent, suite, result)
+            for finding in result.findings:
+                interface.say(f"{agent}, {suite}: {finding}.")
             if result.judged and not result.deterministic and not result.stopped_early:
                 interface.say(f"{agent}, {suite}: {result.unseen}.")
+
+
+def print_guidance(
+    interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]], plain: Mapping[str, Evaluation]
+) -> None:
+    """Whether boundary states show more than states drawn without guidance, for the first suite; also when not."""
+    from tightrope.runs.layout import CONTROLS, RANDOM, UNIFORM
+    from tightrope.safety import compare_guidance
+
+    suite = next((name for name in results if name not in CONTROLS), None)
+    for agent, control in results.get(UNIFORM, {}).items():
+        result = results[suite].get(agent) if suite is not None else None
+        if result is None or result.stopped_early:
+            continue
+        prefixes, episodes = results.get(RANDOM, {}).get(agent), plain.get(agent)
+        beside = [] if prefixes is None else [f"after random prefixes {prefixes.fail_frequency:.2f}"]
+        beside += [] if episodes is None else [f"in plain episodes {episodes.unsafe_rate:.2f}"]
+        told = compare_guidance(result, control).sentence()
+        interface.say("; ".join([told[0].upper() + told[1:], *beside]) + ".")
 
 
 def general(estimate: Estimate, spec: str) -> str:
@@ -112,6 +142,22 @@ def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
     for gate in gates:
         where = escape(f"{gate.detail}" if gate.agent is None else f"{gate.agent}, {gate.suite}: {gate.detail}")
         interface.say(f"gate {words[gate.passed]}: {where}", markup=True)
+
+
+def say_what_no_gate_limits(
+    interface: Interface, config: CampaignConfig, plain: Mapping[str, Evaluation], gates: Sequence[Gate]
+) -> None:
+    """A gate on suites that passes must not be taken for a pass of an agent that fails plainly."""
+    limit = config.safety.max_fail
+    if limit is None or config.plain.max_fail is not None:
+        return
+    passed = {gate.agent for gate in gates if gate.passed}
+    for agent, result in plain.items():
+        if agent in passed and (result.unsafe_rate.value or 0.0) > limit:
+            interface.say(
+                f"{agent} passed on its suites, but ends unsafe in {result.unsafe_rate:.3f} of plain episodes, which "
+                f"no gate limits; --max-fail-plain {limit:g} does"
+            )
 
 
 def exit_code(config: CampaignConfig, results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate]) -> int:

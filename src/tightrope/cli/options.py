@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
-from pydantic import BaseModel
 
+from tightrope.cli.given import Given
 from tightrope.errors import FormatError, UsageError
-from tightrope.runs.config import AgentConfig, ExecutionConfig
-
-Settings = TypeVar("Settings", bound=BaseModel)
+from tightrope.settings import AgentConfig, ExecutionConfig
 
 TaskArgument = Annotated[
     str, typer.Argument(metavar="TASK", help="A task: its name (`tightrope tasks` lists them) or module:name of yours.")
@@ -25,54 +23,12 @@ AgentOption = Annotated[
     list[str],
     typer.Option("--agent", "-a", metavar="[NAME=]SOURCE", help="An agent: a file or pkg.module:factory; repeatable."),
 ]
-BehaviourOption = Annotated[
-    str | None, typer.Option("--behaviour", help="The agents' actions: greedy (default) or sampled.")
-]
-EpsilonOption = Annotated[
-    float | None, typer.Option("--epsilon", help="Share of random actions among the agents'.", min=0, max=1)
-]
-SuiteOption = Annotated[
-    list[str], typer.Option("--suite", help="simple, interval:SIZE, coverage:K, or what a package brings; repeatable.")
-]
-RepetitionsOption = Annotated[
-    int | None, typer.Option("--repetitions", "-n", help="Executions of each case (default: 10).", min=1)
-]
-LengthOption = Annotated[int | None, typer.Option("--length", "-l", help="Steps to survive (default: 40).", min=1)]
-MaxFailOption = Annotated[
-    float | None, typer.Option("--max-fail", help="Gate: exit with 1 when a fail frequency is above.", min=0, max=1)
-]
-GateOnOption = Annotated[
-    str | None, typer.Option("--gate-on", help="Gate on the value (default), or on high: its interval's upper limit.")
-]
-UntilDecidedOption = Annotated[
-    bool | None,
-    typer.Option("--until-decided", help="Run no more executions than --max-fail needs to be decided."),
-]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Let files run code: pickled agents, and what a run or suite file names.")
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="All randomness follows from it.", min=0)]
 RunSeedOption = Annotated[
     int | None, typer.Option("--seed", help="All randomness follows from it; default: the run's.", min=0)
-]
-BackendOption = Annotated[
-    str | None, typer.Option("--backend", help="Where to work: inline, processes (default) or ray.")
-]
-WorkersOption = Annotated[
-    int | None, typer.Option("--workers", help="Default: one per core.", min=1, show_default=False)
-]
-StepTimeoutOption = Annotated[
-    float | None,
-    typer.Option(
-        "--step-timeout",
-        metavar="SECONDS",
-        help="Longest that a step, a reset or an answer may take (default: 300; 0: no limit).",
-        min=0,
-        show_default=False,
-    ),
-]
-RayOption = Annotated[
-    str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on this Ray cluster.", show_default=False)
 ]
 
 
@@ -87,52 +43,24 @@ def task_options(settings: list[str]) -> dict[str, Any]:
     return options
 
 
-def agent_configs(
-    agents: list[str], behaviour: str | None = None, epsilon: float | None = None, trust: bool = False
-) -> tuple[AgentConfig, ...]:
+def agent_configs(agents: list[str], given: Given, trust: bool = False) -> tuple[AgentConfig, ...]:
     """The agents named on the command line."""
-    if behaviour not in (None, "greedy", "sampled"):
-        raise UsageError(f"--behaviour is greedy or sampled, not {behaviour!r}")
-    if not agents and (behaviour or epsilon or trust):
+    how = given.values.get("agents", {})
+    if not agents and (how or trust):
         raise UsageError("--behaviour, --epsilon and --trust go with --agent; name the agent they are meant for")
-    return tuple(
-        AgentConfig.model_validate(
-            {
-                "source": source,
-                "name": name,
-                "behaviour": behaviour or "greedy",
-                "epsilon": epsilon or 0,
-                "trust": trust,
-            }
-        )
-        for name, source in map(_named, _each_checkpoint(agents))
-    )
+    named = map(_named, _each_checkpoint(agents))
+    return tuple(AgentConfig(source=source, name=name, trust=trust, **how) for name, source in named)
 
 
-def execution_config(
-    backend: str | None,
-    workers: int | None,
-    ray: str | None,
-    stored: ExecutionConfig | None = None,
-    step_timeout: float | None = None,
-) -> ExecutionConfig:
+def execution_config(given: Given, stored: ExecutionConfig) -> ExecutionConfig:
     """Where to do the work: as stored, with what was given on the command line changed."""
-    if ray is not None:
-        backend = "ray"
-    given = {"backend": backend, "workers": workers, "ray_address": ray, "step_timeout": step_timeout}
-    return changed(stored or ExecutionConfig(), **given)
+    config = given.changed("execution", stored)
+    return config if given.get("execution", "ray_address") is None else config.changed(backend="ray")
 
 
-def uses_stored_cluster(backend: str | None, ray: str | None) -> bool:
+def uses_stored_cluster(given: Given) -> bool:
     """Whether the work goes where a stored configuration says, because the command line says nothing else."""
-    return ray is None and backend in (None, "ray")
-
-
-def changed(section: Settings, **given: Any) -> Settings:
-    """A part of the configuration with the options that were given (not None) in place of its own values."""
-    return type(section).model_validate(
-        {**section.model_dump(), **{name: value for name, value in given.items() if value is not None}}
-    )
+    return given.get("execution", "ray_address") is None and given.get("execution", "backend") in (None, "ray")
 
 
 def _each_checkpoint(agents: list[str]) -> list[str]:

@@ -2,64 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import (
     AgentOption,
-    BackendOption,
-    BehaviourOption,
-    EpsilonOption,
-    RayOption,
     RunArgument,
-    StepTimeoutOption,
     TrustOption,
-    WorkersOption,
     agent_configs,
-    changed,
     execution_config,
     uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
+from tightrope.settings import AgentConfig, ExecutionConfig, PerformanceConfig
 
 EXAMPLE = "tightrope performance run/ --agent agent.onnx --step-width 20"
 NEEDS_ARGUMENTS = True
 
 
 @verb
+@takes(performance=own(PerformanceConfig), agents=own(AgentConfig), execution=own(ExecutionConfig))
 def command(
     run: RunArgument,
     agent: AgentOption,
-    episodes: Annotated[
-        int | None, typer.Option("--episodes", help="Executions from each situation (default: 10).", min=1)
-    ] = None,
-    tests: Annotated[
-        int | None, typer.Option("--tests", help="Situations per prefix length (default: 10).", min=1)
-    ] = None,
-    step_width: Annotated[
-        int | None, typer.Option("--step-width", help="Between prefix lengths (default: 20).", min=1)
-    ] = None,
-    behaviour: BehaviourOption = None,
-    epsilon: EpsilonOption = None,
+    given: Given = Given(),
     trust: TrustOption = False,
-    backend: BackendOption = None,
-    workers: WorkersOption = None,
-    ray: RayOption = None,
-    step_timeout: StepTimeoutOption = None,
 ) -> int:
-    """Step 4: each agent against the fuzz traces, from the start and from their middle."""
+    """Step 4: each agent against the fuzz traces, from the start and from their middle.
+
+    What is not given is as the run has it.
+    """
     from tightrope.runs.campaign import working_on
 
     interface = current_interface()
-    stored = stored_config(run, trust=trust, cluster=uses_stored_cluster(backend, ray))
+    stored = stored_config(run, trust=trust, cluster=uses_stored_cluster(given))
     changes: dict[str, Any] = {
-        "agents": agent_configs(agent, behaviour, epsilon, trust),
-        "performance": changed(stored.performance, enabled=True, episodes=episodes, tests=tests, step_width=step_width),
-        "fuzzing": changed(stored.fuzzing, enabled=True),
-        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
+        "agents": agent_configs(agent, given, trust),
+        "performance": given.changed("performance", stored.performance).changed(enabled=True),
+        "fuzzing": stored.fuzzing.changed(enabled=True),
+        "execution": execution_config(given, stored.execution),
     }
     config = stored.model_copy(update=changes)
     with interface.progress() as show, working_on(run, config, joins=True, on_progress=show) as pipeline:

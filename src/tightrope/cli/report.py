@@ -8,26 +8,29 @@ from typing import Annotated
 
 import typer
 
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import TrustOption
 from tightrope.cli.supervision import PASSED
 from tightrope.errors import UsageError
+from tightrope.settings import ReportConfig
 
 EXAMPLE = "tightrope report run/   or   tightrope report run-a run-b --out both/"
 NEEDS_ARGUMENTS = True
 
 
 @verb
+@takes(report=own(ReportConfig))
 def command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="One or more run folders.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Default: RUN/report.")] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Headline.")] = None,
-    videos: Annotated[
-        int | None, typer.Option("--videos", help="How many failures to film; default: as many as the run says.", min=0)
-    ] = None,
+    given: Given = Given(),
     trust: TrustOption = False,
 ) -> int:
-    """Write the report of one run, or one report over several."""
+    """Write the report of one run, or one report over several.
+
+    What is not given is as the run has it.
+    """
     from tightrope.report import write_report
     from tightrope.runs.assembly import report_results
     from tightrope.runs.run import open_run
@@ -39,8 +42,9 @@ def command(
     with ExitStack() as stack:
         for run in opened:
             stack.enter_context(run.folder.locked())
-        results = report_results(opened, title=title)
+        results = report_results(opened, title=given.get("report", "title"))
     target = out or opened[0].report_path.parent
+    videos = given.get("report", "videos")
     wanted = max(run.config.report.videos for run in opened) if videos is None else videos
     path = write_report(results, target, tasks=[run.task for run in opened], videos=wanted)
     interface.say(f"Report: {path}")

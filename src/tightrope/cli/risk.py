@@ -6,50 +6,38 @@ from typing import Annotated
 
 import typer
 
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import (
     AgentOption,
-    BackendOption,
-    BehaviourOption,
-    EpsilonOption,
     SeedOption,
     SettingOption,
     TaskArgument,
     TrustOption,
-    WorkersOption,
     agent_configs,
     task_options,
 )
 from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
+from tightrope.settings import AgentConfig, ExecutionConfig, RiskConfig
 
 EXAMPLE = "tightrope risk CartPole-v1 --agent agent.onnx --epsilon 0.05 --max-risk 1e-4"
 NEEDS_ARGUMENTS = True
 
 
 @verb
+@takes(risk=own(RiskConfig), agents=own(AgentConfig), execution=own(ExecutionConfig, "backend", "workers"))
 def command(
     task: TaskArgument,
     agent: AgentOption = [],  # noqa: B006 - typer reads the default, nobody changes it
     settings: SettingOption = [],  # noqa: B006
-    behaviour: BehaviourOption = None,
-    epsilon: EpsilonOption = None,
     trust: TrustOption = False,
     danger: Annotated[
         str | None,
         typer.Option("--danger", metavar="MODULE:NAME", help="Your function danger(transition); default: learned."),
     ] = None,
-    length: Annotated[
-        int | None, typer.Option("--length", "-l", help="Watch at most so many steps of an episode.", min=1)
-    ] = None,
-    steps: Annotated[int, typer.Option("--steps", help="Environment steps to spend on each agent.", min=1)] = 200_000,
-    max_risk: Annotated[
-        float | None,
-        typer.Option("--max-risk", help="Gate: exit with 1 unless the upper limit is within.", min=0, max=1),
-    ] = None,
+    given: Given = Given(),
     seed: SeedOption = 0,
-    backend: BackendOption = None,
-    workers: WorkersOption = None,
 ) -> int:
     """Estimate the probability that an episode in use ends unsafe, down to one in a million."""
     from tightrope.agents.importing import import_named
@@ -62,7 +50,8 @@ def command(
         raise UsageError(f"which agent? For example: tightrope risk {task} --agent agent.onnx --epsilon 0.05")
     interface = current_interface()
     built = make_task(task, **task_options(settings))
-    agents = load_agents(agent_configs(agent, behaviour, epsilon, trust), built)
+    agents = load_agents(agent_configs(agent, given, trust), built)
+    asked, where = given.changed("risk", RiskConfig()), given.changed("execution", ExecutionConfig())
     function = None if danger is None else import_named(danger)
     with interface.progress() as show:
         found = [
@@ -70,11 +59,11 @@ def command(
                 built,
                 each,
                 function,
-                length,
-                Budget(steps=steps),
+                asked.length,
+                Budget(steps=asked.steps),
                 seed,
-                backend=backend or "processes",
-                workers=workers,
+                backend=where.backend,
+                workers=where.workers,
                 on_progress=show,
             )
             for each in agents.values()
@@ -100,6 +89,6 @@ def command(
     highs = [risk.probability.high for risk in found]
     if any(high is None for high in highs):
         return NOTHING_JUDGED
-    if max_risk is None:
+    if asked.max_risk is None:
         return PASSED
-    return PASSED if all(high is not None and high <= max_risk for high in highs) else GATE_FAILED
+    return PASSED if all(high is not None and high <= asked.max_risk for high in highs) else GATE_FAILED

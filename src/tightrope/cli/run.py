@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tightrope.cli.given import Given, in_run, takes
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gates, exit_code, print_gates, print_plain, print_safety
+from tightrope.cli.judging import (
+    check_gates,
+    exit_code,
+    print_gates,
+    print_guidance,
+    print_plain,
+    print_safety,
+    say_what_no_gate_limits,
+)
 from tightrope.cli.options import (
     AgentOption,
-    BackendOption,
-    BehaviourOption,
-    EpsilonOption,
-    GateOnOption,
-    LengthOption,
-    MaxFailOption,
-    RayOption,
-    RepetitionsOption,
     RunSeedOption,
     SettingOption,
-    StepTimeoutOption,
-    SuiteOption,
     TrustOption,
-    UntilDecidedOption,
-    WorkersOption,
     agent_configs,
-    changed,
     execution_config,
     task_options,
     uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.config import CampaignConfig, sections
+from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
     from tightrope.runs.run import Run
@@ -45,6 +42,7 @@ FILES = (".yaml", ".yml", ".toml", ".json")
 
 
 @verb
+@takes(agents=in_run(AgentConfig), **{name: in_run(section) for name, section in sections().items()})
 def command(
     task_or_file: Annotated[
         str | None, typer.Argument(metavar="TASK|FILE", help="A task's name, or a campaign file (YAML, TOML).")
@@ -55,27 +53,9 @@ def command(
     ] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.")] = None,
     settings: SettingOption = [],  # noqa: B006
-    suite: SuiteOption = [],  # noqa: B006
-    repetitions: RepetitionsOption = None,
-    length: LengthOption = None,
-    max_fail: MaxFailOption = None,
-    episodes: Annotated[
-        int | None, typer.Option("--episodes", help="Plain episodes of each agent (default: 100).", min=0)
-    ] = None,
-    max_fail_plain: Annotated[
-        float | None,
-        typer.Option("--max-fail-plain", help="Gate: exit with 1 when more plain episodes end unsafe.", min=0, max=1),
-    ] = None,
-    gate_on: GateOnOption = None,
-    until_decided: UntilDecidedOption = None,
-    behaviour: BehaviourOption = None,
-    epsilon: EpsilonOption = None,
+    given: Given = Given(),
     trust: TrustOption = False,
     seed: RunSeedOption = None,
-    backend: BackendOption = None,
-    workers: WorkersOption = None,
-    ray: RayOption = None,
-    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Run all four steps for one or more agents and write the report. The same command again continues.
 
@@ -90,24 +70,15 @@ def command(
     if resume is None:
         base = _configuration(task_or_file)
     else:
-        base = stored_config(resume, trust=trust, agents=not agent, cluster=uses_stored_cluster(backend, ray))
-    changes: dict[str, Any] = {
-        "options": {**base.options, **task_options(settings)},
-        "agents": agent_configs(agent, behaviour, epsilon, trust and (bool(agent) or resume is None)) or base.agents,
-        "seed": base.seed if seed is None else seed,
-        "plain": changed(base.plain, episodes=episodes, max_fail=max_fail_plain),
-        "safety": changed(
-            base.safety,
-            suites=tuple(suite) or None,
-            repetitions=repetitions,
-            length=length,
-            max_fail=max_fail,
-            gate_on=gate_on,
-            until_decided=until_decided,
-        ),
-        "execution": execution_config(backend, workers, ray, base.execution, step_timeout),
-    }
-    config = base.model_copy(update=changes)
+        base = stored_config(resume, trust=trust, agents=not agent, cluster=uses_stored_cluster(given))
+    config = given.applied(base).model_copy(
+        update={
+            "options": {**base.options, **task_options(settings)},
+            "agents": agent_configs(agent, given, trust and (bool(agent) or resume is None)) or base.agents,
+            "seed": base.seed if seed is None else seed,
+            "execution": execution_config(given, base.execution),
+        }
+    )
     check_gates(config)
     if not config.agents:
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
@@ -149,8 +120,10 @@ def _report(interface: Interface, run: Run) -> int:
     print_plain(interface, run.plain)
     if found:
         print_safety(interface, safety)
+        print_guidance(interface, safety, run.plain)
     else:
         interface.say("No reference was found, so no suite could be made; see the search section of the report.")
     print_gates(interface, gates)
+    say_what_no_gate_limits(interface, run.config, run.plain, gates)
     interface.say(f"Report: {run.report_path}")
     return exit_code(run.config, safety, gates)

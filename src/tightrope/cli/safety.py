@@ -3,154 +3,145 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tightrope.cli.given import Given, in_run, own, takes
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.judging import check_gates, exit_code, print_gates, print_safety
+from tightrope.cli.judging import (
+    check_gates,
+    exit_code,
+    print_gates,
+    print_guidance,
+    print_plain,
+    print_safety,
+    say_what_no_gate_limits,
+)
 from tightrope.cli.options import (
     AgentOption,
-    BackendOption,
-    BehaviourOption,
-    EpsilonOption,
-    GateOnOption,
-    LengthOption,
-    MaxFailOption,
-    RayOption,
-    RepetitionsOption,
     RunSeedOption,
-    StepTimeoutOption,
-    SuiteOption,
     TrustOption,
-    UntilDecidedOption,
-    WorkersOption,
     agent_configs,
-    changed,
     execution_config,
     uses_stored_cluster,
 )
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
+from tightrope.settings import AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
 
 if TYPE_CHECKING:
+    from tightrope.progress import ProgressCallback
+    from tightrope.runs.gates import Evidence
     from tightrope.runs.pipeline import Pipeline
-    from tightrope.safety import SafetyResult
-
-    Results = dict[str, dict[str, SafetyResult]]
 
 EXAMPLE = "tightrope safety run/ --agent agent.onnx --suite interval:1 --max-fail 0.05"
 NEEDS_ARGUMENTS = True
 
 
 @verb
+@takes(safety=own(SafetyConfig), plain=in_run(PlainConfig), agents=own(AgentConfig), execution=own(ExecutionConfig))
 def command(
     run_or_suite: Annotated[
         Path | None, typer.Argument(metavar="RUN_OR_SUITE", help="A run folder or a *.suite.json file.")
     ] = None,
     agent: AgentOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-    suite: SuiteOption = [],  # noqa: B006
-    repetitions: RepetitionsOption = None,
-    length: LengthOption = None,
-    max_fail: MaxFailOption = None,
-    gate_on: GateOnOption = None,
-    until_decided: UntilDecidedOption = None,
-    fixed_prefix: Annotated[
-        bool | None,
-        typer.Option("--fixed-prefix/--fresh-prefix", help="Stochastic tasks: the same situation each time, or not."),
-    ] = None,
-    control: Annotated[bool | None, typer.Option("--control/--no-control", help="Random cases beside.")] = None,
-    behaviour: BehaviourOption = None,
-    epsilon: EpsilonOption = None,
+    given: Given = Given(),
     trust: TrustOption = False,
     seed: RunSeedOption = None,
-    backend: BackendOption = None,
-    workers: WorkersOption = None,
-    ray: RayOption = None,
-    step_timeout: StepTimeoutOption = None,
 ) -> int:
-    """Step 2: how often each agent fails at the boundary states. Exits with 1 when a gate fails."""
-    from tightrope.runs.campaign import working_on
-    from tightrope.runs.suitefile import working_on_suite
-    from tightrope.safety import load_suite
+    """Step 2: how often each agent fails plainly and at the boundary states. Exits with 1 when a gate fails.
 
+    What is not given is as the run has it.
+    """
     if not agent:
         raise UsageError("which agent? For example: --agent agent.onnx")
-    if run_or_suite is None:
-        run_or_suite, suite = _suite_file(suite), []
-    if not run_or_suite.exists():
-        raise UsageError(f"there is neither a run folder nor a suite file at {run_or_suite}")
-    if not run_or_suite.is_dir():
-        load_suite(run_or_suite)
-        if suite:
-            raise UsageError(f"{run_or_suite} is one suite; leave out --suite, or name a run folder")
-    in_run = run_or_suite.is_dir()
+    place = _place(run_or_suite, given.get("safety", "suites") or ())
     stored = CampaignConfig(task="")
-    if in_run:
-        stored = stored_config(run_or_suite, trust=trust, cluster=uses_stored_cluster(backend, ray))
+    if place.is_dir():
+        stored = stored_config(place, trust=trust, cluster=uses_stored_cluster(given))
     # A gate is meant for the call it is given to.
     stored = stored.with_gates_of(None)
     changes: dict[str, Any] = {
-        "agents": agent_configs(agent, behaviour, epsilon, trust),
-        "execution": execution_config(backend, workers, ray, stored.execution, step_timeout),
+        "agents": agent_configs(agent, given, trust),
+        "execution": execution_config(given, stored.execution),
         "seed": stored.seed if seed is None else seed,
-        "safety": changed(
-            stored.safety,
-            suites=tuple(suite) or None,
-            repetitions=repetitions,
-            length=length,
-            max_fail=max_fail,
-            gate_on=gate_on,
-            until_decided=until_decided,
-            fixed_prefix=fixed_prefix,
-            control=control,
-        ),
+        "plain": given.changed("plain", stored.plain),
+        "safety": given.changed("safety", stored.safety),
     }
     config = stored.model_copy(update=changes)
     check_gates(config)
     interface = current_interface()
-    with interface.progress() as show:
-        if in_run:
-            with working_on(run_or_suite, config, joins=True, on_progress=show) as pipeline:
-                results = _test(pipeline)
-        else:
-            with (
-                tempfile.TemporaryDirectory() as scratch,
-                working_on_suite(
-                    run_or_suite, Path(scratch) / "run", trust=trust, on_progress=show, **changes
-                ) as pipeline,
-            ):
-                results = _test(pipeline)
-    return _report(interface, pipeline.config, results)
+    with interface.progress() as show, _working(place, config, trust, show, changes) as pipeline:
+        found = _test(pipeline)
+    return _report(interface, pipeline.config, found)
 
 
-def _suite_file(suites: list[str]) -> Path:
-    """The suite file that --suite names where no run folder is named."""
-    if len(suites) != 1 or not suites[0].endswith(".suite.json"):
-        raise UsageError("name a run folder, or one *.suite.json file")
-    return Path(suites[0])
+def _place(named: Path | None, suites: Sequence[str]) -> Path:
+    """The run folder, or the suite file, which may also be named by --suite alone."""
+    from tightrope.safety import load_suite
+
+    if named is None:
+        if len(suites) != 1 or not suites[0].endswith(".suite.json"):
+            raise UsageError("name a run folder, or one *.suite.json file")
+        named, suites = Path(suites[0]), ()
+    if not named.exists():
+        raise UsageError(f"there is neither a run folder nor a suite file at {named}")
+    if not named.is_dir():
+        load_suite(named)
+        if suites:
+            raise UsageError(f"{named} is one suite; leave out --suite, or name a run folder")
+    return named
 
 
-def _test(pipeline: Pipeline) -> Results:
+@contextmanager
+def _working(
+    place: Path, config: CampaignConfig, trust: bool, show: ProgressCallback | None, changes: dict[str, Any]
+) -> Iterator[Pipeline]:
+    """The work in a run folder, or in a folder made for one suite file."""
+    from tightrope.runs.campaign import working_on
+    from tightrope.runs.suitefile import working_on_suite
+
+    if place.is_dir():
+        with working_on(place, config, joins=True, on_progress=show) as pipeline:
+            yield pipeline
+    else:
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            working_on_suite(place, Path(scratch) / "run", trust=trust, on_progress=show, **changes) as pipeline,
+        ):
+            yield pipeline
+
+
+def _test(pipeline: Pipeline) -> Evidence:
+    from tightrope.runs.gates import Evidence
+
+    plain = pipeline.with_engine(pipeline.plain) if pipeline.config.plain.episodes else {}
     results = pipeline.with_engine(pipeline.safety)
     pipeline.run.save(status="safety tested")
-    return results
+    return Evidence(plain=plain, safety=results)
 
 
-def _report(interface: Interface, config: CampaignConfig, results: Results) -> int:
-    from tightrope.runs.gates import Evidence, judged_gates
+def _report(interface: Interface, config: CampaignConfig, found: Evidence) -> int:
+    from tightrope.runs.gates import judged_gates
 
-    gates = judged_gates(config, Evidence(safety=results))
-    print_safety(interface, results)
+    gates = judged_gates(config, found)
+    print_plain(interface, found.plain)
+    print_safety(interface, found.safety)
+    print_guidance(interface, found.safety, found.plain)
     print_gates(interface, gates)
+    say_what_no_gate_limits(interface, config, found.plain, gates)
     interface.data(
         {
+            "plain": {name: result.to_json() for name, result in found.plain.items()},
             "safety": {
-                suite: {name: result.to_json() for name, result in row.items()} for suite, row in results.items()
+                suite: {name: result.to_json() for name, result in row.items()} for suite, row in found.safety.items()
             },
             "gates": [vars(gate) for gate in gates],
         }
     )
-    return exit_code(config, results, gates)
+    return exit_code(config, found.safety, gates)

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
-
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import Interface, current_interface, verb
-from tightrope.cli.options import (
-    OutOption,
-    SeedOption,
-    SettingOption,
-    StepTimeoutOption,
-    TaskArgument,
-    execution_config,
-    task_options,
-)
+from tightrope.cli.options import OutOption, SeedOption, SettingOption, TaskArgument, execution_config, task_options
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.outcome import StopReason
-from tightrope.runs.config import CampaignConfig, SearchConfig
+from tightrope.runs.config import CampaignConfig
+from tightrope.settings import ExecutionConfig, SearchConfig
 
 if TYPE_CHECKING:
     from tightrope.references import SearchResult
@@ -32,45 +24,25 @@ NEEDS_ARGUMENTS = True
 
 
 @verb
+@takes(search=own(SearchConfig), execution=own(ExecutionConfig, "step_timeout"))
 def command(
     task: TaskArgument,
     out: OutOption = Path("run"),
     settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-    method: Annotated[
-        str, typer.Option("--method", help="auto, dfs, archive, demonstration, or what a package brings.")
-    ] = "auto",
-    budget_seconds: Annotated[
-        float, typer.Option("--budget-seconds", help="Stop after so long; 0: no limit.", min=0)
-    ] = 120.0,
-    budget_steps: Annotated[int | None, typer.Option("--budget-steps", help="Stop after so many steps.", min=0)] = None,
-    repetitions: Annotated[int | None, typer.Option("--repetitions", help="Samples of each action.", min=1)] = None,
-    demonstration: Annotated[
-        Path | None, typer.Option("--demonstration", help="A trace that reaches the goal.")
-    ] = None,
-    probe_steps: Annotated[int, typer.Option("--probe-steps", help="Steps for proving boundaries.", min=0)] = 20_000,
+    given: Given = Given(),
     seed: SeedOption = 0,
-    step_timeout: StepTimeoutOption = None,
 ) -> int:
     """Step 1: find a way to solve the task, and the boundary states on it."""
     from tightrope.runs.campaign import working_on
 
     interface = current_interface()
-    changes: dict[str, Any] = {
+    stored = _beside_what_is_there(out, task)
+    changes = {
         "options": task_options(settings),
         "seed": seed,
-        "search": SearchConfig.model_validate(
-            {
-                "method": "demonstration" if demonstration is not None else method,
-                "seconds": budget_seconds or None,
-                "steps": budget_steps,
-                "repetitions": repetitions,
-                "demonstration": demonstration,
-                "probe_steps": probe_steps,
-            }
-        ),
+        "search": _asked(given),
+        "execution": execution_config(given, stored.execution),
     }
-    stored = _beside_what_is_there(out, task)
-    changes["execution"] = execution_config(None, None, None, stored.execution, step_timeout)
     config = stored.model_copy(update=changes)
     # The command that began a run is the one to repeat it by.
     command = "" if (out / "run.json").exists() else interface.command
@@ -112,6 +84,16 @@ def _report(interface: Interface, pipeline: Pipeline, result: SearchResult) -> i
         return NOTHING_JUDGED
     interface.remark(f"Written to {folder}. Next: tightrope safety {folder} --agent YOUR_AGENT")
     return PASSED
+
+
+def _asked(given: Given) -> SearchConfig:
+    """The settings of this search, none of which come from an earlier one."""
+    search = given.changed("search", SearchConfig())
+    told = given.values.get("search", {})
+    if "seconds" in told or "steps" in told:
+        # A budget that is given takes the place of the default, and not a part of it.
+        search = search.changed(seconds=told.get("seconds"), steps=told.get("steps"))
+    return search if search.demonstration is None else search.changed(method="demonstration")
 
 
 def _advice(result: SearchResult, config: SearchConfig) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from tightrope.evaluation.compare import PlainComparison, compare_plain
 from tightrope.evaluation.plain import evaluate, plain_rollouts
 from tightrope.evaluation.result import Evaluation
 
-__all__ = ["Evaluation", "evaluate", "plain_rollouts"]
+__all__ = ["Evaluation", "PlainComparison", "compare_plain", "evaluate", "plain_rollouts"]

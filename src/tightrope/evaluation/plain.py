@@ -12,6 +12,7 @@ from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochas
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import derive_seed
+from tightrope.settings import LIBRARY_BACKEND, PlainConfig
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -26,13 +27,13 @@ BATCH = 32
 def evaluate(
     task: Task,
     agent: Agent,
-    episodes: int = 100,
+    episodes: int = PlainConfig.episodes,
     seed: int = 0,
     *,
     length: int | None = None,
     budget: Budget | None = None,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> Evaluation:

@@ -23,6 +23,7 @@ from tightrope.execution.scheduling.dispatch import Dispatch, Pace
 from tightrope.execution.scheduling.second_opinions import require_same, wants_second_opinion
 from tightrope.guards.watchdog import limit_here, time_limited
 from tightrope.seeding import stable_hash
+from tightrope.settings import LIBRARY_BACKEND, ExecutionConfig
 from tightrope.simulation import RandomnessMet, conformance_of, turn_stochastic
 from tightrope.tasks.task import Task
 
@@ -58,9 +59,9 @@ class Engine:
         task: Task,
         agents: Mapping[str, Agent] | None = None,
         *,
-        backend: str = "inline",
-        workers: int | None = None,
-        ray_address: str | None = None,
+        backend: str = LIBRARY_BACKEND,
+        workers: int | None = ExecutionConfig.workers,
+        ray_address: str | None = ExecutionConfig.ray_address,
         memory_limit: int | None = None,
         lanes: int | None = None,
         step_timeout: float | None = None,
@@ -302,7 +303,7 @@ def borrowed_engine(
     task: Task,
     agents: Mapping[str, Agent] | None = None,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> Iterator[Engine]:
     """The given engine with these agents added, or one made for the occasion and closed after it."""
@@ -340,10 +341,8 @@ def _check_options(
     backend: str, workers: int | None, memory_limit: int, lanes: int | None, step_timeout: float
 ) -> None:
     require_backend(backend)
-    for name, value in (("workers", workers), ("lanes", lanes)):
-        if value is not None and value < 1:
-            raise UsageError(f"{name} must be 1 or more, not {value}; leave it out to have it chosen by measurement")
+    ExecutionConfig.require(workers=workers, step_timeout=step_timeout)
+    if lanes is not None and lanes < 1:
+        raise UsageError(f"lanes must be 1 or more, not {lanes}; leave it out to have it chosen by measurement")
     if memory_limit < 0:
         raise UsageError(f"memory_limit is a number of bytes, 0 or more, not {memory_limit}")
-    if not step_timeout >= 0:
-        raise UsageError(f"step_timeout is a number of seconds, or 0 for no limit, not {step_timeout}")

@@ -13,6 +13,7 @@ from tightrope.explanation.chance import explain_by_chance
 from tightrope.explanation.explanation import Explanation
 from tightrope.exploration.escapes import EscapeTask
 from tightrope.outcome import Outcome
+from tightrope.settings import LIBRARY_BACKEND
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -57,7 +58,7 @@ def explain(
     actions: Sequence[Action] | None = None,
     effort: int = EFFORT,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> Explanation:
     """Why an episode failed: the last moment from which somebody could still have survived, and what was done there.

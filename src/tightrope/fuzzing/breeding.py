@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tightrope.budget import Budget
-from tightrope.errors import EnvironmentFailure, UsageError
+from tightrope.errors import EnvironmentFailure
 from tightrope.fuzzing.fitness import Evaluation
 from tightrope.fuzzing.population import Member, Population, fittest
 from tightrope.fuzzing.results import Generation, Individual, individual, summarise
@@ -50,8 +50,6 @@ def breed(
     on_progress: ProgressCallback | None,
 ) -> Bred:
     """Breed until ``generations`` are finished, the budget is spent or the user interrupts; keep what is finished."""
-    if generations < 1:
-        raise UsageError(f"generations must be 1 or more, not {generations}")
     meter = (budget or Budget()).start()
     bred = Bred()
     try:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tightrope.fuzzing.actions import ActionSource
+from tightrope.settings import FuzzingConfig
 from tightrope.trace import Action
 
 Actions: TypeAlias = tuple[Action, ...]
@@ -47,9 +48,9 @@ def mutate(
     source: ActionSource,
     rng: np.random.Generator,
     *,
-    size: int = 15,
-    stop: float = 0.2,
-    independent: bool = False,
+    size: int = FuzzingConfig.mutation_size,
+    stop: float = FuzzingConfig.mutation_stop,
+    independent: bool = FuzzingConfig.independent_actions,
     operators: Sequence[str] = OPERATORS,
 ) -> Actions:
     """Apply random operators to runs of 1 … ``size`` actions; stop after each with probability ``stop``."""

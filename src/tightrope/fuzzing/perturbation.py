@@ -14,6 +14,7 @@ from tightrope.fuzzing.actions import ActionSource
 from tightrope.fuzzing.fitness import Evaluation
 from tightrope.fuzzing.mutation import crossing_point
 from tightrope.fuzzing.population import Member
+from tightrope.settings import FuzzingConfig
 from tightrope.trace import Action, content_id
 from tightrope.tracefiles import action_from_json
 
@@ -81,8 +82,8 @@ class ScriptOperators:
     """Mutation and crossover of scripts; ``size`` and ``stop`` mean what they mean for traces."""
 
     source: ActionSource
-    size: int = 15
-    stop: float = 0.2
+    size: int = FuzzingConfig.mutation_size
+    stop: float = FuzzingConfig.mutation_stop
 
     def mutate(self, parent: Member[Script], rng: np.random.Generator) -> Script:
         """Insert, remove, change or move perturbations; stop after each with probability ``stop``. Never empty."""

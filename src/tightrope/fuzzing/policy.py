@@ -8,15 +8,13 @@ from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.fuzzing.actions import action_source
-from tightrope.fuzzing.breeding import breed
-from tightrope.fuzzing.control import run_control
 from tightrope.fuzzing.evaluation import TraceEvaluator
+from tightrope.fuzzing.job import FuzzJob
 from tightrope.fuzzing.perturbation import Script, ScriptOperators
-from tightrope.fuzzing.population import PAPER_WEIGHTS, Population
 from tightrope.fuzzing.results import FuzzResult
 from tightrope.fuzzing.scripts import ScriptEvaluator, cast
-from tightrope.fuzzing.traces import check_settings, fuzz_result
 from tightrope.progress import ProgressCallback
+from tightrope.settings import LIBRARY_BACKEND, FuzzingConfig
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -25,21 +23,21 @@ from tightrope.trace import Action, ActionTrace
 def fuzz_policy(
     task: Task,
     agent: Agent,
-    generations: int = 50,
-    population: int = 50,
-    mutation_stop: float = 0.2,
-    mutation_size: int = 15,
-    crossover: float = 0.25,
-    weights: tuple[float, float, float] = PAPER_WEIGHTS,
+    generations: int = FuzzingConfig.generations,
+    population: int = FuzzingConfig.population,
+    mutation_stop: float = FuzzingConfig.mutation_stop,
+    mutation_size: int = FuzzingConfig.mutation_size,
+    crossover: float = FuzzingConfig.crossover,
+    weights: tuple[float, float, float] = FuzzingConfig.weights,
     seed: int = 0,
     budget: Budget | None = None,
     *,
     actions: Sequence[Action] | None = None,
-    truncation: float | None = None,
+    truncation: float | None = FuzzingConfig.truncation,
     max_length: int | None = None,
     control: bool = True,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> FuzzResult:
@@ -70,29 +68,31 @@ def fuzz_policy(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    check_settings(mutation_stop, mutation_size, max_length)
-    source = action_source(task, actions)
-    breeder = Population(
-        [Script()],
-        ScriptOperators(source=source, size=mutation_size, stop=mutation_stop),
-        size=population,
+    how = FuzzingConfig(
+        generations=generations,
+        population=population,
+        mutation_stop=mutation_stop,
+        mutation_size=mutation_size,
         crossover=crossover,
         weights=weights,
         truncation=truncation,
-        seed=seed,
     )
+    job = FuzzJob(
+        task=task,
+        level="policy",
+        agent=agent.name,
+        how=how,
+        seed=seed,
+        budget=budget,
+        actions=actions,
+        max_length=max_length,
+        control=control,
+        on_progress=on_progress,
+    )
+    source = action_source(task, actions)
+    operators = ScriptOperators(source=source, size=how.mutation_size, stop=how.mutation_stop)
+    breeder = job.population([Script()], operators)
     with borrowed_engine(task, cast(agent, source), engine, backend, workers) as engine:
         traces = TraceEvaluator(engine, source, seed)
         evaluate = ScriptEvaluator(traces, ActionTrace(task.label, task.seed), agent, max_length)
-        bred = breed(breeder, evaluate, generations=generations, budget=budget, on_progress=on_progress)
-        matched = None
-        if control:
-            matched = run_control(
-                bred, traces, size=mutation_size, independent=False, seed=seed, on_progress=on_progress
-            )
-    settings = {
-        "generations": generations, "population": population, "mutation_stop": mutation_stop,
-        "mutation_size": mutation_size, "crossover": crossover, "weights": list(weights), "seed": seed,
-        "actions": None if actions is None else list(actions), "truncation": truncation, "max_length": max_length,
-    }  # fmt: skip
-    return fuzz_result(task, bred, matched, level="policy", settings=settings, agent=agent.name)
+        return job.result(breeder, evaluate, traces)

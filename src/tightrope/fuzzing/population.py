@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tightrope.errors import UsageError
 from tightrope.fuzzing.fitness import NO_KEYS, Evaluation, Fitness, Keys, grown, score
 from tightrope.seeding import generator
+from tightrope.settings import FuzzingConfig
 
 Genome = TypeVar("Genome")
-PAPER_WEIGHTS = (2.0, 1.5, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +64,15 @@ class Population(Generic[Genome]):
         ancestors: Sequence[Genome],
         operators: Operators[Genome],
         *,
-        size: int = 50,
-        crossover: float = 0.25,
-        weights: tuple[float, float, float] = PAPER_WEIGHTS,
-        truncation: float | None = None,
+        size: int = FuzzingConfig.population,
+        crossover: float = FuzzingConfig.crossover,
+        weights: tuple[float, float, float] = FuzzingConfig.weights,
+        truncation: float | None = FuzzingConfig.truncation,
         seed: int = 0,
     ) -> None:
-        _check(ancestors, size, crossover, weights, truncation)
+        if not ancestors:
+            raise UsageError("fuzzing needs at least one ancestor; give reference.actions, or a demonstration")
+        FuzzingConfig.require(population=size, crossover=crossover, weights=weights, truncation=truncation)
         self.operators = operators
         self.size, self.crossover, self.weights = size, crossover, weights
         self.truncation, self.seed = truncation, seed
@@ -132,22 +134,3 @@ def selection_chances(fitness: Sequence[float], truncation: float | None = None)
         chances = best
     total = chances.sum()
     return chances / total if total > 0 else np.full(len(chances), 1.0 / len(chances))
-
-
-def _check(
-    ancestors: Sequence[object],
-    size: int,
-    crossover: float,
-    weights: tuple[float, float, float],
-    truncation: float | None,
-) -> None:
-    if not ancestors:
-        raise UsageError("fuzzing needs at least one ancestor; give reference.actions, or a demonstration")
-    if size < 1:
-        raise UsageError(f"population must be 1 or more, not {size}")
-    if not 0 <= crossover <= 1:
-        raise UsageError(f"crossover is a probability in 0 … 1, not {crossover}; the method wants less than 0.5")
-    if len(weights) != 3 or min(weights) < 0:
-        raise UsageError(f"weights are three numbers of 0 or more (coverage, positive, negative), not {weights}")
-    if truncation is not None and not 0 < truncation <= 1:
-        raise UsageError(f"truncation is the share of a generation that may be parents, in 0 … 1, not {truncation}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,14 +11,14 @@ from tightrope.budget import Budget
 from tightrope.errors import UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.fuzzing.actions import ActionSource, action_source
-from tightrope.fuzzing.breeding import Bred, breed
-from tightrope.fuzzing.control import run_control
 from tightrope.fuzzing.evaluation import TraceEvaluator
 from tightrope.fuzzing.fitness import Evaluation
+from tightrope.fuzzing.job import FuzzJob
 from tightrope.fuzzing.mutation import OPERATORS, cross, mutate
-from tightrope.fuzzing.population import PAPER_WEIGHTS, Member, Population
-from tightrope.fuzzing.results import Control, FuzzResult
+from tightrope.fuzzing.population import Member
+from tightrope.fuzzing.results import FuzzResult
 from tightrope.progress import ProgressCallback
+from tightrope.settings import LIBRARY_BACKEND, FuzzingConfig
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -29,11 +28,23 @@ class TraceOperators:
     """Mutation and crossover of action traces, with the options that depart from the paper."""
 
     source: ActionSource
-    size: int = 15
-    stop: float = 0.2
-    independent: bool = False
-    append_only_unfinished: bool = False
+    size: int = FuzzingConfig.mutation_size
+    stop: float = FuzzingConfig.mutation_stop
+    independent: bool = FuzzingConfig.independent_actions
+    append_only_unfinished: bool = FuzzingConfig.append_only_unfinished
     max_length: int | None = None
+
+    @classmethod
+    def asked_for(cls, how: FuzzingConfig, source: ActionSource, max_length: int | None) -> TraceOperators:
+        """Those that the settings ask for."""
+        return cls(
+            source=source,
+            size=how.mutation_size,
+            stop=how.mutation_stop,
+            independent=how.independent_actions,
+            append_only_unfinished=how.append_only_unfinished,
+            max_length=max_length,
+        )
 
     def mutate(self, parent: Member[ActionTrace], rng: np.random.Generator) -> ActionTrace:
         """The parent's actions, mutated."""
@@ -66,23 +77,23 @@ class TraceOperators:
 def fuzz(
     task: Task,
     ancestors: ActionTrace | Sequence[ActionTrace],
-    generations: int = 50,
-    population: int = 50,
-    mutation_stop: float = 0.2,
-    mutation_size: int = 15,
-    crossover: float = 0.25,
-    weights: tuple[float, float, float] = PAPER_WEIGHTS,
+    generations: int = FuzzingConfig.generations,
+    population: int = FuzzingConfig.population,
+    mutation_stop: float = FuzzingConfig.mutation_stop,
+    mutation_size: int = FuzzingConfig.mutation_size,
+    crossover: float = FuzzingConfig.crossover,
+    weights: tuple[float, float, float] = FuzzingConfig.weights,
     seed: int = 0,
     budget: Budget | None = None,
     *,
     actions: Sequence[Action] | None = None,
-    independent_actions: bool = False,
-    append_only_unfinished: bool = False,
-    truncation: float | None = None,
+    independent_actions: bool = FuzzingConfig.independent_actions,
+    append_only_unfinished: bool = FuzzingConfig.append_only_unfinished,
+    truncation: float | None = FuzzingConfig.truncation,
     max_length: int | None = None,
     control: bool = True,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> FuzzResult:
@@ -115,76 +126,35 @@ def fuzz(
         on_progress: Told how far the work has come.
     """
     given = (ancestors,) if isinstance(ancestors, ActionTrace) else tuple(ancestors)
-    check_settings(mutation_stop, mutation_size, max_length)
-    _check_ancestors(task, given)
-    source = action_source(task, actions)
-    operators = TraceOperators(
-        source=source,
-        size=mutation_size,
-        stop=mutation_stop,
-        independent=independent_actions,
-        append_only_unfinished=append_only_unfinished,
-        max_length=max_length,
-    )
-    breeder = Population(
-        [_from_reset(trace, trace.actions) for trace in given],
-        operators,
-        size=population,
+    how = FuzzingConfig(
+        generations=generations,
+        population=population,
+        mutation_stop=mutation_stop,
+        mutation_size=mutation_size,
         crossover=crossover,
         weights=weights,
         truncation=truncation,
-        seed=seed,
+        independent_actions=independent_actions,
+        append_only_unfinished=append_only_unfinished,
     )
+    job = FuzzJob(
+        task=task,
+        level="traces",
+        how=how,
+        seed=seed,
+        budget=budget,
+        actions=actions,
+        max_length=max_length,
+        control=control,
+        on_progress=on_progress,
+    )
+    _check_ancestors(task, given)
+    source = action_source(task, actions)
+    operators = TraceOperators.asked_for(how, source, max_length)
+    breeder = job.population([_from_reset(trace, trace.actions) for trace in given], operators)
     with borrowed_engine(task, None, engine, backend, workers) as engine:
         evaluate = TraceEvaluator(engine, source, seed)
-        bred = breed(breeder, evaluate, generations=generations, budget=budget, on_progress=on_progress)
-        matched = None
-        if control:
-            matched = run_control(
-                bred,
-                evaluate,
-                size=mutation_size,
-                independent=independent_actions,
-                seed=seed,
-                on_progress=on_progress,
-            )
-    settings = {
-        "generations": generations, "population": population, "mutation_stop": mutation_stop,
-        "mutation_size": mutation_size, "crossover": crossover, "weights": list(weights), "seed": seed,
-        "actions": None if actions is None else list(actions), "independent_actions": independent_actions,
-        "append_only_unfinished": append_only_unfinished, "truncation": truncation, "max_length": max_length,
-    }  # fmt: skip
-    return fuzz_result(task, bred, matched, level="traces", settings=settings)
-
-
-def fuzz_result(
-    task: Task, bred: Bred, control: Control | None, *, level: str, settings: dict[str, Any], agent: str | None = None
-) -> FuzzResult:
-    """What the loop gathered, as the result."""
-    return FuzzResult(
-        task=task.label,
-        level=level,
-        agent=agent,
-        settings=settings,
-        ancestors=bred.ancestors,
-        individuals=tuple(bred.individuals),
-        generations=tuple(bred.generations),
-        covered=bred.covered,
-        control=control,
-        stop_reason=bred.stop_reason,
-    )
-
-
-def check_settings(mutation_stop: float, mutation_size: int, max_length: int | None) -> None:
-    """The rules for the settings of mutation."""
-    if not 0 < mutation_stop <= 1:
-        raise UsageError(
-            f"mutation_stop is a probability above 0 and at most 1, not {mutation_stop}; at 0 mutation would never stop"
-        )
-    if mutation_size < 1:
-        raise UsageError(f"mutation_size, the longest run of a mutation, must be 1 or more, not {mutation_size}")
-    if max_length is not None and max_length < 1:
-        raise UsageError(f"max_length must be 1 or more, not {max_length}; leave it out for no limit")
+        return job.result(breeder, evaluate, evaluate)
 
 
 def _check_ancestors(task: Task, ancestors: Sequence[ActionTrace]) -> None:

@@ -19,11 +19,11 @@ from types import FrameType
 
 from tightrope.guards.calls import describe, open_call
 from tightrope.guards.faults import TookTooLong
+from tightrope.settings.execution import ExecutionConfig
 
 LOG = logging.getLogger("tightrope")
 
-STEP_TIMEOUT = 300.0
-"""Seconds; generous, since an environment or agent may compile itself when it is first asked, which takes minutes."""
+STEP_TIMEOUT = ExecutionConfig.step_timeout
 LONGEST_PAUSE = 1.0
 LOOKS = 4
 """How often to look within the limit, at least."""

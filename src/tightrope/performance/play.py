@@ -12,6 +12,7 @@ from tightrope.execution import Engine, Episode, Rollout
 from tightrope.outcome import Outcome
 from tightrope.performance.results import PrefixTest
 from tightrope.seeding import derive_seed
+from tightrope.settings import PerformanceConfig
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -124,9 +125,7 @@ def run_distinct(
 
 def check_call(task: Task, traces: Sequence[ActionTrace], **counts: int) -> tuple[ActionTrace, ...]:
     """The rules for the arguments of both comparisons."""
-    for name, value in counts.items():
-        if value < 1:
-            raise UsageError(f"{name} must be 1 or more, not {value}")
+    PerformanceConfig.require(**counts)
     if isinstance(traces, ActionTrace):
         traces = (traces,)
     if not isinstance(traces, Sequence):

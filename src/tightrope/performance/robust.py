@@ -14,6 +14,7 @@ from tightrope.performance.results import Comparison, PrefixTest, Robustness
 from tightrope.performance.simple import goal_share, resets_of, simple_comparison, simple_rollouts, simple_tests
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import generator
+from tightrope.settings import LIBRARY_BACKEND, PerformanceConfig
 from tightrope.statistics import IN_GENERAL, Estimate, iqm_estimate, mean_estimate, paired_difference_estimate
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -24,14 +25,14 @@ def compare_robustness(
     task: Task,
     agent: Agent,
     traces: Sequence[ActionTrace],
-    tests: int = 10,
-    episodes: int = 10,
-    step_width: int = 20,
+    tests: int = PerformanceConfig.tests,
+    episodes: int = PerformanceConfig.episodes,
+    step_width: int = PerformanceConfig.step_width,
     seed: int = 0,
     *,
     length: int | None = None,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> Robustness:

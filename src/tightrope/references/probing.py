@@ -21,6 +21,7 @@ from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
 from tightrope.references.probe_blocks import Block, Finding, Question, probe_block, survey
 from tightrope.references.repetitions import repetitions
+from tightrope.settings import LIBRARY_BACKEND
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
@@ -42,7 +43,7 @@ def probe_boundary(
     seed: int = 0,
     on_progress: ProgressCallback | None = None,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> Reference:
     """The reference with all its boundary states, and at each of them what is known about every other action.

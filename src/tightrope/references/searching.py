@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from tightrope.budget import Budget
+from tightrope.budget import SEARCH_BUDGET, Budget
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.exploration.playing import replay_to_goal
@@ -21,10 +21,10 @@ from tightrope.references.dfs import DepthFirst
 from tightrope.references.repetitions import repetitions as enough_repetitions
 from tightrope.references.result import SearchResult
 from tightrope.references.session import SearchSession
+from tightrope.settings import LIBRARY_BACKEND, SearchConfig
 from tightrope.simulation import exploring, open_simulator
 from tightrope.tasks.task import Task
 
-SEARCH_BUDGET = Budget(seconds=120)
 DFS_SHARE = 0.4
 """What ``auto`` gives to depth-first search before the archive gets the rest."""
 GROUP = "tightrope.search_methods"
@@ -35,9 +35,9 @@ SearchMethod: TypeAlias = Callable[[SearchSession], SearchResult]
 @begun_again_if_stochastic
 def search(
     task: Task,
-    method: str = "auto",
+    method: str = SearchConfig.method,
     *,
-    repetitions: int | None = None,
+    repetitions: int | None = SearchConfig.repetitions,
     budget: Budget = SEARCH_BUDGET,
     seed: int = 0,
     max_depth: int | None = None,
@@ -45,7 +45,7 @@ def search(
     probe: bool = True,
     on_progress: ProgressCallback | None = None,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> SearchResult:
     """Look for a way to the goal, and for the places on it from which it goes wrong.

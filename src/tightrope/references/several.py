@@ -23,6 +23,7 @@ from tightrope.reference import Reference
 from tightrope.references.probing import probe_boundary
 from tightrope.references.searching import search
 from tightrope.seeding import derive_seed, generator
+from tightrope.settings import LIBRARY_BACKEND
 from tightrope.simulation import conformance_of, open_simulator
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -47,7 +48,7 @@ def find_references(
     demonstrations: Sequence[ActionTrace] = (),
     probe: bool = True,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> tuple[Reference, ...]:

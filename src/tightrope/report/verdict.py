@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import NO_DATA, count, estimate_text, interval_text, number, percent
+from tightrope.safety import Guidance, compare_guidance
+from tightrope.safety.avoidable import left_to_chance
+from tightrope.safety.controls import UNIFORM
 from tightrope.statistics.estimate import Estimate
 
 
@@ -73,9 +77,22 @@ def _sentence(run: RunResults, suite: SuiteView | None) -> str:
     if share.value == 0:
         bound = f"; there its true rate may still be as high as {percent(share.high)}" if share.high else ""
         return f"never failed in the tests {these}{bound}"
-    if share.value == 1:
-        return f"failed in every test ({interval_text(share)}) {these}"
-    return f"failed in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
+    how = "every test" if share.value == 1 else percent(share.value)
+    of = "" if share.value == 1 else " of the tests"
+    return f"failed in {how} ({interval_text(share)}){of} {these}{_whose_fault(suite)}"
+
+
+def _whose_fault(suite: SuiteView) -> str:
+    """How much of it could have been avoided, where that is not all of it: nobody is blamed for fate."""
+    blamed = suite.result.avoidable_fail_frequency
+    if not fated(suite) or blamed.value is None:
+        return ""
+    return f"; {percent(blamed.value)} ({interval_text(blamed)}) where somebody would not have"
+
+
+def fated(suite: SuiteView) -> bool:
+    """Whether nobody could have helped some of its failing."""
+    return bool(suite.doomed) or any(left_to_chance(case.result) for case in suite.cases)
 
 
 def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
@@ -101,11 +118,34 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
         details.append(f"{count(result.invalid_cases, 'case')} invalid")
     if suite.doomed:
         details.append(f"{number(suite.doomed)} proven doomed")
-    if result.survivable_fail_frequency.value is not None:
-        details.append(f"survivable ones of these cases alone: {estimate_text(result.survivable_fail_frequency)}")
-    if result.fail_frequency_in_general.value is not None:
+    if result.watch:
+        details.append(f"watched for {count(result.length, 'step')}: {result.watch}")
+    details += map(str, result.findings)
+    if result.fail_frequency.value and result.avoidable_fail_frequency.value is not None:
+        details.append(f"avoidable: {estimate_text(result.avoidable_fail_frequency)}")
+    if result.fail_frequency_in_general.low is not None:
         details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}")
-    control = run.suite(run.control, suite.agent)
-    if control is not None:
-        details.append(f"control {control.name}, on its cases: {estimate_text(control.result.fail_frequency)}")
+    details += control_texts(run, suite)
     return tuple(details)
+
+
+def control_texts(run: RunResults, suite: SuiteView) -> Iterator[str]:
+    """What situations drawn without guidance show, and whether boundary states show more."""
+    for name in run.controls:
+        control = run.suite(name, suite.agent)
+        if control is not None and control.result.suite.kind == UNIFORM and not suite.decision:
+            yield _guidance_text(compare_guidance(suite.result, control.result))
+        elif control is not None:
+            yield f"in {name} situations it fails in {estimate_text(control.result.fail_frequency)}"
+
+
+def _guidance_text(found: Guidance) -> str:
+    """What boundary states are worth, told with its interval whichever way it went."""
+    if found.difference.value is None:
+        return f"control uniform: {NO_DATA}"
+    verdict = {True: "guidance pays", False: "guidance does harm", None: "guidance is not shown to pay"}[found.pays]
+    return (
+        f"{verdict}: at {count(found.cases[1], 'uniformly drawn state')} of the same references it fails in "
+        f"{estimate_text(found.control)}, {percent(abs(found.difference.value))} "
+        f"{'less' if found.difference.value >= 0 else 'more'} than here ({interval_text(found.difference)})"
+    )

@@ -54,8 +54,8 @@ class SuiteView:
 
     @property
     def control(self) -> bool:
-        """Whether these are random situations, which the others must beat."""
-        return self.name == self.run.control
+        """Whether these situations were drawn without guidance: the others must beat them."""
+        return self.name in self.run.controls
 
     @cached_property
     def cases(self) -> tuple[CaseView, ...]:
@@ -160,6 +160,31 @@ class CaseView:
         return self.result.survivable is Survivability.NO and self.executions > 0
 
     @property
+    def undecided(self) -> bool:
+        """Whether it failed and nobody knows if that was avoidable."""
+        return bool(self.result.fails) and self.result.survivable is Survivability.UNKNOWN and not self._by_chance
+
+    @property
+    def _by_chance(self) -> bool:
+        return self.result.best_survival.value is not None
+
+    @property
+    def blame(self) -> str:
+        """Whose fault its fails are: avoidable, doomed, chance (nobody does better) or not known; empty: no fails."""
+        if not self.result.fails:
+            return ""
+        if self.doomed:
+            return "doomed"
+        if self.undecided:
+            return "not known"
+        return "avoidable" if (self.result.avoidable.value or 0.0) > 0 else "chance"
+
+    @property
+    def flaky(self) -> bool:
+        """Whether the agent sometimes fails and sometimes does not."""
+        return 0 < self.result.fails < self.executions
+
+    @property
     def standing(self) -> Standing:
         """What it says about the agent."""
         return standing(
@@ -168,6 +193,7 @@ class CaseView:
             invalid=self.invalid,
             errors=self.result.errors,
             survivable=self.result.survivable,
+            avoidable=self.result.avoidable.value,
         )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tightrope.statistics.estimate import Estimate
 from tightrope.trace import Action
@@ -59,6 +59,11 @@ def interval_text(estimate: Estimate, *, share: bool = True) -> str:
         return "exact"
     low, high = value_text(estimate.low, share=share), value_text(estimate.high, share=share)
     return f"{low.removesuffix(THIN + '%')}–{high}" if share else f"{low} to {high}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """``#9, #6 and #10``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
 
 
 def count(amount: int, singular: str, plural: str = "") -> str:

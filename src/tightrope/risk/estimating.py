@@ -10,7 +10,6 @@ import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
-from tightrope.errors import UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.risk.guides import GivenGuide, Guide, NoGuide
@@ -20,11 +19,10 @@ from tightrope.risk.result import FailureEstimate
 from tightrope.risk.splitting import Repetition, split
 from tightrope.risk.swarm import Path, Swarm
 from tightrope.seeding import derive_seed
+from tightrope.settings import LIBRARY_BACKEND, RiskConfig
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task, Transition
 
-DEFAULT_STEPS = 200_000
-DEFAULT_BUDGET = Budget(steps=DEFAULT_STEPS)
 PILOT_EPISODES = 40
 """Plain episodes at the beginning: they tell the length of an episode, and whether failures are rare at all."""
 PILOT_SHARE = 0.1
@@ -46,12 +44,12 @@ def estimate_failure(
     task: Task,
     agent: Agent,
     danger: Callable[[Transition], float] | None = None,
-    length: int | None = None,
+    length: int | None = RiskConfig.length,
     budget: Budget | None = None,
     seed: int = 0,
     *,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> FailureEstimate:
@@ -74,9 +72,8 @@ def estimate_failure(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    if length is not None and length < 1:
-        raise UsageError(f"length must be 1 or more, not {length}; None watches until the episode ends")
-    work = _Work(task, agent, length, seed, (budget or DEFAULT_BUDGET).steps or DEFAULT_STEPS, on_progress)
+    RiskConfig.require(length=length)
+    work = _Work(task, agent, length, seed, (budget or Budget()).steps or RiskConfig.steps, on_progress)
     pilot = work.plain(PILOT_EPISODES, "pilot")
     if work.quiet:
         return work.of_starts_alone(pilot)

@@ -7,11 +7,11 @@ file is the one that was written.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from tightrope.runs.config import default_of
 from tightrope.runs.manifest import Entry, Source
 
 T = TypeVar("T")
@@ -57,20 +57,18 @@ class Change:
 
 
 def changes(entry: Entry, settings: Mapping[str, Any], sources: tuple[Source, ...]) -> Iterator[Change]:
-    """In which of its inputs a stored thing differs from what is asked for now; none: it is valid."""
+    """In which of its inputs a stored thing differs from what is asked for now; none: it is valid.
+
+    What was made before there was a setting was made as by its default.
+    """
     for name in {**entry.settings, **settings}:
-        was, now = entry.settings.get(name), settings.get(name)
+        was, now = (told[name] if name in told else default_of(name) for told in (entry.settings, settings))
         if was != now:
             yield Change(name=name, was=was, now=now, setting=True)
     known = {source.name: source.id for source in entry.sources}
     for source in sources:
         if known.get(source.name) != source.id:
             yield Change(name=source.name, was=known.get(source.name), now=source.id, setting=False)
-
-
-def plain(value: Any) -> Any:
-    """A setting as JSON will give it back."""
-    return json.loads(json.dumps(value))
 
 
 def checksum(content: bytes) -> str:

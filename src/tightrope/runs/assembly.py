@@ -10,7 +10,7 @@ from tightrope import __version__
 from tightrope.execution import Rollout
 from tightrope.report import AgentInfo, MapPicture, Results, RunResults, StepCost, map_picture
 from tightrope.report.results import FINISHED
-from tightrope.runs.layout import CONTROL, STEPS
+from tightrope.runs.layout import CONTROLS, STEPS
 from tightrope.runs.run import Run
 from tightrope.runs.trust import is_code
 from tightrope.runs.vouching import require_unbroken
@@ -46,7 +46,7 @@ def run_results(run: Run) -> RunResults:
         plain=run.plain,
         search=run.search,
         safety=run.safety,
-        control=CONTROL,
+        controls=CONTROLS,
         fuzzing=run.fuzzing,
         performance=run.performance,
         gates=run.gates,
@@ -118,7 +118,7 @@ def _ways(run: Run) -> list[ActionTrace]:
     """The references, under the numbers that the suites call them by."""
     if run.reference is None:
         return []
-    suites = [result.suite for name, row in run.safety.items() if name != CONTROL for result in row.values()]
+    suites = [result.suite for name, row in run.safety.items() if name not in CONTROLS for result in row.values()]
     others = max((suite.others for suite in suites), key=len, default=())
     return [run.reference.actions, *(way.actions for way in others)]
 

@@ -17,7 +17,7 @@ from tightrope.references import find_method
 from tightrope.report import write_report
 from tightrope.runs.artefacts import changes
 from tightrope.runs.assembly import report_results
-from tightrope.runs.config import AgentConfig, CampaignConfig
+from tightrope.runs.config import CampaignConfig
 from tightrope.runs.folder import RunFolder
 from tightrope.runs.manifest import Manifest, read_manifest
 from tightrope.runs.names import file_name, require_name
@@ -27,6 +27,7 @@ from tightrope.runs.run import Run
 from tightrope.runs.store import RememberingEngine
 from tightrope.safety import TestSuite
 from tightrope.safety.shorthand import parse_spec
+from tightrope.settings import AgentConfig
 from tightrope.tasks import Task, make_task
 
 LOG = logging.getLogger("tightrope")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tightrope.errors import UnknownName, UsageError
-from tightrope.runs.layout import CONTROL
+from tightrope.evaluation import PlainComparison, compare_plain
+from tightrope.runs.layout import CONTROLS
 from tightrope.runs.run import Run
 from tightrope.runs.vouching import require_unbroken
 from tightrope.safety import SafetyComparison, SafetyResult, compare_safety
@@ -38,8 +39,17 @@ def compare_runs(
     return {suite: compare_safety(results_a[suite], results_b[suite]) for suite in shared}
 
 
+def compare_runs_plainly(
+    run_a: Run, run_b: Run, agent_a: str | None = None, agent_b: str | None = None
+) -> PlainComparison | None:
+    """Agent B against agent A in plain episodes; None where one of the runs has none of them."""
+    name_a, name_b = _choose(run_a, run_b, agent_a, agent_b)
+    plain_a, plain_b = run_a.plain.get(name_a), run_b.plain.get(name_b)
+    return None if plain_a is None or plain_b is None else compare_plain(plain_a, plain_b)
+
+
 def _results_of(run: Run, agent: str) -> dict[str, SafetyResult]:
-    return {suite: row[agent] for suite, row in run.safety.items() if agent in row and suite != CONTROL}
+    return {suite: row[agent] for suite, row in run.safety.items() if agent in row and suite not in CONTROLS}
 
 
 def _choose(run_a: Run, run_b: Run, agent_a: str | None, agent_b: str | None) -> tuple[str, str]:

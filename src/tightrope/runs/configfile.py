@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -17,8 +17,9 @@ from tightrope.errors import FormatError, UsageError
 from tightrope.files import read_content
 from tightrope.files.limits import SETTINGS_FILE
 from tightrope.files.settings import parse_toml, parse_yaml
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.config import CampaignConfig, settings_in
 from tightrope.runs.tomllines import Location, toml_lines
+from tightrope.settings import Section, Setting, broken_rule
 
 Settings = TypeVar("Settings", bound=BaseModel)
 
@@ -49,6 +50,14 @@ def load_settings(path: Path, model: type[Settings]) -> Settings:
         toml = path.suffix == ".toml"
         problems = [f"{path}{_line(lines, item['loc'])}: {_explain(item, model, toml)}" for item in error.errors()]
         raise UsageError("\n".join(problems)) from None
+
+
+def configured(**content: Any) -> CampaignConfig:
+    """A configuration from plain values, which were given in Python."""
+    try:
+        return CampaignConfig.model_validate(content)
+    except ValidationError as error:
+        raise UsageError("; ".join(_explain(item, CampaignConfig, False) for item in error.errors())) from None
 
 
 def json_schema() -> str:
@@ -110,8 +119,8 @@ def _line(lines: dict[Location, int], location: Location) -> str:
 
 def _explain(item: Any, model: type[BaseModel], toml: bool) -> str:
     where = ".".join(map(str, item["loc"]))
-    if item["type"] == "extra_forbidden":
-        known = _fields_at(item["loc"][:-1], model)
+    if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        known = list(_fields_at(item["loc"][:-1], model))
         near = difflib.get_close_matches(str(item["loc"][-1]), known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
         return f"there is no setting {where!r}; {hint}"
@@ -119,9 +128,28 @@ def _explain(item: Any, model: type[BaseModel], toml: bool) -> str:
         return f"{where!r} is missing"
     if item["type"] == "tuple_type":
         return f"{where!r} is {item['input']!r}: it is a list{_as_list(item['input'], toml)}"
-    if item["type"] == "model_type" and isinstance(item["loc"][-1], int):
+    if item["type"] == "dataclass_type" and isinstance(item["loc"][-1], int):
         return f"{where!r} is {item['input']!r}: it is a table; {_as_entry(item, model, toml)}"
-    return f"{where!r} is {item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}"
+    if item["type"] == "dataclass_type":
+        return f"{where!r} is {item['input']!r}: it is a table of settings: {', '.join(_fields_at(item['loc'], model))}"
+    return f"{where!r} is {item['input']!r}: {_rule(item, model)}"
+
+
+def _rule(item: Any, model: type[BaseModel]) -> str:
+    """What a setting must be, and is not."""
+    *outer, last = item["loc"]
+    within = isinstance(last, int)
+    found = _fields_at(outer[:-1] if within else outer, model).get(outer[-1] if within else last)
+    rule = "" if found is None else broken_rule(_item(found.type, last) if within else found.type, item["input"])
+    if found is None or not rule:
+        return f"{item['msg'][0].lower()}{item['msg'][1:]}"
+    return f"it must be {rule}{found.advice}"
+
+
+def _item(type_: Any, index: int) -> Any:
+    """What stands at a place of a list."""
+    types = get_args(type_)
+    return types[index] if index < len(types) and types[-1] is not Ellipsis else types[0]
 
 
 def _as_list(value: Any, toml: bool) -> str:
@@ -132,37 +160,41 @@ def _as_list(value: Any, toml: bool) -> str:
 
 def _as_entry(item: Any, model: type[BaseModel], toml: bool) -> str:
     *outer, _ = item["loc"]
-    setting = _fields_at(item["loc"], model)[0]
+    setting = next(iter(_fields_at(item["loc"], model)))
     if toml:
         return f"write `[[{'.'.join(map(str, outer))}]]`, and `{setting} = {json.dumps(item['input'])}` below it"
     return f"write `- {setting}: {item['input']}`"
 
 
-def _fields_at(location: Sequence[int | str], model: type[BaseModel]) -> list[str]:
+def _fields_at(location: Sequence[int | str], model: type[BaseModel]) -> Mapping[str, Setting]:
+    """The settings of the part of a configuration that is there."""
+    here = settings_in(model)
     for part in location:
-        if isinstance(part, int):
-            continue
-        annotation = model.model_fields[part].annotation
-        candidates = [annotation, *getattr(annotation, "__args__", ())]
-        model = next(kind for kind in candidates if isinstance(kind, type) and issubclass(kind, BaseModel))
-    return list(model.model_fields)
+        if isinstance(part, str):
+            here = settings_in(_section_of(here[part].type))
+    return here
 
 
-def _commented(section: BaseModel, indent: int) -> Iterator[str]:
+def _section_of(annotation: Any) -> Any:
+    candidates = [annotation, *get_args(annotation)]
+    return next((kind for kind in candidates if isinstance(kind, type) and issubclass(kind, Section | BaseModel)), None)
+
+
+def _commented(section: BaseModel | Section, indent: int) -> Iterator[str]:
     pad = "  " * indent
-    for name, field in type(section).model_fields.items():
+    for name, setting in settings_in(type(section)).items():
         value = getattr(section, name)
-        if isinstance(value, BaseModel):
+        if isinstance(value, Section):
             summary = re.sub(r"\s+", " ", (type(value).__doc__ or "").strip())
             yield f"\n{pad}# {summary}"
             yield f"{pad}{name}:"
             yield from _commented(value, indent + 1)
-        elif isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
-            yield f"{pad}{name}:  # {field.description}"
+        elif isinstance(value, tuple) and value and isinstance(value[0], Section):
+            yield f"{pad}{name}:  # {setting.about.description}"
             for entry in value:
                 first, *rest = _commented(entry, indent + 2)
                 yield f"{pad}  - {first.strip()}"
                 yield from rest
         else:
             text = json.dumps(value if not isinstance(value, Path) else str(value))
-            yield f"{pad}{name}: {text}  # {field.description}"
+            yield f"{pad}{name}: {text}  # {setting.about.description}"

@@ -1,7 +1,7 @@
 """Gates: conditions on results. They are judged here and nowhere else; commands, pytest, report and JUnit show them.
 
-A gate is a `Rule`: the name of its limit among the settings, and what it measures. A new one is a setting in
-`config.py` that is named in ``gates`` there, and a rule in `RULES`.
+A gate is a `Rule`: the name of its limit among the settings, and what it measures. A new one is a setting that says it
+is a gate, and a rule in `RULES`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from tightrope.evaluation import Evaluation
+from tightrope.evaluation import Evaluation, PlainComparison
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
-from tightrope.runs.config import CampaignConfig
-from tightrope.runs.layout import CONTROL
-from tightrope.safety import CaseResult, GateDecision, SafetyComparison, SafetyResult, rate_without_doomed
+from tightrope.runs.config import CampaignConfig, sections
+from tightrope.runs.layout import CONTROLS
+from tightrope.safety import (
+    CaseResult,
+    GateDecision,
+    SafetyComparison,
+    SafetyResult,
+    avoidable_fail_frequency,
+    rate_without_doomed,
+)
+from tightrope.safety.avoidable import left_to_chance
 from tightrope.statistics import Estimate
 
 PLAIN = "plain episodes"
@@ -45,6 +53,8 @@ class Measurement:
     estimate: Estimate
     what: str
     """What was estimated, in words."""
+    aside: str = ""
+    """What else there is to know about it."""
     errors: int = 0
     """Executions that raised, and are not in it."""
     decision: GateDecision | None = None
@@ -68,11 +78,15 @@ class Rule:
     name: str
     setting: str
     """Where its limit stands in the configuration."""
-    option: str
-    """What sets it on the command line."""
     measure: Callable[[Evidence], Iterable[Measurement]]
     lacks: Callable[[CampaignConfig], str]
     """What is missing in a configuration under which nothing would be measured, and what to do; else empty."""
+
+    @property
+    def option(self) -> str:
+        """What sets it on the command line."""
+        part, name = self.setting.split(".")
+        return sections()[part].settings()[name].run_flags[0]
 
     def limit(self, config: CampaignConfig) -> float | None:
         """What is allowed; None: this gate was not asked for."""
@@ -117,6 +131,8 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
         # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
         passed = None if within and measured.errors else within
         detail = f"{what} {number:.3f} is {'within' if within else 'above'} the allowed {limit:g}"
+        if measured.aside:
+            detail += f"; {measured.aside}"
         if measured.errors:
             detail += f"; {measured.errors} executions raised errors and are not in it"
     return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
@@ -128,11 +144,10 @@ def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, lim
     if found.low is None or found.high is None:
         passed, detail = None, f"no data for the {measured.what}"
     else:
-        passed = True if found.high <= limit else False if found.low > limit else None
-        if limit == decision.limit:
-            passed = decision.passed
+        passed = decision.judged(limit)
         relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
-        detail = f"{measured.what} {found:.3f} is {relation} the allowed {limit:g}; {decision}"
+        fate = "" if decision.fate is None else f" beside {decision.fate:.3f} that nobody can help"
+        detail = f"{measured.what} {found:.3f} is {relation} the allowed {limit:g}{fate}; {decision}"
     if measured.errors:
         detail += f"; {measured.errors} executions raised errors"
         passed = None if passed else passed
@@ -140,28 +155,37 @@ def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, lim
 
 
 def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measurement:
-    """How often an agent fails in cases that are not proven doomed, as nobody is to blame there.
+    """How often an agent fails where somebody would not have.
 
-    Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had the time
-    to find a way out of.
+    Cases that are proven doomed are left out, and of what is left to chance that part is taken off which nobody can
+    help. Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had
+    the time to find a way out of. Where executions did not start in the situations of the cases, what others did from
+    there excuses nobody.
     """
     distinct = {case.case.id: case for case in cases}.values()
     doomed = any(case.survivable is Survivability.NO and not case.invalid for case in distinct)
+    whole, blamed = rate_without_doomed(cases), avoidable_fail_frequency(cases)
+    by_chance = blamed.value is not None and any(case.returns and left_to_chance(case) for case in distinct)
+    what = "avoidable fail frequency on these cases" if by_chance else "fail frequency on these cases"
     return Measurement(
         agent=agent,
         suite=where,
-        estimate=rate_without_doomed(cases),
-        what="fail frequency on these cases" + (" without doomed ones" if doomed else ""),
+        estimate=blamed if by_chance else whole,
+        what=what + (" without doomed ones" if doomed else ""),
+        aside=f"it fails {whole:.3f}, the rest nobody can help" if by_chance else "",
         errors=sum(case.errors for case in distinct),
     )
 
 
-def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general: bool = False) -> list[Gate]:
-    """For every suite, that the new agent is not worse beyond doubt; what raised is no reason to pass here either.
+def comparison_gates(
+    comparisons: Mapping[str, SafetyComparison], plain: PlainComparison | None = None, *, in_general: bool = False
+) -> list[Gate]:
+    """That the new agent is not worse beyond doubt, first in plain episodes where there are any, then in every suite.
 
-    On these cases, or ``in_general`` in situations like these.
+    On these cases, or ``in_general`` in situations like these. What raised is no reason to pass here either.
     """
-    return [
+    first = [] if plain is None else [_no_worse_plainly(plain)]
+    return first + [
         Gate(
             name="no worse",
             agent=comparison.agent_b,
@@ -171,6 +195,19 @@ def comparison_gates(comparisons: Mapping[str, SafetyComparison], *, in_general:
         )
         for suite, comparison in comparisons.items()
     ]
+
+
+def _no_worse_plainly(plain: PlainComparison) -> Gate:
+    passed: bool | None
+    if plain.difference.low is None:
+        passed, detail = None, f"no plain episode was judged under both {plain.agent_a} and {plain.agent_b}"
+    else:
+        passed = False if plain.worse else None if plain.errors else True
+        worse = "worse beyond doubt" if plain.worse else "not worse beyond doubt"
+        detail = f"{worse} than {plain.agent_a}, share that ends unsafe {plain.difference:+.3f}"
+    if plain.errors:
+        detail += f"; {plain.errors} episodes raised errors and are not in it"
+    return Gate(name="no worse", agent=plain.agent_b, suite=PLAIN, passed=passed, detail=detail)
 
 
 def _no_worse(comparison: SafetyComparison, *, in_general: bool) -> bool | None:
@@ -197,9 +234,9 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
 
 
 def _fail_frequencies(evidence: Evidence) -> Iterator[Measurement]:
-    """The control is not gated."""
+    """Controls are not gated."""
     for suite, by_agent in evidence.safety.items():
-        if suite != CONTROL:
+        if suite not in CONTROLS:
             for agent, result in by_agent.items():
                 measured = measured_fails(agent, suite, result.cases)
                 if result.stopped_early:
@@ -207,24 +244,26 @@ def _fail_frequencies(evidence: Evidence) -> Iterator[Measurement]:
                 yield measured
 
 
-def _unsafe_shares(evidence: Evidence) -> Iterator[Measurement]:
+def measured_plainly(result: Evaluation) -> Measurement:
+    """How often an agent ends unsafe as it is used."""
     what = "share of episodes that end unsafe"
-    for agent, result in evidence.plain.items():
-        yield Measurement(agent=agent, suite=PLAIN, estimate=result.unsafe_rate, what=what, errors=result.errors)
+    return Measurement(agent=result.agent, suite=PLAIN, estimate=result.unsafe_rate, what=what, errors=result.errors)
+
+
+def _unsafe_shares(evidence: Evidence) -> Iterator[Measurement]:
+    return map(measured_plainly, evidence.plain.values())
 
 
 RULES = (
     Rule(
         name="unsafe ends",
         setting="plain.max_fail",
-        option="--max-fail-plain",
         measure=_unsafe_shares,
         lacks=lambda config: "" if config.plain.episodes else "episodes; leave out --episodes 0",
     ),
     Rule(
         name="fail frequency",
         setting="safety.max_fail",
-        option="--max-fail",
         measure=_fail_frequencies,
         lacks=lambda config: "" if config.safety.suites else "a suite; name one: --suite simple",
     ),

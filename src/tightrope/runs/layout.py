@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -20,12 +20,13 @@ from tightrope.performance import Robustness
 from tightrope.reference import Reference
 from tightrope.references import SearchResult, reference_from_json, reference_to_json
 from tightrope.references.result import SearchStats
-from tightrope.runs.artefacts import Codec, plain
-from tightrope.runs.config import AgentConfig, CampaignConfig, Section
+from tightrope.runs.artefacts import Codec
+from tightrope.runs.config import CampaignConfig, deciding
 from tightrope.runs.names import file_name, suite_file_name
 from tightrope.safety import SuiteSurvival, TestSuite
 from tightrope.safety.files import suite_from_json, suite_to_json
 from tightrope.safety.storage import survival_from_json, survival_to_json
+from tightrope.settings import AgentConfig
 from tightrope.trace import Action, content_id
 
 SEARCH, REFERENCE = "1-search/search.json", "1-search/reference.json"
@@ -37,8 +38,10 @@ STEPS = {
     "4-performance": "performance",
 }
 """The folders, and the steps whose files are in them."""
-CONTROL = "random"
-"""The suite of random cases that stands beside the others."""
+UNIFORM, RANDOM = "uniform", "random"
+CONTROLS = (UNIFORM, RANDOM)
+"""The suites that stand beside the others: states of the same references drawn uniformly, which boundary states must
+beat, and random prefixes."""
 
 TASK, DEMONSTRATION = "the task", "the demonstration"
 FOUND, ACTIONS, BOUNDARY = "the way that was found", "the reference", "the boundary states"
@@ -86,50 +89,47 @@ def performance_path(agent: str) -> str:
 
 def plain_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides which plain episodes are played."""
-    return _section(config, "plain") | _agent(name, agent)
+    return _of_step(config, "plain") | _of_agent(name, agent)
 
 
 def search_settings(config: CampaignConfig) -> Settings:
     """What decides which way a search finds."""
-    return _section(config, "search", leave_out={"probe_steps"})
+    return _of_step(config, "search")
 
 
 def probing_settings(config: CampaignConfig) -> Settings:
     """What decides which boundary states are found on the way."""
-    return {"search.probe_steps": config.search.probe_steps}
+    return deciding(config, "probing")
 
 
 def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides how an agent is tested."""
-    left_out = {"suites", "control"}
     # Of a gate that stops when it is decided, the limit decides what is executed.
     limit = {"safety.until_decided": config.safety.max_fail} if config.safety.until_decided else {}
-    return _section(config, "safety", leave_out=left_out) | limit | _agent(name, agent)
+    return _of_step(config, "safety") | limit | _of_agent(name, agent)
 
 
 def survival_settings(config: CampaignConfig) -> Settings:
     """What decides how long one has to survive."""
-    return {"safety.length": config.safety.length}
+    return deciding(config, "survival")
 
 
 def fuzzing_settings(config: CampaignConfig) -> Settings:
     """What decides which traces are bred."""
-    return _section(config, "fuzzing", leave_out={"enabled"})
+    return _of_step(config, "fuzzing")
 
 
 def performance_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides how an agent is compared."""
-    return _section(config, "performance", leave_out={"enabled"}) | _agent(name, agent)
+    return _of_step(config, "performance") | _of_agent(name, agent)
 
 
-def _section(config: CampaignConfig, section: str, leave_out: Collection[str] = ()) -> Settings:
-    part: Section = getattr(config, section)
-    values = part.model_dump(mode="json", exclude={*leave_out, *part.gates})
-    return {"seed": config.seed} | {f"{section}.{name}": plain(value) for name, value in values.items()}
+def _of_step(config: CampaignConfig, step: str) -> Settings:
+    return {"seed": config.seed} | deciding(config, step)
 
 
-def _agent(name: str, agent: AgentConfig) -> Settings:
-    return {f"agents.{name}.behaviour": agent.behaviour, f"agents.{name}.epsilon": agent.epsilon}
+def _of_agent(name: str, agent: AgentConfig) -> Settings:
+    return {f"agents.{name}.{each}": getattr(agent, each) for each in agent.deciding()}
 
 
 def _reference_ids(reference: Reference) -> dict[str, str]:

@@ -21,7 +21,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tightrope.errors import FormatError
 from tightrope.files import Migrations, migrated, parse_json, read_content, write_json
 from tightrope.files.limits import JSON_FILE
-from tightrope.runs.config import AgentConfig, CampaignConfig
+from tightrope.runs.config import CampaignConfig
+from tightrope.settings import AgentConfig
 from tightrope.trace import Action, content_id
 
 FORMAT = "tightrope/run"

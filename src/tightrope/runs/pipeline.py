@@ -26,14 +26,25 @@ from tightrope.reference import Reference
 from tightrope.references import SearchResult, probe_boundary, search, with_keys
 from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact
-from tightrope.runs.config import CampaignConfig, SafetyConfig
+from tightrope.runs.config import CampaignConfig
 from tightrope.runs.manifest import Cost, Source
 from tightrope.runs.run import Run
 from tightrope.runs.store import RememberingEngine
 from tightrope.runs.vouching import require_unbroken, vouch
-from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite, decide_gate, make_suite, random_suite, run_suite
+from tightrope.safety import (
+    SafetyResult,
+    SuiteSurvival,
+    TestSuite,
+    decide_gate,
+    make_suite,
+    random_suite,
+    run_suite,
+    uniform_suite,
+)
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
+from tightrope.safety.watching import choose_watch
+from tightrope.settings import SafetyConfig
 from tightrope.simulation import RandomnessMet, turn_stochastic
 from tightrope.trace import Action
 
@@ -134,7 +145,7 @@ class Pipeline:
                 actions=actions,
                 engine=engine,
                 on_progress=self.on_progress,
-                **self.config.fuzzing.model_dump(exclude={"enabled"}),
+                **self.config.fuzzing.how(),
             )
             _go_on_only_if_finished(result.stop_reason)
             return result
@@ -175,7 +186,9 @@ class Pipeline:
         }
         if _with_control(config) and suites and reference.boundary_states:
             like = next(iter(suites.values()))
-            suites[layout.CONTROL] = random_suite(task, len(like), self.config.seed, like=like)
+            cases = len({case.id for case in like.cases})
+            suites[layout.UNIFORM] = uniform_suite(reference, cases, self.config.seed)
+            suites[layout.RANDOM] = random_suite(task, len(like), self.config.seed, like=like)
         return suites
 
     def planned(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -186,7 +199,7 @@ class Pipeline:
         yield layout.SEARCH, layout.search_settings(config)
         yield layout.REFERENCE, layout.probing_settings(config)
         for name in self.agents:
-            for spec in (*config.safety.suites, *([layout.CONTROL] if _with_control(config.safety) else [])):
+            for spec in (*config.safety.suites, *(layout.CONTROLS if _with_control(config.safety) else ())):
                 yield layout.safety_path(name, spec), layout.safety_settings(config, name, agents[name].settings)
             if config.performance.enabled:
                 yield layout.performance_path(name), layout.performance_settings(config, name, agents[name].settings)
@@ -317,19 +330,25 @@ class Pipeline:
             sources=(
                 *origin,
                 run.source(layout.SUITE, path),
-                run.source(layout.SURVIVAL, layout.survival_path(path, config.safety.length)),
+                run.source(layout.SURVIVAL, layout.survival_path(path, self._watched(suite))),
                 run.source(layout.agent_source(agent.name)),
             ),
             codec=run.safety_codec(suite, survival),
         )
         return self._made(artefact, test, engine)
 
+    def _watched(self, suite: TestSuite) -> int:
+        return choose_watch(self.run.task, suite, self.config.safety.length).steps
+
     def _survival(
         self, engine: RememberingEngine, suite: TestSuite, path: str, origin: tuple[Source, ...]
     ) -> SuiteSurvival:
-        length = self.config.safety.length
+        length = self._watched(suite)
 
         def find() -> SuiteSurvival:
+            if suite.kind in layout.CONTROLS and not engine.deterministic:
+                # Nobody is blamed for a control, and where chance decides it would cost more than all else.
+                return SuiteSurvival()
             reference = replayed_reference(engine, suite)
             return find_survival(engine, suite, length, reference=reference, on_progress=self.on_progress)
 

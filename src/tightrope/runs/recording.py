@@ -6,9 +6,10 @@ import logging
 from collections.abc import Mapping
 
 from tightrope.agents import Agent, own_actions
-from tightrope.runs.config import CampaignConfig, SafetyConfig
+from tightrope.runs.config import CampaignConfig
 from tightrope.runs.manifest import AgentRecord, Manifest, TaskRecord
 from tightrope.runs.provenance import machine, seen_versions, versions
+from tightrope.settings import SafetyConfig
 from tightrope.tasks import Task
 
 LOG = logging.getLogger("tightrope")
@@ -57,14 +58,14 @@ def present_manifest(
 def _joined(earlier: Manifest, safety: SafetyConfig) -> SafetyConfig:
     before = earlier.settings.safety
     suites = (*(before.suites if earlier.agents else ()), *safety.suites)
-    return safety.model_copy(update={"suites": tuple(dict.fromkeys(suites))})
+    return safety.changed(suites=tuple(dict.fromkeys(suites)))
 
 
 def _agents(earlier: Manifest | None, config: CampaignConfig, agents: Mapping[str, Agent]) -> dict[str, AgentRecord]:
     known = {} if earlier is None else earlier.agents
     return {
         name: AgentRecord(
-            settings=settings.model_copy(update={"name": name}),
+            settings=settings.changed(name=name),
             fingerprint=agent.fingerprint,
             actions=own_actions(agent),
             earlier=_earlier(name, agent, known.get(name)),

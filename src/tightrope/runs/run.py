@@ -107,8 +107,8 @@ class Run(Shown):
 
     @property
     def suites(self) -> tuple[str, ...]:
-        """The short names of the suites, the control last."""
-        return (*self.config.safety.suites, layout.CONTROL)
+        """The short names of the suites, controls last."""
+        return (*self.config.safety.suites, *layout.CONTROLS)
 
     @cached_property
     def task(self) -> Task:
@@ -142,7 +142,7 @@ class Run(Shown):
 
     @property
     def safety(self) -> dict[str, dict[str, SafetyResult]]:
-        """Step 2: suite → agent → result, the control last."""
+        """Step 2: suite → agent → result, controls last."""
         results: dict[str, dict[str, SafetyResult]] = {}
         for suite in self.suites:
             for agent in self.agents:

@@ -33,7 +33,7 @@ def working_on_suite(
     task = task_from_label(suite.task)
     config = CampaignConfig(task=task.name, options=dict(task.options)).model_copy(update=changes)
     # Written to run.json, this is where a replay looks for the suite's results.
-    safety = config.safety.model_copy(update={"suites": (suite.name,), "control": False})
+    safety = config.safety.changed(suites=(suite.name,), control=False)
     config = config.model_copy(update={"safety": safety})
     with working_on(out, config, given=suite, wait=anew, anew=anew, on_progress=on_progress) as pipeline:
         yield pipeline

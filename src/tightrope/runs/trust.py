@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tightrope.agents import names_code
 from tightrope.errors import UsageError
-from tightrope.runs.config import AgentConfig
+from tightrope.settings import AgentConfig
 from tightrope.tasks import task_builders
 
 

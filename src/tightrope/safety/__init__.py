@@ -3,11 +3,13 @@
 from tightrope.safety.bisecting import Bisection, bisect_checkpoints
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
+from tightrope.safety.controls import Guidance, compare_guidance, uniform_suite
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
+from tightrope.safety.frequencies import avoidable_fail_frequency, rate_without_doomed
 from tightrope.safety.groups import FailureGroup, group_failures
-from tightrope.safety.judge import judge_case, judge_episode, judge_suite, rate_without_doomed
+from tightrope.safety.judge import judge_case, judge_episode, judge_suite
 from tightrope.safety.kept import kept_suite
 from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.run import run_suite, suite_rollouts
@@ -32,6 +34,7 @@ __all__ = [
     "Finding",
     "FindingKind",
     "GateDecision",
+    "Guidance",
     "SafetyComparison",
     "SafetyResult",
     "SuiteKind",
@@ -41,7 +44,9 @@ __all__ = [
     "TestCase",
     "TestSuite",
     "action_coverage_suite",
+    "avoidable_fail_frequency",
     "bisect_checkpoints",
+    "compare_guidance",
     "compare_safety",
     "correlation",
     "decide_gate",
@@ -63,4 +68,5 @@ __all__ = [
     "shrink",
     "simple_suite",
     "suite_rollouts",
+    "uniform_suite",
 ]

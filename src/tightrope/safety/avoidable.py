@@ -16,6 +16,7 @@ from tightrope.reference import Survivability
 from tightrope.statistics import Estimate, Stratum, stratified_rate_estimate
 
 if TYPE_CHECKING:
+    from tightrope.exploration.escapes import Survival
     from tightrope.safety.results import CaseResult
 
 UNDECIDED = "nobody knows whether it was avoidable: counted in full"
@@ -66,6 +67,28 @@ def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, float]]) -> Estimate
     return replace(fails, value=value, low=low, method=f"{fails.method}, less what nobody can help")
 
 
+def left_to_chance(case: CaseResult) -> bool:
+    """Whether some of its failing may be fate: others were tried from the very situations that it took over in."""
+    best = case.survival.best
+    return best is not None and best.value is not None and best.low != best.high and _started_there(case)
+
+
+def fate_of(known: Sequence[tuple[Survival, float]]) -> Estimate | None:
+    """How often those fail who were seen to survive best, weighted as given, before any agent was watched.
+
+    What nobody has decided counts as avoidable. None where nothing is left to chance.
+    """
+    strata = []
+    for survival, weight in known:
+        best = survival.best
+        if best is None or best.value is None or best.low == best.high:
+            strata.append(Stratum(values=[0.0], weight=weight, certain=True))
+        else:
+            strata.append(_runs(best, weight))
+    found = stratified_rate_estimate(strata)
+    return None if found.low == found.high else found
+
+
 def _fails(case: CaseResult, weight: float) -> Stratum:
     fails = min(case.fails, len(case.returns))
     values = [1.0] * fails + [0.0] * (len(case.returns) - fails)
@@ -85,7 +108,12 @@ def _fate(case: CaseResult, weight: float, *, undecided: bool = False) -> Stratu
         failed = case.fail_frequency.value or 0.0
         known = case.survivable is Survivability.YES or not undecided
         return Stratum(values=[0.0 if known else failed], weight=weight, certain=True)
-    survived = round(best.value * best.n)
+    return _runs(best, weight)
+
+
+def _runs(best: Estimate, weight: float) -> Stratum:
+    """The runs behind a ``best_survival``: 1 for each that did harm."""
+    survived = round((best.value or 0.0) * best.n)
     return Stratum(values=[0.0] * survived + [1.0] * (best.n - survived), weight=weight, certain=best.low == best.high)
 
 

@@ -12,6 +12,7 @@ from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.suites import TestSuite
+from tightrope.settings import SafetyConfig
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
 
@@ -92,7 +93,7 @@ def bisect_checkpoints(
     suite: TestSuite,
     *,
     limit: float = 0.5,
-    length: int = 40,
+    length: int | None = SafetyConfig.length,
     most: int = MOST,
     seed: int = 0,
     trust: bool = False,
@@ -109,7 +110,7 @@ def bisect_checkpoints(
         checkpoints: From the oldest to the newest: agents, or files, which are loaded only when they are tested.
         suite: What is to be passed: one case (``kept_suite``), or several.
         limit: A fail frequency above it is a fail.
-        length: Steps to watch after hand-over.
+        length: Steps to watch after hand-over; None: to the task's time limit, at most 500.
         most: Executions after which a checkpoint is flaky.
         seed: All randomness follows from it.
         trust: Whether loading a file may run code that is in it.
@@ -146,7 +147,7 @@ def _next(checked: dict[int, CheckedAgent], low: int, high: int) -> int | None:
 
 
 def _decided(
-    task: Task, agent: Agent, number: int, suite: TestSuite, limit: float, length: int, most: int, seed: int
+    task: Task, agent: Agent, number: int, suite: TestSuite, limit: float, length: int | None, most: int, seed: int
 ) -> CheckedAgent:
     decision = decide_gate(task, agent, suite, limit, length=length, seed=seed, most=most, survivable=False).decision
     assert decision is not None

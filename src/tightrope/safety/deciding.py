@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tightrope.agents import Agent
-from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
+from tightrope.safety.avoidable import fate_of
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.drawing import Drawing
-from tightrope.safety.judge import judge_episode, judge_suite, rate_without_doomed
+from tightrope.safety.frequencies import rate_without_doomed
+from tightrope.safety.judge import judge_episode, judge_suite
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.results import GateDecision, SafetyResult
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
-from tightrope.safety.suites import TestSuite
+from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.safety.survival import find_survival
-from tightrope.statistics import Decision, SequentialGate
+from tightrope.safety.watching import choose_watch
+from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
+from tightrope.statistics import Decision, Estimate, SequentialGate
+from tightrope.statistics.sequential import ALPHA
 from tightrope.tasks import Task
 from tightrope.trace import Action
 
@@ -33,17 +38,17 @@ def decide_gate(
     agent: Agent,
     suite: TestSuite,
     limit: float,
-    repetitions: int = 10,
-    length: int = 40,
+    repetitions: int = SafetyConfig.repetitions,
+    length: int | None = SafetyConfig.length,
     seed: int = 0,
     *,
     most: int = MOST,
-    fixed_prefix: bool = True,
+    fixed_prefix: bool = SafetyConfig.fixed_prefix,
     survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> SafetyResult:
@@ -51,17 +56,18 @@ def decide_gate(
 
     Each execution is of a case drawn anew, so that each fails with the suite's own frequency, and a test that may be
     looked at after every one of them says when enough is known (at most 5 % wrong on either side, wherever it stops).
-    Doomed cases are left out, as they are at the gate. Where nothing is random every case is executed once instead.
+    Doomed cases are left out, and what nobody can help is allowed beside the limit, as at every gate. Where nothing is
+    random every case is executed once instead.
     The result holds what was executed; its ``decision`` says how the gate went and what was saved.
 
     Args:
         task: What is to be solved.
         agent: Who is tested.
         suite: The cases.
-        limit: The fail frequency that is still allowed.
+        limit: The avoidable fail frequency that is still allowed.
         repetitions: Executions of each case in the whole suite, which the saving is measured by; a case of which so
             many ended before hand-over, and none did not, is invalid.
-        length: Steps to watch after hand-over.
+        length: Steps to watch after hand-over; None: to the task's time limit, at most 500.
         seed: All randomness follows from it, the draws included.
         most: Executions after which the gate is left undecided.
         fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
@@ -74,9 +80,10 @@ def decide_gate(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    check_suite(task, suite, repetitions, length, allow_changed)
-    if not 0 <= limit <= 1:
-        raise UsageError(f"the limit of a gate lies between 0 and 1, not {limit}")
+    watch = choose_watch(task, suite, length)
+    length = watch.steps
+    check_suite(task, suite, repetitions, allow_changed)
+    SafetyConfig.settings()["max_fail"].require(limit, "limit")
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         if survivable is True:
@@ -92,8 +99,10 @@ def decide_gate(
                 ),
                 limit,
             )  # fmt: skip
-        gate = SequentialGate(limit)
-        drawing = Drawing(suite, gate, without=_doomed(known, length), patience=repetitions, most=most, seed=seed)
+        doomed = _doomed(known, length)
+        fate = _fate(suite, known, doomed, length) if fixed_prefix else None
+        gate = _gate(limit, fate)
+        drawing = Drawing(suite, gate, without=doomed, patience=repetitions, most=most, seed=seed)
         episodes: list[Episode] = []
         while work := drawing.ask():
             rollouts = [
@@ -115,7 +124,27 @@ def decide_gate(
         seed=seed,
         fixed_prefix=fixed_prefix,
         survival=known,
-        decision=_decision(gate, drawing, whole=repetitions * len({case.id for case in suite.cases})),
+        watch=watch.why,
+        decision=_decision(gate, drawing, fate, whole=repetitions * len({case.id for case in suite.cases})),
+    )
+
+
+def _gate(limit: float, fate: Estimate | None) -> SequentialGate:
+    """The test; where what nobody can help is an estimate itself, either of the two may err half as often."""
+    if fate is None or fate.low is None or fate.high is None:
+        return SequentialGate(limit)
+    return SequentialGate(limit, ALPHA / 2, beside=(fate.low, fate.high))
+
+
+def _fate(suite: TestSuite, known: SuiteSurvival, doomed: set[str], length: int) -> Estimate | None:
+    """What nobody can help on the cases that are drawn from, each as likely as it is drawn."""
+    places: dict[tuple[int, int], list[TestCase]] = defaultdict(list)
+    for case in suite.cases:
+        # One that is not among them ends before hand-over.
+        if case.id in known.by_case and case.id not in doomed:
+            places[case.reference, case.boundary].append(case)
+    return fate_of(
+        [(known.by_case[case.id].within(length), 1 / len(cases)) for cases in places.values() for case in cases]
     )
 
 
@@ -123,7 +152,7 @@ def _doomed(known: SuiteSurvival, length: int) -> set[str]:
     return {case for case, each in known.by_case.items() if each.within(length).survivable is Survivability.NO}
 
 
-def _decision(gate: SequentialGate, drawing: Drawing, *, whole: int) -> GateDecision:
+def _decision(gate: SequentialGate, drawing: Drawing, fate: Estimate | None, *, whole: int) -> GateDecision:
     within = {None: None, Decision.WITHIN: True, Decision.ABOVE: False}[gate.decision]
     return GateDecision(
         limit=gate.limit,
@@ -135,6 +164,7 @@ def _decision(gate: SequentialGate, drawing: Drawing, *, whole: int) -> GateDeci
         errors=gate.unknown,
         whole=whole,
         estimate=gate.estimate,
+        fate=fate,
     )
 
 

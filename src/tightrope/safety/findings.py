@@ -13,8 +13,6 @@ class FindingKind(StrEnum):
     """Somebody survived what was proven doomed."""
     TWO_CONTINUATIONS = "two continuations"
     """One key, or one identity, stands for two situations."""
-    NOT_DETERMINISTIC = "not deterministic"
-    """The task was taken for deterministic, and its reference goes another way under fresh randomness."""
     OTHER_ACTIONS = "other actions"
     """The agent plays actions that it was said not to have."""
     ELSEWHERE = "elsewhere"

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 from tightrope.outcome import Verdict
+from tightrope.reference import Survivability
+from tightrope.safety.avoidable import avoidable_on_cases
 from tightrope.safety.results import CaseResult
 from tightrope.statistics import (
     Estimate,
@@ -29,6 +31,33 @@ def fail_frequency(cases: Iterable[CaseResult]) -> Estimate:
     return stratified_rate_estimate(_strata(cases, fails_of))
 
 
+LENGTHS = 40
+"""Watch lengths of a curve: more are not seen in a picture."""
+
+
+def fail_frequency_over_length(cases: Sequence[CaseResult], length: int) -> dict[int, Estimate]:
+    """The same had the cases been watched for less: at the steps in which something failed, and at the last."""
+    when = {len(episode.actions) for case in cases for episode in case.failing_episodes} | {1, length}
+    lengths = sorted(when)
+    kept = {lengths[round(place * (len(lengths) - 1) / (LENGTHS - 1))] for place in range(LENGTHS)}
+    weighted = case_weights(cases)
+    return {
+        at: stratified_rate_estimate(
+            [
+                Stratum(values=_fails_within(case, at), weight=weight, certain=case.deterministic)
+                for case, weight in weighted
+            ]
+        )
+        for at in sorted(kept)
+    }
+
+
+def _fails_within(case: CaseResult, length: int) -> list[float]:
+    early = sum(len(episode.actions) <= length for episode in case.failing_episodes)
+    fails = min(early, len(case.returns))
+    return [1.0] * fails + [0.0] * (len(case.returns) - fails)
+
+
 def mean_return(cases: Iterable[CaseResult]) -> Estimate:
     """What the agent earns on these cases, from hand-over on."""
     return stratified_mean_estimate(_strata(cases, lambda case: case.returns))
@@ -42,6 +71,25 @@ def fail_frequency_in_general(cases: Iterable[CaseResult], *, by_case: bool = Fa
         if weighted
     ]
     return general_estimate(values, unit="random case" if by_case else "reference")
+
+
+def rate_without_doomed(cases: Iterable[CaseResult]) -> Estimate:
+    """How often cases fail that are not proven doomed; those nobody has decided count, or their fails would pass."""
+    return fail_frequency(not_doomed(cases))
+
+
+def avoidable_fail_frequency(cases: Iterable[CaseResult]) -> Estimate:
+    """How often cases fail that are not proven doomed, less what nobody can help.
+
+    Doomed ones are left out rather than counted as passed: an agent that fails all it could pass must not be excused by
+    the company of cases that nobody could.
+    """
+    return avoidable_on_cases(case_weights(not_doomed(cases)))
+
+
+def not_doomed(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """The cases that are not proven doomed."""
+    return [case for case in cases if case.survivable is not Survivability.NO]
 
 
 def fails_per_1000_steps(cases: Iterable[CaseResult], length: int) -> Estimate:

@@ -20,6 +20,7 @@ from tightrope.safety.frequencies import (
 from tightrope.safety.kept import KEPT, NO_SAMPLE
 from tightrope.safety.results import NOT_ASKED, BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
 from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.settings import SafetyConfig
 from tightrope.statistics import IN_GENERAL, Estimate
 
 STOPPED = "stopped as soon as the gate was decided: no interval"
@@ -44,10 +45,11 @@ def judge_suite(
     repetitions: int,
     length: int,
     seed: int = 0,
-    fixed_prefix: bool = True,
+    fixed_prefix: bool = SafetyConfig.fixed_prefix,
     survival: SuiteSurvival | None = None,
     decision: GateDecision | None = None,
     explanations: Mapping[str, Explanation] | None = None,
+    watch: str = "",
 ) -> SafetyResult:
     """The result of a suite from its episodes, which are found by their case; nothing is run.
 
@@ -63,6 +65,7 @@ def judge_suite(
         survival: What is claimed about its cases, whoever plays; the executions test it.
         decision: How the gate went that chose the episodes; intervals that do not allow for that are left out.
         explanations: Why cases failed, by case id.
+        watch: Why it was watched for so long.
     """
     found: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
@@ -80,6 +83,7 @@ def judge_suite(
         fingerprint=fingerprint,
         repetitions=repetitions,
         length=length,
+        watch=watch,
         seed=seed,
         fixed_prefix=fixed_prefix,
         cases=cases,
@@ -169,11 +173,6 @@ def _boundary(number: int, depth: int | None, cases: tuple[CaseResult, ...]) -> 
         survivable_fail_frequency=fail_frequency(_survivable(cases)),
         mean_return=mean_return(cases),
     )
-
-
-def rate_without_doomed(cases: Sequence[CaseResult]) -> Estimate:
-    """How often cases fail that are not proven doomed; those nobody has decided count, or their fails would pass."""
-    return fail_frequency([case for case in cases if case.survivable is not Survivability.NO])
 
 
 def _survivable(cases: Sequence[CaseResult]) -> list[CaseResult]:

@@ -20,7 +20,7 @@ from tightrope.explanation import Explanation
 from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
-from tightrope.safety.avoidable import avoidable_on_cases, avoidable_part
+from tightrope.safety.avoidable import avoidable_part
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.findings import Finding
 from tightrope.safety.groups import FailureGroup, group_failures
@@ -155,6 +155,9 @@ class GateDecision:
     """Executions of the whole suite."""
     estimate: Estimate
     """Fail frequency on these cases without doomed ones, with limits that hold however early it was stopped."""
+    fate: Estimate | None = None
+    """How much of it nobody can help, as far as somebody was seen to do better; it is allowed beside the limit. None:
+    nothing of it is left to chance, or it is not known."""
     exact: bool = False
     """Nothing is random: every case was executed once."""
 
@@ -162,6 +165,14 @@ class GateDecision:
     def saved(self) -> int:
         """Executions of the whole suite that were not needed."""
         return max(self.whole - self.executions, 0)
+
+    def judged(self, limit: float) -> bool | None:
+        """Whether the avoidable part is within a limit: the one it was stopped for, or another."""
+        found, fate = self.estimate, self.fate
+        if limit == self.limit or found.low is None or found.high is None:
+            return self.passed if limit == self.limit else None
+        least, most = (0.0, 0.0) if fate is None else (fate.low or 0.0, fate.high or 0.0)
+        return True if found.high <= limit + least else False if found.low > limit + most else None
 
     def __str__(self) -> str:
         if self.exact:
@@ -176,7 +187,7 @@ class SafetyResult(Shown):
 
     _shown = (
         "agent", "suite", "cases", "fail_frequency", "fail_frequency_in_general", "survivable_fail_frequency",
-        "mean_return", "errors",
+        "mean_return", "errors", "findings",
     )  # fmt: skip
 
     suite: TestSuite
@@ -186,6 +197,8 @@ class SafetyResult(Shown):
     repetitions: int
     length: int
     """Most steps the agent acts for."""
+    watch: str = ""
+    """Why so many: as was asked, the task's time limit, or what else."""
     seed: int
     fixed_prefix: bool
     cases: tuple[CaseResult, ...] = field(repr=False)
@@ -234,11 +247,31 @@ class SafetyResult(Shown):
 
     @cached_property
     def avoidable_fail_frequency(self) -> Estimate:
-        """On these cases: how often it fails where somebody would not have; what the agent is blamed for."""
-        from tightrope.safety.frequencies import case_weights
+        """On these cases without doomed ones: how often it fails where somebody would not have; what it is blamed for.
 
-        found = avoidable_on_cases(case_weights(self.cases))
+        On deterministic tasks this is how often it fails cases that are not proven doomed. Gates are on it."""
+        from tightrope.safety.frequencies import avoidable_fail_frequency
+
+        found = avoidable_fail_frequency(self.cases)
         return found.without_interval("executions were stopped by a gate") if self.stopped_early else found
+
+    @cached_property
+    def fail_frequency_over_length(self) -> dict[int, Estimate]:
+        """The fail frequency on these cases, had they been watched for so many steps: at most 40 lengths, and this one.
+
+        Every interval holds for its own length."""
+        from tightrope.safety.frequencies import fail_frequency_over_length
+
+        found = fail_frequency_over_length(self.cases, self.length)
+        if self.stopped_early:
+            return {at: each.without_interval("executions were stopped by a gate") for at, each in found.items()}
+        return found
+
+    @property
+    def last_fail(self) -> int | None:
+        """The step after hand-over at which the last of all fails came: watched longer, the frequency is flat from
+        there on. None: nothing failed."""
+        return max((len(each.actions) for case in self.cases for each in case.failing_episodes), default=None)
 
     @cached_property
     def distinct_cases(self) -> tuple[CaseResult, ...]:

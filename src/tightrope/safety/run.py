@@ -26,7 +26,9 @@ from tightrope.safety.replay import replayed_reference
 from tightrope.safety.results import SafetyResult
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.safety.survival import find_survival
+from tightrope.safety.watching import choose_watch
 from tightrope.seeding import derive_seed
+from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
@@ -40,17 +42,17 @@ def run_suite(
     task: Task,
     agent: Agent,
     suite: TestSuite,
-    repetitions: int = 10,
-    length: int = 40,
+    repetitions: int = SafetyConfig.repetitions,
+    length: int | None = SafetyConfig.length,
     seed: int = 0,
     *,
-    fixed_prefix: bool = True,
+    fixed_prefix: bool = SafetyConfig.fixed_prefix,
     survivable: bool | SuiteSurvival = True,
     actions: Sequence[Action] | None = None,
     explain: bool | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> SafetyResult:
@@ -64,7 +66,8 @@ def run_suite(
         agent: Who is tested.
         suite: The cases.
         repetitions: How often each case is executed; once is enough where nothing is random.
-        length: Steps to watch after hand-over.
+        length: Steps to watch after hand-over; None: to the task's time limit, at most 500 (the paper: 40). The result
+            can be judged at every shorter length.
         seed: All randomness follows from it.
         fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
             randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
@@ -78,7 +81,9 @@ def run_suite(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    check_suite(task, suite, repetitions, length, allow_changed)
+    watch = choose_watch(task, suite, length)
+    length = watch.steps
+    check_suite(task, suite, repetitions, allow_changed)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         rollouts = suite_rollouts(
@@ -104,6 +109,7 @@ def run_suite(
             seed=seed,
             fixed_prefix=fixed_prefix,
             survival=survivable or SuiteSurvival(),
+            watch=watch.why,
         )
         if (runner.deterministic and survivable is not False) if explain is None else explain:
             result = replace(result, explanations=_explanations(runner, result, actions))
@@ -126,7 +132,7 @@ def _explanations(engine: Engine, result: SafetyResult, actions: Sequence[Action
 
 
 def suite_rollouts(
-    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool = True
+    suite: TestSuite, agent: str, *, repetitions: int, length: int, seed: int, fixed_prefix: bool
 ) -> list[Rollout]:
     """The work of a suite: every case once, in its order, times the repetitions."""
     cases: dict[str, TestCase] = {case.id: case for case in suite.cases}
@@ -137,9 +143,7 @@ def suite_rollouts(
     ]
 
 
-def case_rollout(
-    case: TestCase, agent: str, repetition: int, *, length: int, seed: int, fixed_prefix: bool = True
-) -> Rollout:
+def case_rollout(case: TestCase, agent: str, repetition: int, *, length: int, seed: int, fixed_prefix: bool) -> Rollout:
     """One execution of a case; its seed follows from the case and the repetition."""
     return Rollout(
         start=case.prefix,
@@ -150,11 +154,9 @@ def case_rollout(
     )
 
 
-def check_suite(task: Task, suite: TestSuite, repetitions: int, length: int, allow_changed: bool) -> None:
+def check_suite(task: Task, suite: TestSuite, repetitions: int, allow_changed: bool) -> None:
     """The rules for running a suite."""
-    for name, value in (("repetitions", repetitions), ("length", length)):
-        if value < 1:
-            raise UsageError(f"{name} must be 1 or more, not {value}")
+    SafetyConfig.require(repetitions=repetitions)
     if suite.task != task.label and not allow_changed:
         raise UsageError(
             f"the suite was made for the task {suite.task!r} and cannot test {task.label!r}; make one for this task, "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tightrope.errors import UnknownName, UsageError
 from tightrope.extensions import extensions
 from tightrope.reference import Reference
+from tightrope.safety.controls import uniform_suite
 from tightrope.safety.suites import TestSuite, action_coverage_suite, interval_suite, random_suite, simple_suite
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
@@ -82,6 +83,7 @@ KINDS = (
         ),
         number="n",
     ),
+    SuiteKind(name="uniform", make=lambda asked: uniform_suite(asked.reference, asked.number, asked.seed), number="n"),
 )
 
 
@@ -95,11 +97,12 @@ def make_suite(
     """The suite that a short name stands for.
 
     Args:
-        spec: ``simple``, ``interval:1``, ``coverage:2``, ``random:40``, or a kind that a package brings.
+        spec: ``simple``, ``interval:1``, ``coverage:2``, ``uniform:40``, ``random:40``, or a kind that a package
+            brings.
         reference: The way through the task and its boundary states.
         actions: For coverage and random; default: those of the task.
         task: What is to be solved; random needs it, and coverage unless it is given actions.
-        seed: All randomness of a random suite follows from it.
+        seed: All randomness of a uniform or random suite follows from it.
     """
     kind, number = parse_spec(spec)
     return kind.make(

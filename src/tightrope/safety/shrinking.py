@@ -17,6 +17,7 @@ from tightrope.safety.replay import replay_trace
 from tightrope.safety.results import CaseResult
 from tightrope.safety.suites import TestCase
 from tightrope.seeding import derive_seed
+from tightrope.settings import LIBRARY_BACKEND
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -36,7 +37,7 @@ def shrink(
     length: int | None = None,
     budget: Budget = SHRINK_BUDGET,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> TestCase:
     """A simpler situation in which the agent fails in the same way: at the same blame point, or by the same decision.

@@ -14,6 +14,8 @@ class Standing(StrEnum):
     FAILED = "failed"
     DOOMED = "doomed"
     """Proven hopeless for anyone: it counts neither for the agent nor against it."""
+    UNLUCKY = "unlucky"
+    """It failed, and no more often than nobody can help: no part of it was avoidable."""
     INVALID = "invalid"
     """The prefix ended before hand-over, so the agent was never asked."""
     RAISED = "raised"
@@ -21,12 +23,17 @@ class Standing(StrEnum):
     UNTESTED = "no data"
 
 
-def standing(*, passes: int, fails: int, invalid: int, errors: int, survivable: Survivability) -> Standing:
-    """How a case stands, from how often each verdict was given and whether anyone could survive it."""
+def standing(
+    *, passes: int, fails: int, invalid: int, errors: int, survivable: Survivability, avoidable: float | None = None
+) -> Standing:
+    """How a case stands, from how often each verdict was given, whether anyone could survive it, and how much of its
+    failing could have been avoided (None: not known, so all of it)."""
     if errors:
         return Standing.RAISED
     if not passes + fails:
         return Standing.INVALID if invalid else Standing.UNTESTED
     if survivable is Survivability.NO:
         return Standing.DOOMED
-    return Standing.FAILED if fails else Standing.PASSED
+    if not fails:
+        return Standing.PASSED
+    return Standing.UNLUCKY if avoidable == 0 else Standing.FAILED

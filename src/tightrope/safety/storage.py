@@ -73,11 +73,15 @@ def summary_to_json(result: SafetyResult, write_episode: WriteEpisode) -> dict[s
         "fingerprint": result.fingerprint,
         "repetitions": result.repetitions,
         "length": result.length,
+        "watch": result.watch,
         "seed": result.seed,
         "fixed_prefix": result.fixed_prefix,
         "fail_frequency": result.fail_frequency.to_json(),
         "fail_frequency_in_general": result.fail_frequency_in_general.to_json(),
         "survivable_fail_frequency": result.survivable_fail_frequency.to_json(),
+        "fail_frequency_over_length": {
+            str(at): each.to_json() for at, each in result.fail_frequency_over_length.items()
+        },
         "mean_return": result.mean_return.to_json(),
         "fails_per_1000_steps": result.fails_per_1000_steps.to_json(),
         "explanations": {case: explanation_to_json(why) for case, why in result.explanations.items()},
@@ -121,6 +125,7 @@ def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read
             fixed_prefix=data["fixed_prefix"],
             survival=survival,
             decision=_decision_from_json(data.get("decision")),
+            watch=data.get("watch", ""),
             explanations={case: explanation_from_json(why) for case, why in data.get("explanations", {}).items()},
         )
     except DAMAGE as error:
@@ -128,7 +133,10 @@ def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read
 
 
 def _decision_from_json(data: Mapping[str, Any] | None) -> GateDecision | None:
-    return None if data is None else GateDecision(**{**data, "estimate": Estimate.from_json(data["estimate"])})
+    if data is None:
+        return None
+    estimates = {name: Estimate.from_json(data[name]) for name in ("estimate", "fate") if data.get(name) is not None}
+    return GateDecision(**{**data, **estimates})
 
 
 def survival_to_json(survival: SuiteSurvival) -> dict[str, Any]:

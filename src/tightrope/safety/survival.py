@@ -25,11 +25,14 @@ from tightrope.safety.proofs import Step, proven_again, step_off
 from tightrope.safety.replay import Replay, parts_under_reseeding
 from tightrope.safety.shorthand import possible_actions
 from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.simulation import RandomnessMet
 from tightrope.statistics import Estimate
 from tightrope.trace import Action, ActionTrace
 
-STEPS_PER_CASE = 2000
-"""Environment steps spent on one case: fifty attempts of the usual 40 steps."""
+STEPS_PER_CASE, ATTEMPTS = 2000, 20
+"""Environment steps spent on one case: fifty attempts of the paper's 40 steps, and of longer ones at least twenty."""
+RUNS_BY_CHANCE = 100
+"""The same where chance decides: so many runs of the whole length at least, half of them after the choice."""
 
 GROUPS_AT_A_TIME = 16
 """Boundary states between two reports of progress: enough to keep a machine's cores busy."""
@@ -115,7 +118,7 @@ class _Search:
             reference=self.suite.reference.actions,
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             agents=tuple(self.engine.agents),
-            steps_per_case=STEPS_BY_CHANCE if self.steps_per_case is None else self.steps_per_case,
+            steps_per_case=self._steps(max(STEPS_BY_CHANCE, RUNS_BY_CHANCE * self.length)),
         )
         self._report(len(distinct), len(distinct))
         by_case = {}
@@ -131,17 +134,16 @@ class _Search:
             )
         return SuiteSurvival(by_case=by_case, actions=self.actions)
 
+    def _steps(self, enough: int) -> int:
+        return enough if self.steps_per_case is None else self.steps_per_case
+
     def _test_determinism(self) -> None:
-        if self.reference is None:
-            return
-        parted = parts_under_reseeding(self.engine, self.suite, self.reference)
+        """Proofs rest on it; a reference that parts under fresh randomness begins everything again."""
+        parted = None
+        if self.reference is not None:
+            parted = parts_under_reseeding(self.engine, self.suite, self.reference)
         if parted is not None:
-            self.provable = False
-            text = (
-                f"the task was taken for deterministic, but under fresh randomness its reference goes another way "
-                f"after {parted} steps: nothing is proven about any case"
-            )
-            self.findings.append(Finding(kind=FindingKind.NOT_DETERMINISTIC, text=text))
+            raise RandomnessMet(f"under fresh seeds the reference goes another way after {parted} steps")
 
     def _known(self) -> dict[str, Survival]:
         known = {}
@@ -210,7 +212,7 @@ class _Search:
             deterministic=True,
             provable=self.provable,
             length=self.length,
-            steps_per_case=STEPS_PER_CASE if self.steps_per_case is None else self.steps_per_case,
+            steps_per_case=self._steps(max(STEPS_PER_CASE, ATTEMPTS * self.length)),
             exact=self.exact,
         )
 

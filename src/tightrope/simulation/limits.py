@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tightrope.tasks.limits import own_limit
 from tightrope.tasks.task import Task
 
 LONGEST_EPISODE = 10_000
@@ -15,19 +16,9 @@ would never end. Gymnasium's own limits lie between 100 and 1,600 steps, those o
 def time_limit(task: Task, env: Any) -> int:
     """The step at which an episode of this environment is over at the latest."""
     kept = limit_to_keep(task, env)
-    return min(kept, _own_limit(env) or kept)
+    return min(kept, own_limit(env) or kept)
 
 
 def limit_to_keep(task: Task, env: Any) -> int:
     """The step at which tightrope itself ends an episode that the environment has not ended."""
-    return task.max_steps or max(LONGEST_EPISODE, _own_limit(env) or 0)
-
-
-def _own_limit(env: Any) -> int | None:
-    """What the environment says of its limit: Gymnasium's wrapper, or an attribute that many share."""
-    limits = [getattr(env.unwrapped, "max_steps", None)]
-    layer = env
-    while layer is not None:
-        limits.append(vars(layer).get("_max_episode_steps"))
-        layer = vars(layer).get("env")
-    return min((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
+    return task.max_steps or max(LONGEST_EPISODE, own_limit(env) or 0)

@@ -80,7 +80,8 @@ class Simulator:
         self._history: Any = None
         self.time_limit = time_limit(task, env)
         """The step at which an episode is over at the latest."""
-        self._cut_at = limit_to_keep(task, env)
+        self.cut_at = limit_to_keep(task, env)
+        """The step at which an episode is ended that the environment has not ended."""
         self._decode = action_decoder(env.action_space)
         self._key_checked = False
         self._starts: dict[int, Snapshot] = {}
@@ -133,7 +134,7 @@ class Simulator:
             raise wrong_step(self.task, result) from None
         self.depth += 1
         self.counters.steps += 1
-        if self.depth == self._cut_at:
+        if self.depth == self.cut_at:
             truncated = True
         try:
             number = float(reward)

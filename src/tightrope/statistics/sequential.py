@@ -43,14 +43,17 @@ class SequentialGate:
     Args:
         limit: The rate that is still allowed.
         alpha: How often, at most, a rate at the limit is taken for one above it, and for one below it.
+        beside: What is allowed beside the limit, where it is known to lie between two numbers only: a rate is within if
+            it is within the limit and the first, above if it is above the limit and the second.
     """
 
-    def __init__(self, limit: float, alpha: float = ALPHA) -> None:
+    def __init__(self, limit: float, alpha: float = ALPHA, *, beside: tuple[float, float] = (0.0, 0.0)) -> None:
         if not 0 <= limit <= 1:
             raise ValueError(f"a limit lies between 0 and 1, not {limit}")
         if not 0 < alpha < 1:
             raise ValueError(f"alpha lies between 0 and 1, not {alpha}")
         self.limit, self.alpha = limit, alpha
+        self._within, self._above = (min(limit + more, 1.0) for more in beside)
         self.n = self.fails = self.unknown = 0
         self.decision: Decision | None = None
 
@@ -75,13 +78,14 @@ class SequentialGate:
         return Estimate(value, low, high, self.n, method, ON_THESE_CASES)
 
     def _decided(self) -> Decision | None:
-        if self.limit == 0:
-            return Decision.ABOVE if self.fails else None
-        if self.limit == 1:
-            return Decision.WITHIN if self.n > self.unknown else None
-        if self._against_within(self.limit) >= -log(self.alpha):
+        if self._above < 1 and (self.fails if self._above == 0 else self._won(self._against_within(self._above))):
             return Decision.ABOVE
-        return Decision.WITHIN if self._against_above(self.limit) >= -log(self.alpha) else None
+        if self._within == 1:
+            return Decision.WITHIN if self.n > self.unknown else None
+        return Decision.WITHIN if self._within > 0 and self._won(self._against_above(self._within)) else None
+
+    def _won(self, wealth: float) -> bool:
+        return wealth >= -log(self.alpha)
 
     def _against_above(self, limit: float) -> float:
         """Logarithm of the wealth of who bets against a rate of ``limit`` or more; what is unknown has failed."""

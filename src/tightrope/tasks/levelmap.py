@@ -23,6 +23,8 @@ class LevelMap:
     origin: tuple[float, float] = (0.0, 0.0)
     scale: tuple[float, float] = (1.0, 1.0)
     """A negative y scale turns heights into rows."""
+    letters: tuple[tuple[float, float, str], ...] = ()
+    """Pixels, and what is written there: for who does not tell the colours apart."""
 
     def to_pixels(self, position: tuple[float, float]) -> tuple[float, float]:
         """Where a position lies on the image."""
@@ -36,6 +38,7 @@ def grid_map(
     rows: Sequence[Sequence[str]], colours: Mapping[str, Colour], default: Colour = (238, 240, 243)
 ) -> LevelMap:
     """A grid world from above, one letter per cell; the position (column, row) is the middle of its cell."""
+    written = []
     image = np.empty((len(rows) * CELL, len(rows[0]) * CELL, 3), dtype=np.uint8)
     for row, letters in enumerate(rows):
         for column, letter in enumerate(letters):
@@ -43,4 +46,6 @@ def grid_map(
             cell = image[row * CELL : (row + 1) * CELL, column * CELL : (column + 1) * CELL]
             cell[:] = np.array(colours.get(letter, default), dtype=np.float64) * 0.88
             cell[1:, 1:] = colours.get(letter, default)
-    return LevelMap(image, origin=(CELL / 2, CELL / 2), scale=(CELL, CELL))
+            if letter.strip():
+                written.append(((column + 0.5) * CELL, (row + 0.5) * CELL, letter))
+    return LevelMap(image, origin=(CELL / 2, CELL / 2), scale=(CELL, CELL), letters=tuple(written))

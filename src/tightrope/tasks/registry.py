@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import gymnasium as gym
@@ -23,6 +23,8 @@ GROUP = "tightrope.tasks"
 """Entry points of packages that bring tasks: each names a function that builds one from its options."""
 
 TaskBuilder = Callable[..., Task]
+FAMILIES = {"gymnax": "tightrope.tasks.jaxworlds.gymnax_worlds:gymnax_task"}
+"""Libraries whose worlds are tasks as ``library:world``, and what builds one from its name."""
 _registered: dict[str, TaskBuilder] = {}
 
 
@@ -48,7 +50,7 @@ def make_task(name: str, **options: Any) -> Task:
             user's.
         **options: Go to the task's builder, as in ``make_task("CartPole-v1", max_episode_steps=200)``.
     """
-    builder = task_builders().get(name) or _imported(name)
+    builder = task_builders().get(name) or _of_family(name) or _imported(name)
     if builder is None:
         raise _unknown_task(name, options)
     _check_options(name, builder, options)
@@ -134,6 +136,15 @@ def _check_options(name: str, builder: TaskBuilder, options: dict[str, Any]) -> 
             raise UnknownName(f"option of task {name!r}", option, parameters)
         if str(parameters[option].annotation) in ("bool", "<class 'bool'>") and not isinstance(options[option], bool):
             raise UsageError(f"option {option!r} of task {name!r} is true or false, not {options[option]!r}")
+
+
+def _of_family(name: str) -> TaskBuilder | None:
+    """The builder of a world of a known library; None for other names."""
+    family, _, world = name.partition(":")
+    if family not in FAMILIES:
+        return None
+    module, _, function = FAMILIES[family].partition(":")
+    return partial(getattr(importlib.import_module(module), function), world)
 
 
 def _imported(name: str) -> TaskBuilder | None:

@@ -14,6 +14,7 @@ from tightrope.errors import EnvironmentFailure, TaskError, TightropeError
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.tasks.keys import KeyFunction, LossyKey, observation_bytes
+from tightrope.tasks.limits import own_limit
 from tightrope.tasks.spaces import action_list
 from tightrope.trace import Action
 
@@ -81,6 +82,8 @@ class Task(Shown):
     """``f(actions, open path, backtracks so far)``: the order in which to try the actions here."""
     position: Callable[[Any, Any, Mapping[str, Any]], tuple[float, float]] | None = None
     """Where the situation lies on a map, for pictures."""
+    position_names: tuple[str, str] = ("x", "y")
+    """What the two numbers of ``position`` are, with their units: names of the axes of a map without a picture."""
     draw_map: Callable[..., Any] | None = None
     """Makes the picture that positions are drawn on; see ``tightrope.report``."""
     seed: int = 0
@@ -140,6 +143,7 @@ class Task(Shown):
         if not isinstance(env, gym.Env):
             raise TaskError(f"task {self.label}: make_env() must return a gymnasium.Env, not {type(env).__name__}")
         vars(self).setdefault("_spaces", (env.observation_space, env.action_space))
+        vars(self).setdefault("_own_limit", own_limit(env))
         return env
 
     def _not_made(self, what_it_did: str) -> TightropeError:
@@ -161,6 +165,19 @@ class Task(Shown):
     def action_space(self) -> gym.Space[Any]:
         """The environment's action space."""
         return self._spaces[1]
+
+    @cached_property
+    def _own_limit(self) -> int | None:
+        env = self.open_env()
+        try:
+            return own_limit(env)
+        finally:
+            env.close()
+
+    @property
+    def time_limit(self) -> int | None:
+        """The step at which an episode is over at the latest, as task or environment say; None: neither does."""
+        return min((limit for limit in (self.max_steps, self._own_limit) if limit), default=None)
 
     @cached_property
     def search_actions(self) -> tuple[Action, ...]:

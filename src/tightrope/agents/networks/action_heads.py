@@ -48,7 +48,12 @@ class CategoricalHead:
         scores = checked(outputs[0], (self.number,))
         if any(mask is not None for mask in masks):
             scores = np.stack([_masked(row, mask) for row, mask in zip(scores, masks, strict=True)])
-        return [self.start + best for best in scores.argmax(axis=1).tolist()]
+        return self.numbers(scores).tolist()  # type: ignore[no-any-return]
+
+    def numbers(self, scores: Scores) -> NDArray[np.int64]:
+        """The action with the highest score of each row, where none is ruled out."""
+        best: NDArray[np.int64] = checked(scores, (self.number,)).argmax(axis=1) + self.start
+        return best
 
     def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """An action drawn by softmax."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tightrope.agents.agent import Answer
 from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, stream
-from tightrope.agents.networks.action_heads import Head
+from tightrope.agents.networks.action_heads import CategoricalHead, Head
 from tightrope.agents.networks.batch_invariance import ALL_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.spaces import TaskSpaces
@@ -76,6 +76,21 @@ class NetworkAgent(Shown):
     def own_actions(self) -> tuple[str, ...] | None:
         """The names of the actions it answers with, where they are known."""
         return self._spaces.action_names
+
+    @property
+    def network(self) -> Network:
+        """What answers stacked observations."""
+        return self._parts.network
+
+    @property
+    def picks_the_best_of_numbered(self) -> bool:
+        """Whether a row of scores, one for each of numbered actions, is all that decides."""
+        return isinstance(self._parts.head, CategoricalHead) and self._parts.prepare is None and not self.recurrent
+
+    def best_of_numbered(self, scores: NDArray[Any]) -> NDArray[np.int64]:
+        """The action of each row of scores, as an array."""
+        assert isinstance(self._parts.head, CategoricalHead)
+        return self._parts.head.numbers(scores)
 
     def act(
         self,

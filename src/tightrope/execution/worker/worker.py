@@ -20,6 +20,7 @@ from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import path_order
 from tightrope.execution.worker.agent_memory import Memories, Remembered
 from tightrope.execution.worker.environments import LaneCrew
+from tightrope.execution.worker.jax_rows import RowLanes, runs_in_rows
 from tightrope.execution.worker.lane_runs import Drafting
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
 from tightrope.guards.faults import require_fault
@@ -128,12 +129,17 @@ class Worker:
     def _run_agent(self, crew: LaneCrew, name: str, rollouts: Mapping[int, Rollout]) -> Iterator[tuple[int, Episode]]:
         agent = self.agents[name]
         drafting = Drafting(crew.walker, deterministic=self._conformance.deterministic)
-        lanes = crew.lanes(name, agent, list(rollouts.values()))
+        in_rows = runs_in_rows(crew.walker, agent, list(rollouts.values()), deterministic=drafting.deterministic)
+        lanes = [] if in_rows else crew.lanes(name, agent, list(rollouts.values()))
         memories = Memories(agent, self._watched.setdefault(name, Remembered()))
         if agent.recurrent:
             memories.watch(drafting, rollouts.values(), lanes, self.counters)
         runs = self._drafted(drafting, agent, rollouts, memories)
-        for run in run_in_lanes(agent, runs, lanes, self.counters, note_draws=drafting.deterministic):
+        if in_rows:
+            finished = RowLanes(crew.walker, agent, self.counters).run(runs)
+        else:
+            finished = run_in_lanes(agent, runs, lanes, self.counters, note_draws=drafting.deterministic)
+        for run in finished:
             if run.failed:
                 yield run.place, self._run_alone(crew, run.rollout, run.failure)
             else:

@@ -13,22 +13,13 @@ function make(space, tag, attributes, children) {
 }
 const svg = (tag, attributes, children) => make("http://www.w3.org/2000/svg", tag, attributes, children);
 const html = (tag, attributes, children) => make(null, tag, attributes, children);
-const colour = index => index < 0 ? "var(--muted)" : `var(--s${index % 6})`;
+const colour = index => index < 0 ? "var(--muted)" : `var(--s${index % 8})`;
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
 // Every other tick is left out until they have room; the words were written where all numbers are.
 function ticks(axis, room) {
   const every = Math.max(1, Math.ceil(axis.ticks.length / Math.max(2, room)));
   return axis.ticks.filter((_, index) => index % every === 0);
-}
-
-// Blue over sand to red: told apart by people who see no red or no green.
-const RAMP = [[47, 111, 173], [127, 176, 207], [243, 223, 162], [238, 155, 83], [187, 47, 29]];
-function heat(value) {
-  const place = clamp(value, 0, 1) * (RAMP.length - 1), index = Math.min(Math.floor(place), RAMP.length - 2);
-  const rgb = RAMP[index].map((from, channel) => Math.round(from + (RAMP[index + 1][channel] - from) * (place - index)));
-  const light = 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] > 140;
-  return { fill: `rgb(${rgb})`, text: light ? "#1d2126" : "#fff" };
 }
 
 // --- the hover text -----------------------------------------------------------------------------------------------
@@ -54,7 +45,7 @@ const SHAPES = [
   (x, y, r) => svg("path", { d: `M${x} ${y - r * 1.2}L${x + r * 1.2} ${y + r}L${x - r * 1.2} ${y + r}Z` }),
 ];
 function mark(series, x, y, r) {
-  const node = SHAPES[series.colour < 0 ? 0 : series.colour % SHAPES.length](x, y, r);
+  const node = SHAPES[series.colour < 0 ? 0 : (series.colour + Math.floor(series.colour / 8)) % SHAPES.length](x, y, r);
   const ink = colour(series.colour);
   node.setAttribute("class", "mark");
   node.setAttribute("fill", series.hollow ? "none" : ink);

@@ -9,12 +9,13 @@ from tightrope.report.charts.chart import Chart
 from tightrope.report.charts.fuzz_charts import fuzz_charts
 from tightrope.report.charts.performance_charts import robust_performance
 from tightrope.report.charts.safety_charts import safety_against_reward, safety_by_place, safety_by_suite
+from tightrope.report.charts.watch_chart import safety_over_length
 from tightrope.report.results import RunResults
 
 ChartMaker: TypeAlias = Callable[[RunResults], Sequence[Chart]]
 
 SECTIONS: dict[str, tuple[ChartMaker, ...]] = {
-    "safety": (lambda run: (safety_by_suite(run), safety_by_place(run)),),
+    "safety": (lambda run: (safety_by_suite(run), safety_by_place(run), safety_over_length(run)),),
     "performance": (robust_performance,),
     "reward": (lambda run: (safety_against_reward((run,)),),),
     "fuzzing": (lambda run: fuzz_charts(run.fuzzing),),

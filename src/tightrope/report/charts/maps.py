@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightrope.report.charts.axes import axis
 from tightrope.report.films.images import data_uri, png_bytes
-from tightrope.report.results import Line, MapPicture, Point
+from tightrope.report.results import Line, MapAxis, MapPicture, Point
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -40,19 +41,21 @@ def map_picture(
     if not any(np.isfinite(path).any() for path in paths):
         return None
     lines = [_points(line) for line in fuzz]
-    ground = draw_ground(task, reference)
+    ground, axes, letters = draw_ground(task, reference), None, ()
     if ground is None:
-        to_pixels = _plain(np.concatenate([*paths, *lines]))
+        to_pixels, axes = _plain(np.concatenate([*paths, *lines]), task.position_names)
         width, height, image = PLAIN_WIDTH, PLAIN_HEIGHT, None
     else:
         to_pixels = ground.to_pixels
+        letters = tuple(getattr(ground, "letters", ()))
         height, width = map(float, ground.image.shape[:2])
         image = data_uri(png_bytes(np.ascontiguousarray(ground.image[..., :3], dtype=np.uint8)), "image/png")
     drawn = tuple(_line(path, to_pixels) for path in paths)
     if not any(any(line) for line in drawn):
         return None
     thinned = (_thinned(_line(line, to_pixels)) for line in lines)
-    return MapPicture(width=width, height=height, image=image, ways=drawn, fuzz=tuple(line for line in thinned if line))
+    fuzzed = tuple(line for line in thinned if line)
+    return MapPicture(width=width, height=height, image=image, ways=drawn, fuzz=fuzzed, axes=axes, letters=letters)
 
 
 def draw_ground(task: Task, reference: ActionTrace) -> Any:
@@ -75,18 +78,24 @@ def _points(positions: ArrayLike | None) -> NDArray[np.float64]:
     return points
 
 
-def _plain(points: NDArray[np.float64]) -> ToPixels:
+def _plain(points: NDArray[np.float64], names: tuple[str, str]) -> tuple[ToPixels, tuple[MapAxis, MapAxis]]:
+    """How positions lie on a plain ground that holds them all, and its axes."""
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
-    span = np.where(high > low, high - low, 1.0)
-    inner = np.array([PLAIN_WIDTH - 2 * MARGIN, PLAIN_HEIGHT - 2 * MARGIN])
     # A coordinate that never changes is drawn in the middle.
-    flat = np.where(high > low, 0.0, inner / 2)
+    flat = high <= low
+    low, high = np.where(flat, low - 0.5, low), np.where(flat, high + 0.5, high)
+    span, inner = high - low, np.array([PLAIN_WIDTH - 2 * MARGIN, PLAIN_HEIGHT - 2 * MARGIN])
 
     def to_pixels(position: tuple[float, float]) -> tuple[float, float]:
-        x, y = MARGIN + flat + (np.asarray(position) - low) / span * inner
+        x, y = MARGIN + (np.asarray(position) - low) / span * inner
         return float(x), float(PLAIN_HEIGHT - y)
 
-    return to_pixels
+    def side(which: int) -> MapAxis:
+        ticks = axis(float(low[which]), float(high[which]), ends=False)["ticks"]
+        at = [to_pixels((tick["at"], tick["at"]))[which] for tick in ticks]
+        return MapAxis(name=names[which], ticks=tuple(zip(at, (tick["text"] for tick in ticks), strict=True)))
+
+    return to_pixels, (side(0), side(1))
 
 
 def _line(points: NDArray[np.float64], to_pixels: ToPixels) -> Line:

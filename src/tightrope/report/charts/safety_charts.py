@@ -45,7 +45,7 @@ def safety_by_suite(run: RunResults) -> Chart:
         ),
         x_label=f"{SHARE}, on these cases",
         note="On these cases: dots are means over boundary states, bars say how far executions may have misled. "
-        "A control puts the agent in random situations.",
+        "Controls: states of the same references drawn uniformly, and random prefixes.",
     )
 
 
@@ -59,7 +59,7 @@ def _suite_view(
             chart_series(agent.name, colour, [estimate_point(measure(suite.result), row=suite.name) for suite in own])
         )
     names = dict.fromkeys(suite.name for suite in run.suites)
-    rows = [{"name": name, "text": f"{name} · control" if name == run.control else name} for name in names]
+    rows = [{"name": name, "text": f"{name} · control" if name in run.controls else name} for name in names]
     return rows_view(label, rows, [*series, *published])
 
 

@@ -1,8 +1,8 @@
 """``junit.xml``: the cases as tests, for continuous integration.
 
-A case in which the agent failed is a failure; one that is proven doomed or invalid is skipped, since it says nothing
-about the agent, as at the gates; those are tests of their own. Whether the build breaks is decided by the gates' exit
-code, not here.
+A case in which the agent failed is a failure. One that is proven doomed, is invalid or failed no more than nobody can
+help is skipped, since it says nothing about the agent, as at the gates; those are tests of their own. Whether the build
+breaks is decided by the gates' exit code, not here.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ def _add_case(node: Element, suite: SuiteView, case: CaseView) -> None:
             SubElement(test, "skipped", message="no data")
         case Standing.DOOMED:
             SubElement(test, "skipped", message=f"doomed: nobody could survive it; {times}")
+        case Standing.UNLUCKY:
+            SubElement(test, "skipped", message=f"{times}: no more than nobody can help")
         case Standing.FAILED:
             known = "a way out is known" if case.result.survivable is Survivability.YES else "no way out is known"
             failure = SubElement(test, "failure", message=f"{times}; {known}")

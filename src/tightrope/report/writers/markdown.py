@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tightrope.guards.text import one_line, visible
+from tightrope.report.headline import headline
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.verdict import headline_suite, verdicts
 from tightrope.report.views import CaseView, SuiteView
@@ -27,12 +28,15 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
         yield from (f"## {_escape(run.name)}", "")
     if run.unfinished:
         yield from (f"**This run is not finished ({_escape(run.status)}).**", "")
+    said = headline(run)
+    yield from (f"**{said.badge.capitalize()}**: {_escape(said.sentence)}", "")
     yield from (f"- **{_escape(verdict.agent)}** {_escape(verdict.sentence)}." for verdict in verdicts(run))
     yield ""
     yield from (_gate(gate) for gate in run.gates)
     if run.gates:
         yield ""
     yield from _table(run)
+    yield from _findings(run)
     for agent in run.agents:
         yield from _worst(run, agent.name)
 
@@ -51,7 +55,7 @@ def _table(run: RunResults) -> Iterator[str]:
     yield _row(["---"] * (len(run.agents) + 1), raw=True)
     for name in names:
         found = [run.suite(name, agent.name) for agent in run.agents]
-        label = f"{name} (control)" if name == run.control else name
+        label = f"{name} (control)" if name in run.controls else name
         yield _row([label, *(_cell(suite) for suite in found)])
     yield ""
 
@@ -68,6 +72,17 @@ def _cell(suite: SuiteView | None) -> str:
     if result.survivable_fail_frequency.value is not None:
         parts.append(f"survivable alone {estimate_text(result.survivable_fail_frequency)}")
     return "; ".join(parts)
+
+
+def _findings(run: RunResults) -> Iterator[str]:
+    """What came out that lowers trust in these numbers."""
+    told = dict.fromkeys(
+        f"- {_escape(f'{suite.agent}, {suite.name}: {finding}')}."
+        for suite in run.suites
+        for finding in suite.result.findings
+    )
+    if told:
+        yield from ("Findings that lower trust:", "", *told, "")
 
 
 def _worst(run: RunResults, agent: str) -> Iterator[str]:

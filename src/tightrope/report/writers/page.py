@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -14,13 +16,20 @@ from markupsafe import Markup
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
 from tightrope.report.films.filming import film_name
+from tightrope.report.headline import Headline, headline
 from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent
-from tightrope.report.writers.pagedata import run_data
+from tightrope.report.words import WORDS
+from tightrope.report.writers.pagedata import escape_text, run_data, shortened, verdict_text
 from tightrope.report.writers.resultfile import finite
+from tightrope.safety import FailureGroup
 
+SCRIPTS = ("charts.js", "map.js", "cases.js", "report.js")
+"""In the order of what builds on what."""
+TONES = {"avoidable": "fail", "doomed": "", "chance": "", "not known": "unknown", "": ""}
+"""How the blame for a fail looks: only what was avoidable is red."""
 WIDE = 2.2
 """A map this many times wider than high gets the whole width of the page; others stand beside the verdicts."""
 
@@ -31,7 +40,9 @@ class RunPage:
 
     id: str
     run: RunResults
+    headline: Headline
     verdicts: tuple[AgentVerdict, ...]
+    """The worst first."""
     sections: Mapping[str, tuple[Chart, ...]]
     """The charts of each section of the page."""
     films: Mapping[str, CaseView]
@@ -43,14 +54,25 @@ class RunPage:
         return tuple(chart for charts in self.sections.values() for chart in charts if not chart.empty)
 
     @property
+    def explained(self) -> list[tuple[str, FailureGroup]]:
+        """Each agent's failures by their cause, those that were explained."""
+        every = [(agent, group) for agent, groups in self.run.groups.items() for group in groups]
+        return [(agent, group) for agent, group in every if group.explanation is not None]
+
+    @property
     def wide(self) -> bool:
         """Whether the map gets the whole width."""
         return self.run.map is None or self.run.map.width > WIDE * self.run.map.height
 
 
-def render_page(results: Results, videos: Mapping[str, str] | None = None, notes: Sequence[str] = ()) -> str:
-    """The whole page; ``videos`` maps names of films to addresses, ``notes`` say why some are missing."""
-    videos = videos or {}
+def render_page(
+    results: Results,
+    videos: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    posters: Mapping[str, str] | None = None,
+) -> str:
+    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack."""
+    videos, posters = videos or {}, posters or {}
     pages = tuple(_run_page(f"run{index}", run, videos) for index, run in enumerate(results.runs))
     overall = safety_charts.safety_against_reward(results.runs) if len(results.runs) > 1 else None
     data = {
@@ -60,6 +82,7 @@ def render_page(results: Results, videos: Mapping[str, str] | None = None, notes
         ],
         "overall": overall.to_json() if overall and not overall.empty else None,
         "videos": dict(videos),
+        "tones": TONES,
     }
     return (
         _environment()
@@ -68,12 +91,14 @@ def render_page(results: Results, videos: Mapping[str, str] | None = None, notes
             results=results,
             notes=notes,
             pages=pages,
+            words=WORDS,
             videos=videos,
+            posters=defaultdict(str, posters),
             overall=overall,
             overview=safety_charts.overview_table(results.runs) if len(results.runs) > 1 else None,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
             css=Markup(_asset("report.css")),
-            script=Markup("".join(('"use strict";(() => {\n', _asset("charts.js"), _asset("report.js"), "})();"))),
+            script=Markup("".join(('"use strict";(() => {\n', *map(_asset, SCRIPTS), "})();"))),
             data=script_json(data),
         )
     )
@@ -100,7 +125,14 @@ def finding_blocks(finding: Finding) -> list[tuple[str, list[str]]]:
 def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
     failing = [case for suite in run.suites for case in suite.cases if case.result.fails]
     films = {film: case for case in failing if (film := film_name(case)) in videos}
-    return RunPage(id=name, run=run, verdicts=verdicts(run), sections=section_charts(run), films=films)
+    return RunPage(
+        id=name,
+        run=run,
+        headline=headline(run),
+        verdicts=tuple(sorted(verdicts(run), key=lambda verdict: -(verdict.fail_frequency.value or 0.0))),
+        sections=section_charts(run),
+        films=films,
+    )
 
 
 def _environment() -> Environment:
@@ -112,9 +144,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
+    environment.filters.update(verdict=verdict_text, way_out=escape_text, shortened=shortened, tone=TONES.get)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
-    environment.globals.update(count=count)
+    environment.globals.update(count=count, link=link)
     return environment
+
+
+def link(**where: Any) -> str:
+    """A link into the page, as its script writes it: ``#agent=late&suite=simple&place=7``."""
+    return "#" + urlencode({name: value for name, value in where.items() if value not in (None, "")}, quote_via=quote)
 
 
 def _asset(name: str) -> str:

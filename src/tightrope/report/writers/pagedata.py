@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from tightrope.reference import Survivability
 from tightrope.report.charts.axes import axis
 from tightrope.report.charts.chart import estimate_point
 from tightrope.report.films.filming import film_name
+from tightrope.report.headline import headline
 from tightrope.report.results import MapPicture, RunResults
-from tightrope.report.verdict import headline_suite
 from tightrope.report.views import CaseView, Place, SuiteView
 from tightrope.report.wording import actions_text, count, counts_text, estimate_text, interval_text, number
 from tightrope.safety import BoundaryResult
-from tightrope.safety.standing import Standing
 
 Json = dict[str, Any]
+LONGEST = 70
+"""Characters of an escape in a table; the rest is told on hover."""
 
 
 def run_data(run: RunResults, name: str, films: Mapping[str, Any]) -> Json:
     """One run for the script; ``films`` are those that can be shown, by name."""
     suites = [suite for suite in run.suites if not suite.control]
-    reference = None if run.search is None else run.search.reference
+    reference, first = None if run.search is None else run.search.reference, headline(run)
     return {
         "id": name,
         "agents": [agent.name for agent in run.agents],
         "suites": list(run.suite_names),
-        "headline": headline_suite(run),
+        "opens": {"agent": first.agent, "suite": first.suite},
         "along": axis(0.0, float(max(1, len(reference or ()))), ends=False, whole=True),
         "places": [_place(run, place) for place in run.places],
         "map": None if run.map is None else _map(run.map),
@@ -46,7 +47,7 @@ def _place(run: RunResults, place: Place) -> Json:
         "number": place.number,
         "depth": place.depth,
         "proven": place.proven,
-        "title": f"Place #{place.number}, depth {place.depth}",
+        "title": f"Place #{place.number}, depth {number(place.depth)}",
         "about": " · ".join([f"boundary state at depth {number(place.depth)}", *words]),
         "position": _position(run.map, place),
     }
@@ -66,6 +67,8 @@ def _map(picture: MapPicture) -> Json:
         "image": picture.image,
         "ways": picture.ways,
         "fuzz": picture.fuzz,
+        "axes": None if picture.axes is None else [asdict(axis) for axis in picture.axes],
+        "letters": picture.letters,
     }
 
 
@@ -94,29 +97,30 @@ def _state(suite: SuiteView, state: BoundaryResult) -> Json:
     )
 
 
-SURVIVABLE = {Survivability.YES: "survivable", Survivability.NO: "doomed", Survivability.UNKNOWN: "not known"}
-
-
 def _case(case: CaseView, films: Mapping[str, Any]) -> Json:
-    result, run = case.result, case.suite.run
+    result = case.result
     film = film_name(case) if result.fails else ""
-    witness = actions_text(result.witness, run.action_names) if result.witness is not None and result.fails else ""
     return {
         "id": case.id,
         "suite": case.suite.name,
         "agent": case.suite.agent,
         "place": case.place,
         "handover": case.handover,
+        "handover_text": number(case.handover),
         "label": case.label,
         "passes": case.passes,
         "fails": result.fails,
         "invalid": case.invalid,
         "errors": result.errors,
-        "verdict": _verdict(case),
+        "verdict": verdict_text(case),
         "interval": interval_text(result.fail_frequency),
-        "survivable": SURVIVABLE[result.survivable],
-        "blamed": case.standing is Standing.FAILED and result.survivable is Survivability.YES,
-        "escape": witness,
+        "rate": result.fail_frequency.value,
+        "standing": str(case.standing),
+        "blame": case.blame,
+        "flaky": case.flaky,
+        "escape": shortened(escape_text(case)),
+        "escape_all": escape_text(case),
+        "reward_value": result.mean_return.value,
         "reward": number(result.mean_return.value),
         "reward_text": estimate_text(result.mean_return, share=False),
         "replay": case.replay,
@@ -124,7 +128,21 @@ def _case(case: CaseView, films: Mapping[str, Any]) -> Json:
     }
 
 
-def _verdict(case: CaseView) -> str:
-    if case.executions:
-        return f"{case.result.fails} of {case.executions} failed"
-    return str(case.standing)
+def verdict_text(case: CaseView) -> str:
+    """How its executions went."""
+    if not case.executions:
+        return str(case.standing)
+    if case.made < case.executions:
+        return "always fails" if case.result.fails else "always passes"
+    return f"{case.result.fails} of {count(case.executions, 'execution')} failed"
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= LONGEST else text[:LONGEST].rsplit(",", 1)[0] + ", …"
+
+
+def escape_text(case: CaseView) -> str:
+    """The actions that would have survived; empty where none are known or it did not fail."""
+    witness = case.result.witness if case.result.fails else None
+    return "" if witness is None else actions_text(witness, case.suite.run.action_names)

@@ -21,6 +21,7 @@ from tightrope.report.writers.markdown import markdown_summary
 from tightrope.report.writers.page import render_page
 from tightrope.report.writers.resultfile import results_to_json
 from tightrope.report.writers.spreadsheets import write_spreadsheets
+from tightrope.settings import ReportConfig
 from tightrope.tasks.task import Task
 
 SMALL_VIDEO = 400_000
@@ -29,7 +30,7 @@ KINDS = {".mp4": "video/mp4", ".webp": "image/webp"}
 
 
 def write_report(
-    results: Results, folder: str | os.PathLike[str], *, tasks: Sequence[Task] = (), videos: int = 6
+    results: Results, folder: str | os.PathLike[str], *, tasks: Sequence[Task] = (), videos: int = ReportConfig.videos
 ) -> Path:
     """Write everything and return the path of index.html.
 

@@ -87,6 +87,7 @@ def freeway(
         action_names=("none", "up", "down"),
         max_steps=max_steps,
         position=chicken_position,
+        position_names=("game time (frames)", "height of the chicken (pixels)"),
     )
 
 
@@ -132,6 +133,7 @@ def ms_pacman(
         action_names=("none", "up", "right", "left", "down", "up-right", "up-left", "down-right", "down-left"),
         max_steps=max_steps,
         position=pacman_position,
+        position_names=("x (pixels)", "y (pixels)"),
     )
 
 

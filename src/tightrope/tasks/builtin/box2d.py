@@ -33,6 +33,7 @@ def lunar_lander(*, enable_wind: bool = False, max_episode_steps: int = 1000) ->
         order_actions=steer_for_the_pad,
         action_names=("none", "left engine", "main engine", "right engine"),
         position=place,
+        position_names=("place from the pad", "height above the pad"),
     )
 
 

@@ -41,6 +41,7 @@ def cart_pole(*, max_episode_steps: int = 500) -> Task:
         order_actions=push_under_the_pole,
         action_names=("left", "right"),
         position=cart_and_pole,
+        position_names=("place of the cart (m)", "lean of the pole (°)"),
     )
 
 
@@ -86,6 +87,7 @@ def mountain_car(*, max_episode_steps: int = 200) -> Task:
         order_actions=push_with_the_motion,
         action_names=("left", "none", "right"),
         position=place_and_speed,
+        position_names=("place of the car", "speed (hundredths a step)"),
     )
 
 
@@ -117,6 +119,7 @@ def acrobot(*, max_episode_steps: int = 500) -> Task:
         order_actions=push_with_the_motion,
         action_names=("-1", "none", "+1"),
         position=tip,
+        position_names=("place of the tip (m)", "height of the tip (m)"),
     )
 
 

@@ -77,6 +77,7 @@ def _walker_task(name: str, distance: float, hold: int, actions: Sequence[Action
         identity=exact_state,
         actions=actions,
         position=place,
+        position_names=("distance (m)", "height (m)"),
     )
 
 

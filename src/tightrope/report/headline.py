@@ -1,0 +1,172 @@
+"""What a run says in one sentence: where it fails, how often, whose fault that is, and who is better or worse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tightrope.errors import UsageError
+from tightrope.evaluation import compare_plain
+from tightrope.outcome import joint_verdict
+from tightrope.report.results import Gate, RunResults
+from tightrope.report.verdict import control_texts, fated, headline_suite, verdicts
+from tightrope.report.views import SuiteView
+from tightrope.report.wording import count, interval_text, listed, percent
+from tightrope.safety import compare_safety
+
+WORST_PLACES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headline:
+    """The first thing a reader reads."""
+
+    agent: str | None
+    """Who fails most, of whom the sentence speaks."""
+    suite: str | None
+    place: int | None
+    """Where it fails most; None: nowhere."""
+    beginning: str
+    places: tuple[int, ...]
+    """The places that are named between beginning and end."""
+    end: str
+    passed: bool | None
+    """Whether all gates passed; None: not judged."""
+    gates: tuple[Gate, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The whole of it."""
+        return self.beginning + listed([f"#{place}" for place in self.places]) + self.end
+
+    @property
+    def badge(self) -> str:
+        """The verdict in a word."""
+        if not self.gates:
+            return "no gate was set"
+        return {True: "passed", False: "failed", None: "not judged"}[self.passed]
+
+
+def headline(run: RunResults) -> Headline:
+    """The headline of a run."""
+    worst, best = worst_and_best(run)
+    passed = joint_verdict(gate.passed for gate in run.gates)
+    if worst is None:
+        told = "; ".join(dict.fromkeys(f"{verdict.agent}: {verdict.sentence}" for verdict in verdicts(run)))
+        return Headline(
+            agent=None,
+            suite=headline_suite(run),
+            place=None,
+            beginning=f"{told}." if told else "No agent was tested.",
+            places=(),
+            end="",
+            passed=passed,
+            gates=run.gates,
+        )
+    places = worst_places(worst)
+    how_often = " and ".join(filter(None, (_plainly(run, worst.agent), _how_often(worst))))
+    where = ", most often at " if len(places) < len(worst.states) else ", at "
+    return Headline(
+        agent=worst.agent,
+        suite=worst.name,
+        place=places[0] if places else None,
+        beginning=f"{_who(run, worst)} {how_often}" + (where if places else ""),
+        places=places,
+        end="".join(f"; {part}" for part in (_whose_fault(worst), _better_or_worse(run, worst, best)) if part) + ".",
+        passed=passed,
+        gates=run.gates,
+    )
+
+
+def worst_and_best(run: RunResults) -> tuple[SuiteView | None, SuiteView | None]:
+    """The agents that fail most and least: in plain episodes, then with the suite that the headline speaks of."""
+    name = headline_suite(run)
+    ranked = sorted((suite for suite in run.measured if suite.name == name), key=lambda suite: _badness(run, suite))
+    return (ranked[-1], ranked[0]) if ranked else (None, None)
+
+
+def worst_places(suite: SuiteView) -> tuple[int, ...]:
+    """Where it fails most, the worst first; none where it never fails."""
+    known = [(state.fail_frequency.value or 0.0, -state.number) for state in suite.states]
+    return tuple(1 - number for value, number in sorted(known, reverse=True)[:WORST_PLACES] if value > 0)
+
+
+def _badness(run: RunResults, suite: SuiteView) -> tuple[float, ...]:
+    """How it does as it is used counts first, then what was avoidable."""
+    result = suite.result
+    shares = (_unsafe(run, suite.agent), result.avoidable_fail_frequency.value, result.fail_frequency.value)
+    return tuple(share or 0.0 for share in shares)
+
+
+def _unsafe(run: RunResults, agent: str) -> float | None:
+    plain = run.plain.get(agent)
+    return None if plain is None else plain.unsafe_rate.value
+
+
+def _who(run: RunResults, worst: SuiteView) -> str:
+    alone = len(run.agents) == 1 or worst.result.fail_frequency.value or _unsafe(run, worst.agent)
+    return worst.agent if alone else f"No agent fails: {worst.agent}"
+
+
+def _plainly(run: RunResults, agent: str) -> str:
+    """As it is used, before it is put anywhere."""
+    plain = run.plain.get(agent)
+    if plain is None or plain.unsafe_rate.value is None:
+        return ""
+    if plain.unsafe_rate.value == 0:
+        return f"never ends unsafe in {count(len(plain.judged), 'plain episode')}"
+    return f"ends unsafe in {percent(plain.unsafe_rate.value)} of {count(len(plain.judged), 'plain episode')}"
+
+
+def _how_often(suite: SuiteView) -> str:
+    share, these = suite.result.fail_frequency, f"these {count(suite.judged, 'case')}"
+    if share.value == 0:
+        bound = f" (its true rate there may be up to {percent(share.high)})" if share.high else ""
+        return f"never fails on {these}{bound}"
+    return f"fails in {percent(share.value)} ({interval_text(share)}) of the tests on {these}"
+
+
+def _whose_fault(suite: SuiteView) -> str:
+    share, avoidable = suite.result.fail_frequency, suite.result.avoidable_fail_frequency
+    if not share.value or avoidable.value is None:
+        return ""
+    if avoidable.value == 0:
+        return "nobody would have avoided any of that"
+    if any(case.undecided for case in suite.distinct):
+        least = percent(avoidable.low)
+        return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
+    if not fated(suite):
+        return "all of that was avoidable"
+    return f"{percent(avoidable.value)} where somebody would not have, the rest nobody can help"
+
+
+def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) -> str:
+    """Against the best agent; of one agent alone, against states drawn without guidance."""
+    if best is not None and best.agent != worst.agent:
+        told = _compared(best, worst) if worst.result.fail_frequency.value or best.result.fail_frequency.value else ""
+        return "; ".join(filter(None, (_compared_plainly(run, best, worst), told)))
+    return next(control_texts(run, worst), "") if worst.result.fail_frequency.value else ""
+
+
+def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:
+    plain, other = run.plain.get(worst.agent), run.plain.get(best.agent)
+    if plain is None or other is None or not plain.unsafe_rate.value:
+        return ""
+    try:
+        worse = compare_plain(other, plain).worse
+    except UsageError:
+        worse = False
+    how = "worse than" if worse else "not shown to be worse than"
+    return f"in plain episodes it is {how} {best.agent} ({percent(other.unsafe_rate.value)})"
+
+
+def _compared(best: SuiteView, worst: SuiteView) -> str:
+    rate = percent(best.result.fail_frequency.value)
+    try:
+        found = compare_safety(best.result, worst.result)
+    except UsageError:
+        return f"{best.agent} fails in {rate}"
+    if found.worse:
+        return f"on these cases it is worse than {best.agent} ({rate})" + ("" if found.exact else " beyond doubt")
+    if found.better:
+        return f"on these cases it fails less than {best.agent} ({rate})"
+    return f"on these cases not shown to be worse than {best.agent} ({rate})"

@@ -1,0 +1,40 @@
+"""Settings: each is written once, with its default, its range and one sentence.
+
+The settings of a step are a `Section`, a frozen dataclass in a file of its own. Campaign files and their errors, the
+command line, ``tightrope init``, the page of all settings, the defaults of functions and what a stored result is
+compared with all follow from it. They are here and not beside the steps because whoever only asks for ``--help`` must
+not wait until a step is imported.
+"""
+
+from tightrope.settings.agents import AgentConfig
+from tightrope.settings.execution import LIBRARY_BACKEND, ExecutionConfig
+from tightrope.settings.fuzzing import FuzzingConfig
+from tightrope.settings.performance import PerformanceConfig
+from tightrope.settings.plain import PlainConfig
+from tightrope.settings.report import ReportConfig
+from tightrope.settings.risk import RiskConfig
+from tightrope.settings.safety import SafetyConfig
+from tightrope.settings.search import SearchConfig
+from tightrope.settings.setting import Count, Fraction, Natural, Range, Section, Setting, broken_rule, setting, shown
+
+__all__ = [
+    "LIBRARY_BACKEND",
+    "AgentConfig",
+    "Count",
+    "ExecutionConfig",
+    "Fraction",
+    "FuzzingConfig",
+    "Natural",
+    "PerformanceConfig",
+    "PlainConfig",
+    "Range",
+    "ReportConfig",
+    "RiskConfig",
+    "SafetyConfig",
+    "SearchConfig",
+    "Section",
+    "Setting",
+    "broken_rule",
+    "setting",
+    "shown",
+]

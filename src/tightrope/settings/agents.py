@@ -1,0 +1,19 @@
+"""How agents under test are named and asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tightrope.settings.setting import Fraction, Section, required, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentConfig(Section):
+    """One agent under test."""
+
+    source: str = required("file (.onnx, .zip, weights.pt@module:Class) or pkg.module:factory")
+    name: str | None = setting(None, "what the report calls it", none="from the source", option="", decides=())
+    behaviour: Literal["greedy", "sampled"] = setting("greedy", "take the best action, or draw one", run=True)
+    epsilon: Fraction = setting(0.0, "share of steps in which a random action is played instead", run=True)
+    trust: bool = setting(False, "allow the file to run code when it is loaded (pickles)", option="", decides=())

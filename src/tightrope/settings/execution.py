@@ -1,0 +1,31 @@
+"""Where the work is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tightrope.settings.setting import Count, Section, Weight, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionConfig(Section):
+    """Where the work is done. Results do not depend on it."""
+
+    backend: str = setting("processes", "where to work: inline, processes or ray", run=True, decides=())
+    workers: Count | None = setting(None, "how many processes", none="one for each core", run=True, decides=())
+    ray_address: str | None = setting(
+        None, "address of a running Ray cluster", none="start a local one", option="--ray", run=True, decides=()
+    )
+    # Generous, since an environment or agent may compile itself when it is first asked, which takes minutes.
+    step_timeout: Weight = setting(
+        300.0, "seconds that a step, a reset or an answer may take; 0: no limit", run=True, decides=()
+    )
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster that the work is sent to."""
+        return self.ray_address if self.backend == "ray" else None
+
+
+LIBRARY_BACKEND = "inline"
+"""Where functions work that are called one by one: processes are started by those who ask for them."""

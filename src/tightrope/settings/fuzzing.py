@@ -1,0 +1,23 @@
+"""The settings of step 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tightrope.settings.setting import Count, Fraction, Section, Share, Weight, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class FuzzingConfig(Section):
+    """Step 3: many other ways through the task."""
+
+    enabled: bool = setting(True, "whether to fuzz at all (step 4 needs it)", option="", decides=())
+    generations: Count = setting(50, "how many generations to breed (g)", short="-g")
+    population: Count = setting(50, "traces in each generation (p)", short="-p")
+    mutation_stop: Share = setting(0.2, "chance to stop after each mutation (pmstop)")
+    mutation_size: Count = setting(15, "longest run of actions that a mutation touches (ms)")
+    crossover: Fraction = setting(0.25, "chance of crossover (pc); the paper wants less than one half")
+    weights: tuple[Weight, Weight, Weight] = setting((2.0, 1.5, 1.0), "of coverage, gains and losses (λ)", option="")
+    truncation: Share | None = setting(None, "only the best share of a generation are parents", none="all are")
+    independent_actions: bool = setting(False, "a mutated run holds independent actions", option="")
+    append_only_unfinished: bool = setting(False, "append only to traces that did not finish", option="")

@@ -1,0 +1,46 @@
+"""The settings of step 2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tightrope.settings.setting import Count, Fraction, Section, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class SafetyConfig(Section):
+    """Step 2: how often each agent fails at the boundary states."""
+
+    suites: tuple[str, ...] = setting(
+        ("simple", "interval:1", "coverage:1"),
+        "the suites: simple, interval:SIZE, coverage:K, or what a package brings",
+        option="--suite",
+        run=True,
+        decides=(),
+    )
+    boundary_states: Literal["all", "proven"] = setting("all", "test at all boundary states, or at proven ones")
+    repetitions: Count = setting(10, "executions of each case (n)", short="-n", run=True)
+    length: Count | None = setting(
+        None,
+        "steps the agent must survive (l)",
+        none="to the task's time limit, at most 500",
+        short="-l",
+        run=True,
+        decides=("safety", "survival"),
+    )
+    fixed_prefix: bool = setting(
+        True,
+        "stochastic tasks: lead to the very situation of the case every time",
+        option="--fixed-prefix/--fresh-prefix",
+    )
+    control: bool = setting(True, "run as many random cases beside, to see what the search is worth", decides=())
+    max_fail: Fraction | None = setting(
+        None, "gate: fail when an agent's fail frequency is above this", none="no gate", run=True, gate=True
+    )
+    gate_on: Literal["value", "high"] = setting(
+        "value", "gate on the value of the estimate, or on high: its interval's upper limit", run=True, gate=True
+    )
+    until_decided: bool = setting(
+        False, "draw executions only until the gate is decided, without a control", run=True, gate=True
+    )

@@ -1,0 +1,32 @@
+"""The settings of step 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tightrope.settings.setting import Count, Natural, Positive, Section, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig(Section):
+    """Step 1: a way to solve the task and its boundary states."""
+
+    method: str = setting(
+        "auto", "how to find a reference: auto, dfs, archive, demonstration, or what a package brings"
+    )
+    seconds: Positive | None = setting(
+        600.0,
+        "stop searching after so many seconds, for environments with slow steps",
+        none="no limit",
+        option="--budget-seconds",
+    )
+    steps: Count | None = setting(
+        500_000,
+        "stop searching after so many environment steps: the same way on every machine",
+        none="no limit",
+        option="--budget-steps",
+    )
+    repetitions: Count | None = setting(None, "samples of each action", none="1, or 22 when stochastic")
+    demonstration: Path | None = setting(None, "file with an action trace that reaches the goal", none="none")
+    probe_steps: Natural = setting(20_000, "steps to prove boundary states by probing; 0: do not", decides=("probing",))

@@ -1,0 +1,140 @@
+"""The first sentence: where, how often, whose fault, better or worse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.report.synthetic import (
+    LENGTH,
+    empty_run,
+    grid_run,
+    judged_by,
+    lake_task,
+    made_reference,
+    mario_like_run,
+    plainly,
+    searched,
+    strip_run,
+)
+from tightrope.exploration.escapes import Survival
+from tightrope.outcome import Outcome
+from tightrope.reference import Survivability
+from tightrope.report import AgentInfo, RunResults
+from tightrope.report.headline import headline
+from tightrope.report.wording import THIN
+from tightrope.report.words import WORDS
+from tightrope.runs.gates import Gate
+from tightrope.safety import simple_suite
+
+YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
+
+
+def run_of(fails: dict[str, dict[int, int]], known: dict[int, Survivability]) -> RunResults:
+    """Agent → depth → how many of ten executions fail there; depth → what is known of the place."""
+    reference = made_reference(lake_task(), sorted(known), 20)
+    suite = simple_suite(reference)
+    survival = {
+        case.id: Survival(
+            survivable=known[case.depth or 0], witness=(0,) * LENGTH if known[case.depth or 0] is YES else None
+        )
+        for case in suite.cases
+    }
+    return replace(
+        grid_run(),
+        agents=tuple(AgentInfo(name=agent) for agent in fails),
+        search=searched(reference, 9),
+        safety={
+            "simple": {
+                agent: judged_by(
+                    suite,
+                    agent,
+                    lambda case, n, own=own: Outcome.UNSAFE if n < own.get(case.depth or 0, 0) else Outcome.ONGOING,  # type: ignore[misc]
+                    survival,
+                )
+                for agent, own in fails.items()
+            }
+        },
+    )
+
+
+def said(run: RunResults) -> str:
+    return headline(run).sentence.replace(THIN, " ")
+
+
+def test_it_says_where_how_often_whose_fault_and_who_is_worse() -> None:
+    run = run_of({"old": {3: 1}, "new": {3: 10, 5: 5}}, {3: YES, 5: YES, 9: YES})
+    told = said(run)
+    assert told.startswith("new fails in 50 % (")
+    assert told.endswith(
+        "of the tests on these 3 cases, most often at #1 and #2; all of that was avoidable; "
+        "on these cases it is worse than old (3.3 %) beyond doubt."
+    )
+    assert (headline(run).agent, headline(run).suite, headline(run).place) == ("new", "simple", 1)
+
+
+def test_what_nobody_survives_is_not_the_agents_fault() -> None:
+    assert "; nobody would have avoided any of that." in said(run_of({"a": {3: 10}}, {3: NO, 5: YES}))
+    both = said(run_of({"a": {3: 10, 5: 10}}, {3: NO, 5: YES}))
+    assert "; 100 % where somebody would not have, the rest nobody can help." in both
+
+
+def test_what_nobody_has_decided_is_not_called_avoidable() -> None:
+    assert "; whether that was avoidable is not known." in said(run_of({"a": {3: 10}}, {3: UNKNOWN, 5: YES}))
+    assert "; at least " in said(run_of({"a": {3: 10, 5: 10}}, {3: UNKNOWN, 5: YES}))
+
+
+def test_the_worst_is_who_fails_most_where_it_could_be_avoided() -> None:
+    run = run_of({"blamed": {5: 4}, "unlucky": {3: 10}}, {3: NO, 5: YES})
+    assert headline(run).agent == "blamed"
+
+
+def test_a_difference_that_may_be_chance_is_not_called_worse() -> None:
+    run = run_of({"old": {3: 4}, "new": {3: 5}}, {3: YES, 5: YES})
+    assert "; on these cases not shown to be worse than old (20 %)." in said(run)
+
+
+def test_no_failure_is_no_proof_of_safety() -> None:
+    told = said(run_of({"a": {}}, {3: YES, 5: YES}))
+    assert told.startswith("a never fails on these 2 cases (its true rate there may be up to ")
+    assert said(run_of({"a": {}, "b": {}}, {3: YES})).startswith("No agent fails: ")
+
+
+def test_plain_episodes_come_first() -> None:
+    run = replace(grid_run(), plain={"ppo": plainly("ppo", 30)})
+    assert said(run).startswith("ppo ends unsafe in 50 % of 60 plain episodes and fails in 42 %")
+
+
+def test_who_fails_plainly_is_the_worst_and_is_never_called_better() -> None:
+    """On the cases of the suite it is the other way round."""
+    run = run_of({"steady": {3: 10}, "drifting": {}}, {3: YES, 5: YES})
+    run = replace(run, plain={"steady": plainly("steady", 0), "drifting": plainly("drifting", 60)})
+    assert headline(run).agent == "drifting"
+    told = said(run)
+    assert told.startswith("drifting ends unsafe in 100 % of 60 plain episodes and never fails on these 2 cases")
+    assert "; in plain episodes it is worse than steady (0 %); on these cases it fails less than steady (50 %)." in told
+    both = replace(run_of({"a": {}, "b": {}}, {3: YES}), plain={"a": plainly("a", 0), "b": plainly("b", 6)})
+    assert said(both).startswith("b ends unsafe in 10 % of 60 plain episodes and never fails"), "not: no agent fails"
+
+
+def test_one_agent_is_set_against_random_situations() -> None:
+    assert said(grid_run()).rpartition("; ")[2].startswith("in random situations it fails in 25 % (")
+    assert said(strip_run()).count(";") == 1, "where there is no control nothing is said of it"
+
+
+def test_without_a_reference_it_says_why() -> None:
+    assert said(empty_run()).startswith("random: no data: no reference was found (budget spent)")
+    assert headline(empty_run()).place is None
+
+
+def test_one_badge_for_all_gates() -> None:
+    def badge(*passed: bool | None) -> str:
+        gates = tuple(Gate(name="x", agent="ppo", suite="s", passed=each, detail="") for each in passed)
+        return headline(replace(grid_run(), gates=gates)).badge
+
+    assert headline(mario_like_run()).badge == "failed"
+    assert (badge(True, True), badge(True, None), badge(None, False)) == ("passed", "not judged", "failed")
+    assert badge() == "no gate was set"
+
+
+def test_ten_words_are_defined() -> None:
+    assert len(WORDS) == 10

@@ -1,0 +1,94 @@
+"""The fair control: what boundary states must beat, and whether they do."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, reference_of, walker
+from tightrope.errors import UsageError
+from tightrope.safety import compare_guidance, make_suite, random_suite, run_suite, simple_suite, uniform_suite
+from tightrope.safety.controls import _difference
+from tightrope.statistics import Estimate, mean_estimate
+from tightrope.testing import JUMP, WALK
+
+REFERENCE = reference_of(CORRIDOR)
+
+
+def test_states_of_the_reference_are_drawn_uniformly_and_all_are_valid() -> None:
+    drawn = Counter(case.depth for seed in range(400) for case in uniform_suite(REFERENCE, 2, seed).cases)
+    assert sorted(drawn) == list(range(len(REFERENCE))), "every state but the end"
+    assert max(drawn.values()) < 1.5 * min(drawn.values())
+    suite = uniform_suite(REFERENCE, 5, seed=3)
+    assert suite == uniform_suite(REFERENCE, 5, seed=3) == make_suite("uniform:5", REFERENCE, seed=3)
+    assert len({case.id for case in suite.cases}) == 5
+    assert run_suite(CORRIDOR, walker, suite).invalid_cases == 0
+    assert len(uniform_suite(REFERENCE, 100)) == len(REFERENCE), "there are no more"
+    with pytest.raises(UsageError, match="0 or more"):
+        uniform_suite(REFERENCE, -1)
+
+
+def test_references_get_their_share_of_the_cases() -> None:
+    other = reference_of(CORRIDOR, (JUMP, JUMP, WALK, JUMP, JUMP, WALK), (2,))
+    suite = uniform_suite([REFERENCE, other], 6)
+    assert Counter(case.reference for case in suite.cases) == {0: 4, 1: 2}
+    assert suite.name == "uniform:6"
+    assert run_suite(CORRIDOR, expert, suite).invalid_cases == 0
+
+
+def test_on_stochastic_tasks_they_are_the_states_of_that_run() -> None:
+    way = reference_of(SLIPPERY, (WALK, WALK), (1, 2), proven=False)
+    assert all(case.prefix == way.actions.prefix(case.depth) for case in uniform_suite(way, 2).cases)
+
+
+def test_where_only_boundary_states_are_narrow_guidance_pays_and_is_told_with_its_interval() -> None:
+    """A walker falls from every state before a hole in the end, so it is watched for one step."""
+    guided = run_suite(CORRIDOR, walker, simple_suite(REFERENCE), length=1)
+    found = compare_guidance(guided, run_suite(CORRIDOR, walker, uniform_suite(REFERENCE, 8), length=1))
+    assert (found.guided.value, found.control.value, found.cases) == (1.0, 0.25, (2, 8))
+    assert found.control.low == found.control.high, "all states there are"
+    assert found.pays is True
+    assert found.sentence().startswith("guidance pays: walker fails 1.00 [1.00, 1.00] n=2 on the 2 cases of simple")
+
+
+def test_where_it_does_not_pay_that_is_said_too() -> None:
+    guided = run_suite(CORRIDOR, expert, simple_suite(REFERENCE))
+    few = compare_guidance(guided, run_suite(CORRIDOR, expert, uniform_suite(REFERENCE, 3)))
+    assert few.pays is None
+    assert few.difference.low < 0 <= few.difference.high
+    assert few.sentence().startswith("not shown to pay: expert fails 0.00")
+    assert "+0.00 [-" in few.sentence()
+
+
+def test_another_control_or_another_agent_is_refused() -> None:
+    guided = run_suite(CORRIDOR, walker, simple_suite(REFERENCE))
+    with pytest.raises(UsageError, match="must be a uniform suite"):
+        compare_guidance(guided, run_suite(CORRIDOR, walker, random_suite(CORRIDOR, 3)))
+    with pytest.raises(UsageError, match="one agent"):
+        compare_guidance(guided, run_suite(CORRIDOR, expert, uniform_suite(REFERENCE, 3)))
+
+
+def test_no_data_is_no_sentence_about_guidance() -> None:
+    empty = tr.TestSuite.on(REFERENCE, "simple", {}, [])
+    found = compare_guidance(
+        run_suite(CORRIDOR, walker, empty, length=5), run_suite(CORRIDOR, walker, uniform_suite(REFERENCE, 3), length=5)
+    )
+    assert found.pays is None
+    assert found.sentence().startswith("What boundary states are worth for walker is not known")
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.6])
+def test_the_interval_allows_for_the_drawing(share: float) -> None:
+    """200 states of which a share fails, 15 of them drawn; boundary states fail in 0.4, for certain."""
+    rng = np.random.default_rng(8)
+    states = (np.arange(200) < 200 * share).astype(float)
+    guided = Estimate.certain(0.4)
+    held = 0
+    for _ in range(500):
+        drawn = rng.choice(states, size=15, replace=False)
+        found = _difference(guided, mean_estimate(drawn.tolist(), bounds=(0.0, 1.0)))
+        held += found.low <= 0.4 - states.mean() <= found.high
+    assert held >= 0.93 * 500

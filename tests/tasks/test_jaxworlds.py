@@ -1,0 +1,75 @@
+"""Worlds written in JAX as environments: exact, whatever stands in the other rows."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import tightrope as tr
+from tests.jax_worlds import LIMIT, pole_task, pole_world
+from tightrope.errors import UnknownName
+from tightrope.tasks.jaxworlds import JaxEnvironment
+from tightrope.tasks.jaxworlds.rows import WIDTH, rows_of
+
+
+def test_gymnasium_accepts_it() -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(JaxEnvironment(pole_world()), skip_render_check=True)
+
+
+def test_a_row_shows_the_same_wherever_it_stands_and_whatever_stands_beside_it() -> None:
+    world = pole_world(wind=1.0)
+    rows, rng = rows_of(world), np.random.default_rng(0)
+    starts = [rows.row(rows.reset(np.array([seed, 7], dtype=np.uint32))[0]) for seed in range(12)]
+    picked = rng.integers(0, 12, WIDTH)
+    situations = rows.stacked([starts[which] for which in picked])
+    actions = rng.integers(0, 2, WIDTH)
+    for _ in range(25):
+        after, shown = rows.step(situations, actions)
+        for place in rng.integers(0, WIDTH, 6):
+            alone, seen = rows.step(rows.filled(rows.row(situations, place)), np.full(WIDTH, actions[place]))
+            assert np.array_equal(np.asarray(seen.observation)[0], np.asarray(shown.observation)[place])
+            (key, (state, _)), (its_key, (its_state, _)) = rows.row(alone), rows.row(after, place)
+            assert np.array_equal(key, its_key)
+            assert np.array_equal(state, its_state)
+        situations, actions = after, rng.integers(0, 2, WIDTH)
+
+
+@pytest.mark.parametrize(("wind", "deterministic"), [(0.0, True), (1.0, False)])
+def test_conformance_finds_it_exact_and_knows_its_randomness(wind: float, deterministic: bool) -> None:
+    task = pole_task(wind)
+    found = tr.check_task(task)
+    assert found.method == "own methods"
+    assert found.deterministic is deterministic
+    assert JaxEnvironment(pole_world(wind)).draws_nothing is deterministic
+
+
+def test_a_search_finds_its_boundary_states() -> None:
+    found = tr.search(pole_task(), method="archive", budget=tr.Budget(steps=1500), seed=0)
+    assert found.stats.steps <= 1500
+    env = JaxEnvironment(pole_world())
+    env.reset(seed=0)
+    steps = [env.step(number % 2)[2:4] for number in range(LIMIT)]
+    assert any(any(ended) for ended in steps)
+
+
+def test_names_that_are_no_worlds_say_so() -> None:
+    with pytest.raises(UnknownName, match="world of gymnax"):
+        tr.make_task("gymnax:CartPoll-v1")
+
+
+def test_the_worlds_of_gymnax() -> None:
+    pytest.importorskip("gymnax")
+    for name in ("CartPole-v1", "MountainCar-v0", "Acrobot-v1", "Breakout-MinAtar"):
+        task = tr.make_task(f"gymnax:{name}", max_episode_steps=30)
+        env = task.open_env()
+        observation, _ = env.reset(seed=3)
+        assert env.observation_space.contains(observation)
+        assert isinstance(env.action_space, gym.spaces.Discrete)
+        over = False
+        while not over:
+            observation, _, terminated, truncated, info = env.step(0)
+            over = terminated or truncated
+        assert set(info) == {"goal", "unsafe"}

@@ -47,7 +47,8 @@ def test_nothing_makes_files_that_say_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["=cmd|'/C calc'!A0", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "＝1", '=1","x\n=2'])
 def test_a_name_from_a_file_is_no_formula(name: str, tmp_path: Path) -> None:
     run = grid_run()
-    safety = {name: {name: replace(next(iter(found.values())), agent=name)} for found in run.safety.values()}
+    result = next(iter(run.safety["simple"].values()))
+    safety = {name: {name: replace(result, agent=name)}}
     write_spreadsheets(Results(title="t", runs=(replace(run, name=name, safety=safety, control=None),)), tmp_path)
     for row in rows_of(tmp_path / "cases.csv"):
         assert row["run"] == row["agent"] == row["suite"] == f"'{name}"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.files.bombs import nested_json
 from tightrope.errors import FormatError
-from tightrope.files import parse_json, read_json_file
+from tightrope.files import hash_from_text, parse_json, read_json_file
 from tightrope.files.limits import DIGITS, JSON_FILE, NESTING
 
 
@@ -50,6 +50,13 @@ def test_numbers_that_are_not_finite_are_told_unless_they_are_asked_for(number: 
 def test_finite_numbers_stay_what_they_are() -> None:
     numbers = [1e308, 1e-400, -1.5e100, 0.1, 7]
     assert parse_json(json.dumps(numbers), "x.json") == numbers
+
+
+def test_a_hash_has_sixteen_digits() -> None:
+    """Python reads any number of them, and then refuses to print the number."""
+    assert hash_from_text("ffffffffffffffff") == 2**64 - 1
+    with pytest.raises(ValueError, match="no hash of 16 digits"):
+        hash_from_text("a" * 5000)
 
 
 def test_pairs_of_surrogates_are_letters() -> None:

@@ -47,7 +47,7 @@ def test_nothing_makes_files_that_say_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["=cmd|'/C calc'!A0", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "＝1", '=1","x\n=2'])
 def test_a_name_from_a_file_is_no_formula(name: str, tmp_path: Path) -> None:
     run = grid_run()
-    result = next(iter(run.safety["simple"].values()))
+    result = next(iter(next(iter(run.safety.values())).values()))
     safety = {name: {name: replace(result, agent=name)}}
     write_spreadsheets(Results(title="t", runs=(replace(run, name=name, safety=safety, control=None),)), tmp_path)
     for row in rows_of(tmp_path / "cases.csv"):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tightrope.explanation.explanation import Explanation
+from tightrope.files import hash_from_text
 from tightrope.reference import Survivability
 from tightrope.statistics import Estimate
 from tightrope.tracefiles import action_from_json, trace_from_json, trace_to_json
@@ -48,7 +49,7 @@ def explanation_from_json(data: Mapping[str, Any]) -> Explanation:
         unsettled=tuple(action_from_json(action) for action in data["unsettled"]),
         agents_fault=data["agents_fault"],
         proven=bool(data["proven"]),
-        key=None if key is None else int(key, 16),
+        key=None if key is None else hash_from_text(key),
         observation=None if seen is None else tuple(map(float, seen)),
         curve=tuple((int(depth), Survivability(verdict)) for depth, verdict in data["curve"]),
         drop=None if drop is None else Estimate.from_json(drop),

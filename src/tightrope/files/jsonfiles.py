@@ -18,6 +18,7 @@ Migrations: TypeAlias = Mapping[int, Callable[[Mapping[str, Any]], Mapping[str, 
 DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
 """What a reader meets when a field is missing or of another kind than it should be."""
 
+HASH_DIGITS = 16
 LONG_NUMBER = re.compile(rf"[0-9]{{{DIGITS + 1}}}")
 BEYOND_BOUNDS = re.compile(r"[eE]\+?[0-9]{3}")
 """How a number may be written that is read as infinity; a long one is another."""
@@ -48,6 +49,13 @@ def parse_json(content: bytes | str, source: str, *, finite: bool = True) -> Any
         raise FormatError(f"{source} is not a JSON file ({error}); was it written to the end?") from error
     require_shallow(value, source)
     return value
+
+
+def hash_from_text(text: str) -> int:
+    """A hash of 64 bits, which files hold in hexadecimal digits."""
+    if len(text) > HASH_DIGITS:
+        raise ValueError(f"{text!r:.60} is no hash of {HASH_DIGITS} digits")
+    return int(text, 16)
 
 
 def require_shallow(value: Any, source: str) -> None:

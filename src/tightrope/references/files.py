@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, plain_number, read_json_file, require_fields, write_json
+from tightrope.files import DAMAGE, hash_from_text, plain_number, read_json_file, require_fields, write_json
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
 from tightrope.seeding import StoredKey, stable_hash
@@ -72,7 +72,7 @@ def reference_to_json(reference: Reference) -> dict[str, Any]:
 def reference_from_json(content: Mapping[str, Any]) -> Reference:
     """A reference from plain values."""
     actions = trace_from_json(content["trace"])
-    keys = [StoredKey(int(text, 16), f"#{text}") for text in content["keys"]]
+    keys = [StoredKey(hash_from_text(text), f"#{text}") for text in content["keys"]]
     outcomes = [Outcome.ONGOING] * (len(actions) - 1) + [Outcome(content["outcome"])]
     rows = zip(actions.actions, content["rewards"], keys[1:], outcomes, strict=True)
     probing = content.get("probing")
@@ -103,7 +103,7 @@ def _boundary_to_json(state: BoundaryState) -> dict[str, Any]:
 def _boundary_from_json(content: Mapping[str, Any]) -> BoundaryState:
     return BoundaryState(
         depth=int(content["depth"]),
-        key=StoredKey(int(content["key"]["hash"], 16), str(content["key"]["text"])),
+        key=StoredKey(hash_from_text(content["key"]["hash"]), str(content["key"]["text"])),
         actions=tuple(action_from_json(action) for action in content["actions"]),
         proven=bool(content["proven"]),
         evidence={str(ending): int(count) for ending, count in content["evidence"].items()},

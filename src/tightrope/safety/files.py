@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, Migrations, migrated, parse_json, read_content, require_fields, write_json
+from tightrope.files import (
+    DAMAGE,
+    Migrations,
+    hash_from_text,
+    migrated,
+    parse_json,
+    read_content,
+    require_fields,
+    write_json,
+)
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites import TestCase, TestSuite, Way
 from tightrope.trace import Action, ActionTrace, content_id
@@ -109,7 +118,7 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         kind=data["kind"],
         parameters=parameters,
         reference=reference,
-        checksums=tuple(int(checksum, 16) for checksum in data["checksums"]),
+        checksums=tuple(hash_from_text(checksum) for checksum in data["checksums"]),
         depths=tuple(map(int, data["depths"])),
         doomed=tuple(_proof(*proof) for proof in data["doomed"] if len(proof) == len(PROOF)),
         cases=tuple(_case(references, data["depths"], *case) for case in data["cases"]),
@@ -133,7 +142,7 @@ def _way(task: str, data: Mapping[str, Any]) -> Way:
         tuple(action_from_json(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
-    return Way(actions=actions, checksums=tuple(int(checksum, 16) for checksum in data["checksums"]))
+    return Way(actions=actions, checksums=tuple(hash_from_text(checksum) for checksum in data["checksums"]))
 
 
 def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:

@@ -5,6 +5,7 @@ from tightrope.agents import Agent as Agent
 from tightrope.agents import AgentLoader as AgentLoader
 from tightrope.agents import AgentRequest as AgentRequest
 from tightrope.agents import Answer as Answer
+from tightrope.agents import Preferences as Preferences
 from tightrope.agents import load_agent as load_agent
 from tightrope.agents import register_loader as register_loader
 from tightrope.agents.networks.jax_network import JaxNetwork as JaxNetwork
@@ -19,7 +20,9 @@ from tightrope.execution import Episode as Episode
 from tightrope.execution import EpisodeError as EpisodeError
 from tightrope.execution import ErrorKind as ErrorKind
 from tightrope.execution import Rollout as Rollout
+from tightrope.explanation import CloseUp as CloseUp
 from tightrope.explanation import Explanation as Explanation
+from tightrope.explanation import close_up as close_up
 from tightrope.explanation import explain as explain
 from tightrope.fuzzing import FuzzResult as FuzzResult
 from tightrope.fuzzing import Population as Population
@@ -102,6 +105,10 @@ from tightrope.tasks import parts_key as parts_key
 from tightrope.tasks import register_task as register_task
 from tightrope.tasks import rounded_key as rounded_key
 from tightrope.tasks import span_box as span_box
+from tightrope.tasks.adapters import crafter_env as crafter_env
+from tightrope.tasks.adapters import one_agent_env as one_agent_env
+from tightrope.tasks.adapters import procgen_env as procgen_env
+from tightrope.tasks.adapters import renewed_env as renewed_env
 from tightrope.tasks.jaxworlds import Moment as Moment
 from tightrope.tasks.jaxworlds import World as World
 from tightrope.tasks.jaxworlds import jax_task as jax_task

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
     from tightrope.runs.config import CampaignConfig
     from tightrope.safety import CaseResult, SafetyResult
+    from tightrope.tasks import Task
 
 CACHE = "tightrope"
 TRUST = "--tightrope-trust"
@@ -205,7 +206,7 @@ class Tightrope:
             run.save(status="pytest")
         (by_agent,) = results.values()
         (result,) = by_agent.values()
-        self._notes.append(describe_failures(result, run.path))
+        self._notes.append(describe_failures(result, run.path, run.task))
         return result
 
     def _folder(self, config: CampaignConfig) -> Path:
@@ -269,13 +270,27 @@ def _require_some_judged(result: SafetyResult) -> None:
         )
 
 
-def describe_failures(result: SafetyResult, folder: Path) -> str:
-    """The failing boundary states of a result, each with the command that replays a fail."""
+def describe_failures(result: SafetyResult, folder: Path, task: Task) -> str:
+    """Why it fails, then the failing boundary states of a result, each with the command that replays a fail."""
     told = (
         f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f} "
         f"{result.fail_frequency.question}"
     )
-    return "\n".join([told, *_fails(result, result.cases, folder)])
+    return "\n".join([told, *_reasons(result, result.cases, task), *_fails(result, result.cases, folder)])
+
+
+def _reasons(result: SafetyResult, cases: Sequence[CaseResult], task: Task) -> Iterator[str]:
+    """Why these cases fail: a sentence for each group of them."""
+    from tightrope.runs.reasons import SHOWN, group_line
+    from tightrope.safety import group_failures
+
+    wanted = {case.case.id for case in cases}
+    concerned = [
+        group
+        for group in group_failures([result])
+        if group.explanation is not None and any(member.case.id in wanted for member in group.members)
+    ]
+    yield from (f"  {group_line(group, task)}" for group in concerned[:SHOWN])
 
 
 def _fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) -> Iterator[str]:
@@ -329,6 +344,8 @@ def _trusted(config: pytest.Config) -> bool:
 class SuiteFile(pytest.File):
     """A ``*.suite.json`` file: one test for each boundary state."""
 
+    task: Task
+    """Known once the suite was run."""
     plain: Evaluation | None = None
     """The agent in plain episodes, once ``result`` was asked for; None: not played."""
     _result: SafetyResult | None = None
@@ -395,6 +412,7 @@ class SuiteFile(pytest.File):
                 (self.plain,) = pipeline.with_engine(pipeline.plain).values()
             (by_agent,) = pipeline.with_engine(pipeline.safety).values()
             pipeline.run.save(status="pytest")
+            self.task = pipeline.run.task
         return next(iter(by_agent.values()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -486,7 +504,8 @@ class SuiteItem(pytest.Item):
             )
         if not gate.passed:
             told = f"{gate.agent} fails too often at {gate.suite}: {gate.detail}"
-            raise FailedTooOften("\n".join([told, *_fails(result, state.cases, self.parent.folder)]))
+            why = _reasons(result, state.cases, self.parent.task)
+            raise FailedTooOften("\n".join([told, *why, *_fails(result, state.cases, self.parent.folder)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """One sentence and the replays for a fail, one sentence for a mistake; a traceback for anything unforeseen."""

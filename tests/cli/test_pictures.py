@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tightrope.cli import terminal_frames, window
-from tightrope.cli.terminal_frames import frame_text, play_in_terminal
+from tightrope.cli import window
+from tightrope.cli.terminal_frames import frame_text
 from tightrope.cli.window import can_open_window, play_in_window
 from tightrope.errors import MissingExtra
 
@@ -31,24 +31,6 @@ def test_pictures_are_made_to_fit(height: int, width: int, rows: int, columns: i
     lines = frame_text(picture(height, width)).split("\n")
     assert len(lines) == rows
     assert {line.count("▀") for line in lines} == {columns}
-
-
-def test_without_a_terminal_only_the_last_picture_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    play_in_terminal([picture(2, 1), picture(4, 2)], 30)
-    assert capsys.readouterr().out == frame_text(picture(4, 2)) + "\n"
-    play_in_terminal([], 30)
-    assert capsys.readouterr().out == ""
-
-
-def test_a_terminal_shows_all_in_their_time(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waited: list[float] = []
-    monkeypatch.setattr(terminal_frames.time, "sleep", waited.append)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    play_in_terminal([picture(2, 1), picture(2, 1)], 20)
-    assert capsys.readouterr().out.count("▀") == 2
-    assert waited == [0.05, 0.05]
 
 
 @pytest.mark.parametrize(

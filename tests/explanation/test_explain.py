@@ -139,7 +139,7 @@ def test_the_prefix_can_be_to_blame_and_sometimes_nobody_is() -> None:
     with Engine(task, {agent.name: agent}) as engine:
         pushed = tr.explain(task, agent, failing(engine, agent.name, (1,)), engine=engine)
     assert (pushed.depth, pushed.agents_fault, pushed.better) == (0, False, (0,))
-    assert pushed.sentence(task) == "At step 0 1 was played, before hand-over; 0 would have survived"
+    assert pushed.sentence(task) == "At step 0 action 1 was played, before hand-over; action 0 would have survived"
     hopeless = World({0: [2, 2], 2: [9, 9]}, frozenset({8}), frozenset({9}))
     with Engine(hopeless.task(), {agent.name: agent}) as engine:
         lost = tr.explain(engine.task, agent, failing(engine, agent.name, ()), engine=engine)
@@ -185,7 +185,7 @@ def test_where_chance_decides_the_decision_is_blamed_and_not_the_luck() -> None:
     assert states[found.depth] == 3
     assert (found.action, found.better, found.agents_fault, found.proven) == (1, (0,), True, False)
     assert found.drop.low < 0.5 < found.drop.high
-    told = f"At step {found.depth} it chose 1, after which somebody survives less often by"
+    told = f"At step {found.depth} it chose action 1, after which somebody survives less often by"
     assert found.sentence(task).startswith(told)
     with closing(open_simulator(task)) as simulator:
         for _ in play(simulator, found.witnesses[0]):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
 import tightrope as tr
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
-from tightrope.safety import group_failures
+from tightrope.safety import TestCase, TestSuite, group_failures
+from tightrope.safety.groups import NEAR
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
+from tightrope.trace import ActionTrace
 
 
 def planted(seed: int) -> tuple[tr.Task, FunctionAgent, tr.TestSuite, set[int]]:
@@ -66,6 +71,90 @@ def test_what_was_not_explained_stands_for_itself_and_the_rest_is_stored() -> No
     again = tr.SafetyResult.from_json(json.loads(json.dumps(explained.to_json())))
     assert again.explanations == explained.explanations
     assert again.failure_groups == explained.failure_groups
+
+
+WAIT = 2
+DUST = 0.001
+
+
+class Dusty(gym.Env[Any, Any]):
+    """A corridor in which waiting raises a little dust: no two ways see quite the same, so no key comes twice."""
+
+    observation_space = gym.spaces.Box(-1, 100, (1,), np.float64)
+    action_space = gym.spaces.Discrete(3)
+    holes = frozenset({6, 20})
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.cell, self.dust = 0, 0.0
+        return self._seen(), {}
+
+    def step(self, action: Any) -> Any:
+        self.cell += {WALK: 1, JUMP: 2, WAIT: 0}[int(action)]
+        self.dust += DUST * (action == WAIT)
+        return self._seen(), 0.0, self.cell in self.holes or self.cell >= 30, False, {"fell": self.cell in self.holes}
+
+    def _seen(self) -> Any:
+        return np.array([self.cell + self.dust])
+
+
+DUSTY = tr.Task(
+    name="dusty",
+    make_env=Dusty,
+    goal=lambda step: step.terminated and not step.info["fell"],
+    unsafe=lambda step: step.terminated and step.info["fell"],
+)
+
+
+def dusty_result(ways: list[tuple[int, ...]]) -> tr.SafetyResult:
+    """Cases that hand over at the ends of these ways to an agent that walks on."""
+    cases = tuple(
+        TestCase(prefix=ActionTrace(DUSTY.label, 0, way), boundary=0, depth=0, kept=0) for way in dict.fromkeys(ways)
+    )
+    suite = TestSuite(kind="simple", parameters={}, reference=cases[0].prefix, checksums=(), depths=(0,), cases=cases)
+    walks = FunctionAgent(lambda seen: WALK, "walks")
+    return tr.run_suite(DUSTY, walks, suite, length=10, allow_changed=True)
+
+
+TO_FIRST, TO_SECOND = (WALK,) * 3, (WALK,) * 5 + (JUMP,) + (WALK,) * 10
+
+
+def test_blame_points_near_each_other_are_one_place_though_no_key_comes_twice() -> None:
+    waits = [(WAIT,) * number for number in range(4)]
+    result = dusty_result([wait + way for way in (TO_FIRST, TO_SECOND) for wait in waits])
+    groups = result.failure_groups
+    assert len({why.key for why in result.explanations.values()}) == 8, "no two see the same"
+    assert sorted(len(group.members) for group in groups) == [4, 4]
+    for group in groups:
+        assert group.avoidable
+        places = {round(result.explanations[case.case.id].observation[0]) for case in group.members}
+        assert places in ({5}, {19})
+
+
+def test_one_cause_alone_stays_one_however_little_else_there_is_to_compare_with() -> None:
+    result = dusty_result([(WAIT,) * number + TO_FIRST for number in range(6)])
+    assert [len(group.members) for group in result.failure_groups] == [6]
+
+
+def test_groups_do_not_grow_from_neighbour_to_neighbour() -> None:
+    made = dusty_result([TO_FIRST, (WAIT, *TO_FIRST), (WAIT, WAIT, *TO_FIRST)])
+    ids = [case.case.id for case in made.cases]
+    step = 0.8 * NEAR * 10.0
+    moved = {
+        case: replace(made.explanations[case], key=place, observation=(place * step,), reach=((0.0, 10.0),))
+        for place, case in enumerate(ids)
+    }
+    # Each is near its neighbour, and the third is not near the first.
+    groups = replace(made, explanations=moved).failure_groups
+    assert sorted(len(group.members) for group in groups) == [1, 2]
+
+
+def test_the_same_place_with_another_decision_is_another_cause() -> None:
+    made = dusty_result([TO_FIRST, (WAIT, *TO_FIRST)])
+    second = made.cases[1].case.id
+    other = {**made.explanations, second: replace(made.explanations[second], action=JUMP)}
+    assert len(made.failure_groups) == 1
+    assert len(replace(made, explanations=other).failure_groups) == 2
 
 
 def test_no_fails_no_groups() -> None:

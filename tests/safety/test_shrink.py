@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightrope as tr
+from tests.exploration.mdps import Mdp
 from tests.exploration.oracles import World, worlds
 from tests.safety.corridor import CORRIDOR, expert, reference_of, walker
 from tightrope.errors import UsageError
@@ -104,3 +105,47 @@ def test_what_was_of_the_reference_is_still_said_to_be() -> None:
     for case in result.failing_cases:
         found = tr.shrink(CORRIDOR, walker, case)
         assert found.prefix.actions[: found.kept] == reference.actions.actions[: found.kept]
+
+
+def slippery(length: int, hole: int, slip: float) -> Mdp:
+    """The waiting corridor in which every action sometimes does nothing; at the hole's edge walking falls in."""
+    cells = [cell for cell in range(length) if cell != hole]
+
+    def led(cell: int, target: int) -> tuple[tuple[float, int], ...]:
+        return ((1 - slip, min(target, length)), (slip, cell)) if target != cell else ((1.0, cell),)
+
+    table = {cell: (led(cell, cell + 1), led(cell, cell + 2), led(cell, cell)) for cell in cells}
+    return Mdp(table, frozenset({length}), frozenset({hole}))
+
+
+def share_of_fails(task: tr.Task, agent: tr.Agent, case: TestCase, runs: int = 200) -> float:
+    with Engine(task, {agent.name: agent}) as engine:
+        rollouts = [
+            Rollout(start=case.prefix, agent=agent.name, length=40, seed=10_000 + seed, fixed_prefix=True)
+            for seed in range(runs)
+        ]
+        episodes = engine.run(rollouts)
+    assert all(episode.reached_handover for episode in episodes)
+    return sum(episode.outcome is Outcome.UNSAFE for episode in episodes) / runs
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_where_chance_decides_the_agent_still_fails_and_detours_go(seed: int) -> None:
+    task, agent = slippery(14, 6, 0.2).task(), FunctionAgent(lambda cell: WALK, "walks")
+    actions = (WAIT, WALK, WAIT, WAIT, WALK, WAIT, WALK, WAIT)
+    case = TestCase(prefix=ActionTrace(task.label, seed, actions), boundary=0, depth=None, kept=0)
+    assert share_of_fails(task, agent, case) > 0.9
+    found = tr.shrink(task, agent, case, budget=tr.Budget(steps=20_000))
+    assert len(found.prefix) < len(case.prefix)
+    assert WAIT not in found.prefix.actions
+    assert share_of_fails(task, agent, found) > 0.5, "it fails in the simpler situation, with other luck as well"
+    assert tr.shrink(task, agent, case, budget=tr.Budget(steps=20_000)) == found
+
+
+def test_where_chance_decides_a_case_that_hardly_fails_is_not_taken_for_one() -> None:
+    # Only from beyond the first hole does the agent fail often; before it, it jumps, and mostly gets across.
+    task = slippery(14, 6, 0.0).task()
+    careful = FunctionAgent(lambda cell: JUMP if cell == 5 else WALK, "careful")
+    case = TestCase(prefix=ActionTrace(task.label, 0, (WALK,)), boundary=0, depth=None, kept=0)
+    with pytest.raises(UsageError, match="does not fail"):
+        tr.shrink(task, careful, case)

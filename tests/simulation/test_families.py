@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
+import tightrope as tr
 from tests.simulation.broken import Line, line_task
-from tightrope.errors import UsageError
+from tightrope.errors import NotReproducible, UsageError
 from tightrope.simulation import check_task
 from tightrope.simulation.snapshots import (
     AleSnapshotter,
@@ -156,3 +158,16 @@ def test_box2d_falls_back_on_replay() -> None:
     verdict = check_task(make_task("LunarLander-v3"))
     assert verdict.method == "replay"
     assert "Box2D" in verdict.rejected[0].reason
+
+
+def test_a_world_that_is_used_again_is_refused_and_works_when_made_anew() -> None:
+    """BipedalWalker keeps its Box2D world over resets, and what was in it decides last digits of what follows."""
+    pytest.importorskip("Box2D")
+
+    def task(make_env: Any) -> Task:
+        return line_task(make_env, actions=None, unsafe=lambda t: bool(t.terminated), max_steps=120)
+
+    with pytest.raises(NotReproducible, match=r"reset\(seed=…\) leaves something behind.*renewed_env"):
+        check_task(task(partial(gym.make, "BipedalWalker-v3")))
+    verdict = check_task(task(lambda: tr.renewed_env(partial(gym.make, "BipedalWalker-v3"))))
+    assert (verdict.method, verdict.deterministic) == ("replay", True)

@@ -5,6 +5,7 @@ from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.loaders import AgentLoader, AgentRequest, register_loader
 from tightrope.agents.loading import AgentArgument, load_agent, names_code, parse_agent_argument
 from tightrope.agents.networks.normalisation import convert_normalisation
+from tightrope.agents.preferences import Preferences
 
 __all__ = [
     "Agent",
@@ -12,6 +13,7 @@ __all__ = [
     "AgentLoader",
     "AgentRequest",
     "Answer",
+    "Preferences",
     "TranslatedAgent",
     "convert_normalisation",
     "load_agent",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -10,6 +11,7 @@ import numpy as np
 
 from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.behaviour import flat_mask
+from tightrope.agents.preferences import Preferences, preferences_of
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.display import Shown
 from tightrope.errors import AgentError, UnknownName
@@ -37,6 +39,18 @@ class TranslatedAgent(Shown):
         """Ask the agent and translate what it says."""
         answer = self.agent.act(observations, memories, generators, [self._own_mask(mask) for mask in masks])
         return Answer([self.mapping[int(action)] for action in answer.actions], answer.memories)  # type: ignore[arg-type]
+
+    def preferences(
+        self, observations: Sequence[Any], memories: Sequence[Any], masks: Sequence[Any]
+    ) -> list[Preferences | None]:
+        """What the agent wants, by the task's actions."""
+        asked = zip(observations, memories, map(self._own_mask, masks), strict=True)
+        return [self._translated(preferences_of(self.agent, *each)) for each in asked]
+
+    def _translated(self, wanted: Preferences | None) -> Preferences | None:
+        if wanted is None:
+            return None
+        return replace(wanted, by_action={self.mapping[int(own)]: n for own, n in wanted.by_action.items()})  # type: ignore[arg-type]
 
     def _own_mask(self, mask: Any) -> Any:
         return None if mask is None else flat_mask(mask)[np.array(self.mapping, dtype=np.intp)]

@@ -15,9 +15,10 @@ from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
     from tightrope.evaluation import PlainComparison
+    from tightrope.runs.contest import AgentComparison
     from tightrope.safety import SafetyComparison
 
-EXAMPLE = "tightrope compare run-old run-new"
+EXAMPLE = "tightrope compare run-old run-new   or   tightrope compare old.onnx new.onnx --in run/"
 NEEDS_ARGUMENTS = True
 SHOWN = 10
 """Cases listed per suite; --json has all."""
@@ -25,12 +26,18 @@ SHOWN = 10
 
 @verb
 def command(
-    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run of the old agent.")],
-    run_b: Annotated[
-        Path | None, typer.Argument(metavar="RUN_B", help="The run of the new one; default: the same.")
+    sides: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A B …",
+            help="Runs, or agent files with --in. Each is set against the first; one run alone: two of its agents.",
+        ),
+    ],
+    place: Annotated[
+        Path | None, typer.Option("--in", metavar="RUN", help="The run in whose situations agent files are tested.")
     ] = None,
-    agent_a: Annotated[str | None, typer.Option("--agent-a", help="Which agent of RUN_A.")] = None,
-    agent_b: Annotated[str | None, typer.Option("--agent-b", help="Which agent of RUN_B.")] = None,
+    agent_a: Annotated[str | None, typer.Option("--agent-a", help="Which agent of A, where it is a run.")] = None,
+    agent_b: Annotated[str | None, typer.Option("--agent-b", help="Which agent of B, where it is a run.")] = None,
     fail_if_worse: Annotated[
         str | None,
         typer.Option(
@@ -42,54 +49,91 @@ def command(
     ] = None,
     trust: TrustOption = False,
 ) -> int:
-    """Set two agents side by side: in plain episodes, then suite by suite, where what got worse is listed first."""
-    from tightrope.runs.comparison import compare_runs, compare_runs_plainly
-    from tightrope.runs.gates import PLAIN, comparison_gates
-    from tightrope.runs.run import open_run
+    """Set agents side by side: in plain episodes, then suite by suite, where what got worse is listed first.
+
+    Agents that never met are tested now with the cases that only the other knows.
+    """
+    from tightrope.cli.contenders import contenders_of
+    from tightrope.runs.contest import compare_agents
+    from tightrope.runs.gates import comparison_gates
 
     interface = current_interface()
-    first = open_run(run_a, trust=trust)
-    second = first if run_b is None else open_run(run_b, trust=trust)
-    comparisons = compare_runs(first, second, agent_a, agent_b)
-    plain = compare_runs_plainly(first, second, agent_a, agent_b)
-    _say_plainly(plain, next(iter(comparisons.values())))
+    general_too = None if fail_if_worse is None else _in_general(fail_if_worse)
+    contenders, examples = contenders_of(sides, place, agent_a, agent_b, trust=trust)
+    with interface.progress() as show:
+        found = compare_agents(contenders, examples=examples, on_progress=show)
+    for comparison in found:
+        _print(comparison)
+    told = [_comparison_data(comparison) for comparison in found]
+    interface.data(told[0] if len(told) == 1 else {one.agent_b: each for one, each in zip(found, told, strict=True)})
+    if general_too is not None:
+        gates = [
+            gate
+            for comparison in found
+            for gate in comparison_gates(comparison.suites, comparison.plain, in_general=general_too)
+        ]
+        print_gates(interface, gates)
+        return code_of(gates)
+    judged = any(each.difference.value is not None for comparison in found for each in comparison.suites.values())
+    return PASSED if judged else NOTHING_JUDGED
+
+
+def _print(comparison: AgentComparison) -> None:
+    interface, plain = current_interface(), comparison.plain
+    _say_plainly(comparison)
     rows = [
         (
             suite,
-            format(comparison.difference, "+.3f"),
-            general(comparison.difference_in_general, "+.3f"),
-            comparison.episodes.only_b,
-            comparison.episodes.only_a,
-            _chance(comparison),
-            _judgement(comparison, plain),
+            format(each.difference, "+.3f"),
+            general(each.difference_in_general, "+.3f"),
+            each.episodes.only_b,
+            each.episodes.only_a,
+            _chance(each),
+            _judgement(each, plain),
         )
-        for suite, comparison in comparisons.items()
+        for suite, each in comparison.suites.items()
     ]
-    names = next(iter(comparisons.values()))
     columns = (
         *("suite", "fails more often on these cases", "in situations like these", "fails only now"),
         *("fails only before", "p on these cases", "on these cases"),
     )
-    interface.table(f"{names.agent_b} against {names.agent_a}", columns, rows)
-    for suite, comparison in comparisons.items():
-        _list_worse(suite, comparison)
-        _say_what_is_new(suite, comparison)
-        if comparison.errors:
-            interface.say(f"{suite}: {comparison.errors} executions raised errors and are in none of these numbers.")
-    told = {} if plain is None else {PLAIN: _plain_data(plain)}
-    interface.data(told | {suite: _data(comparison) for suite, comparison in comparisons.items()})
-    if fail_if_worse is not None:
-        gates = comparison_gates(comparisons, plain, in_general=_in_general(fail_if_worse))
-        print_gates(interface, gates)
-        return code_of(gates)
-    judged = any(comparison.difference.value is not None for comparison in comparisons.values())
-    return PASSED if judged else NOTHING_JUDGED
+    interface.table(f"{comparison.agent_b} against {comparison.agent_a}", columns, rows)
+    if comparison.executed:
+        interface.say(f"{comparison.executed} suites were executed now: one of the two had not met them.")
+    for why in comparison.left_out:
+        interface.say(f"Only cases that both have met are compared: {why}.")
+    for suite, each in comparison.suites.items():
+        _list_worse(suite, each)
+        _say_what_is_new(suite, each)
+        if each.errors:
+            interface.say(f"{suite}: {each.errors} executions raised errors and are in none of these numbers.")
+    _say_returns(comparison)
+    _say_what_to_watch(comparison)
 
 
-def _say_plainly(plain: PlainComparison | None, names: SafetyComparison) -> None:
+def _say_returns(comparison: AgentComparison) -> None:
+    rows = [(each.prefix_length, format(each.difference, "+.3g")) for each in comparison.returns]
+    if rows:
+        columns = ("from step", "more return than before, on the same fuzz traces")
+        current_interface().table("Return along the robust-performance curve", columns, rows)
+
+
+def _say_what_to_watch(comparison: AgentComparison) -> None:
+    """The clearest regression, with the command that shows it."""
+    fails_more = [case for each in comparison.suites.values() for case in each.fails_more]
+    if not fails_more or comparison.agent_b not in comparison.run.agents:
+        return
+    worst = max(fails_more, key=lambda case: (case.survivable != "no", case.certain, case.difference))
+    current_interface().say(
+        f"Watch what got worse most clearly: tightrope replay {comparison.run.path} {worst.case.id} "
+        f"--agent {comparison.agent_b}"
+    )
+
+
+def _say_plainly(names: AgentComparison) -> None:
     """How both do as they are used stands first: no suite makes an agent better that fails more without being put
     anywhere."""
-    say = current_interface().say
+    say, plain = current_interface().say, names.plain
     if plain is None:
         say(
             f"No plain episodes of both {names.agent_a} and {names.agent_b}: how they do as they are used was not "
@@ -169,6 +213,15 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
     columns = ("case", "boundary state at", "situation", "fails before", "fails now", "survivable")
     shown = f"{len(rows)} of {len(more)}" if len(rows) < len(more) else str(len(rows))
     current_interface().table(f"Failed more often in {suite} ({shown} cases)", columns, rows)
+
+
+def _comparison_data(comparison: AgentComparison) -> dict[str, Any]:
+    from tightrope.runs.gates import PLAIN
+
+    told = {} if comparison.plain is None else {PLAIN: _plain_data(comparison.plain)}
+    returns = [{"from_step": each.prefix_length, **each.difference.to_json()} for each in comparison.returns]
+    suites = {suite: _data(each) for suite, each in comparison.suites.items()}
+    return told | suites | ({"return": returns} if returns else {})
 
 
 def _plain_data(plain: PlainComparison) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def agent_configs(agents: list[str], given: Given, trust: bool = False) -> tuple
     how = given.values.get("agents", {})
     if not agents and (how or trust):
         raise UsageError("--behaviour, --epsilon and --trust go with --agent; name the agent they are meant for")
-    named = map(_named, _each_checkpoint(agents))
+    named = map(named_agent, _each_checkpoint(agents))
     return tuple(AgentConfig(source=source, name=name, trust=trust, **how) for name, source in named)
 
 
@@ -75,7 +75,8 @@ def _each_checkpoint(agents: list[str]) -> list[str]:
     return found
 
 
-def _named(agent: str) -> tuple[str | None, str]:
+def named_agent(agent: str) -> tuple[str | None, str]:
+    """The name that an agent was given, if any, and its source."""
     name, equals, source = agent.partition("=")
     # A path may hold an equals sign of its own, as in models/lr=0.1/agent.onnx.
     return (name, source) if equals and name and not Path(agent).exists() else (None, agent)

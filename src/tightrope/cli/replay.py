@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,8 +15,15 @@ from tightrope.cli.options import RunArgument, TrustOption
 from tightrope.cli.supervision import PASSED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tightrope.cli.stepping import Reel
+    from tightrope.execution import Episode
+    from tightrope.explanation import Instant
+    from tightrope.runs.explaining import ExplainedCase
     from tightrope.runs.replaying import StoredCase
     from tightrope.runs.run import Run
+    from tightrope.trace import ActionTrace
 
 EXAMPLE = "tightrope replay run/ 3f2a91 --video fail.mp4   (without a case it lists the fails)"
 NEEDS_ARGUMENTS = True
@@ -39,7 +47,11 @@ def command(
     ] = False,
     trust: TrustOption = False,
 ) -> int:
-    """Play an episode from its stored actions: in a window, as a film, or in the terminal."""
+    """Play an episode from its stored actions, and beside it the escape: in a window, as a film, or in the terminal.
+
+    In a terminal the keys step through it: ← and →, d for the decision, space to play, q to leave.
+    """
+    from tightrope.runs.explaining import explained, is_explainable
     from tightrope.runs.replaying import find_case, verify_replay
     from tightrope.runs.run import open_run
 
@@ -55,9 +67,12 @@ def command(
         f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
         f"Survivable: {stored.result.survivable}. The environment leads there as it did."
     )
+    told = explained(opened, stored, trust=trust) if is_explainable(episode, stored) else None
+    if told is not None:
+        interface.say(f"{told.explanation.sentence(opened.task)}.")
     film = None
     if video is not None or not interface.as_json:
-        film = _show(interface, opened, stored, episode, video, terminal)
+        film = _show(interface, opened, Replay(stored=stored, episode=episode, told=told), video, terminal)
     interface.data(
         {
             "case": stored.result.case.id,
@@ -68,21 +83,51 @@ def command(
             "handover": episode.prefix_steps,
             "outcome": str(episode.outcome),
             "reproduced": True,
+            "why": None if told is None else told.explanation.sentence(opened.task),
+            "decision": None if told is None else told.explanation.depth,
+            "escape": None if told is None or told.escape is None else told.escape.actions,
             "film": None if film is None else str(film),
         }
     )
     return PASSED
 
 
-def _show(
-    interface: Interface, run: Run, stored: StoredCase, episode: Any, video: Path | None, terminal: bool
-) -> Path | None:
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """What is shown."""
+
+    stored: StoredCase
+    episode: Episode
+    told: ExplainedCase | None
+    """Why it failed; None where it did not, or another execution is shown than the one that was explained."""
+
+    @property
+    def traces(self) -> tuple[ActionTrace, ...]:
+        """The episode, and the escape where one is known."""
+        escape = None if self.told is None else self.told.escape
+        return (self.episode.trace,) if escape is None else (self.episode.trace, escape)
+
+    @property
+    def decision(self) -> int | None:
+        """The step of the decision."""
+        return None if self.told is None else self.told.explanation.depth
+
+
+def _show(interface: Interface, run: Run, shown: Replay, video: Path | None, terminal: bool) -> Path | None:
     """Show the episode where it was asked for; returns the film, if one was written."""
-    from tightrope.cli.terminal_frames import play_in_terminal
+    from tightrope.cli.explain import print_steps
+    from tightrope.cli.stepping import can_step, step_through
     from tightrope.cli.window import can_open_window, play_in_window
     from tightrope.report.films.video import encode, record
 
-    frames, rate = record(run.task, episode.trace, first=0, expect=episode.outcome)
+    in_window = video is None and not terminal and can_open_window(os.environ)
+    if video is None and not in_window and can_step():
+        reel, rate = _reel(run, shown)
+        step_through(reel, rate, start=shown.decision or shown.episode.prefix_steps)
+        return None
+    if shown.told is not None and not in_window and video is None:
+        print_steps(interface, shown.told, run.task)
+    frames, rate = record(run.task, shown.episode.trace, first=0, expect=shown.episode.outcome)
     if not frames:
         interface.say("This environment renders no pictures and has no map, so there is nothing to see.")
     elif video is not None:
@@ -91,13 +136,45 @@ def _show(
         path.write_bytes(film.content)
         interface.say(f"Film: {path}")
         return path
-    elif not terminal and not can_open_window(os.environ) and not sys.stdout.isatty():
-        interface.say("There is neither a screen nor a terminal to show it on; --video FILE writes a film.")
-    elif not terminal and can_open_window(os.environ):
-        play_in_window(frames, rate, title=f"tightrope: {stored.agent}, case {stored.result.case.id}")
+    elif in_window:
+        play_in_window(frames, rate, title=f"tightrope: {shown.stored.agent}, case {shown.stored.result.case.id}")
+    elif terminal:
+        reel, _ = _reel(run, shown)
+        sys.stdout.write(reel.shown(len(shown.episode.trace)) + "\n")
     else:
-        play_in_terminal(frames, rate)
+        interface.say("There is neither a screen nor a terminal to step through it; --video FILE writes a film.")
     return None
+
+
+def _reel(run: Run, shown: Replay) -> tuple[Reel, float]:
+    """The episode and the escape, step by step from reset on, and how many pictures make a second."""
+    from tightrope.cli.stepping import Reel, Strip
+    from tightrope.report.films.video import RATE, record
+    from tightrope.runs.explaining import whole_way
+
+    strips, rate, seen = [], float(RATE), None if shown.told is None else shown.told.close_up
+    known = ((), ()) if seen is None else (seen.fail, seen.escape)
+    for title, trace, instants in zip(("what it did", "what would have saved it"), shown.traces, known, strict=False):
+        frames, rate = record(run.task, trace, first=0, expect=None)
+        way = whole_way(run, trace, instants)
+        strips.append(Strip(title=title, frames=frames, captions=_captions(way, shown, run)))
+    return Reel(strips=tuple(strips), decision=shown.decision), rate
+
+
+def _captions(way: Sequence[Instant], shown: Replay, run: Run) -> list[tuple[str, ...]]:
+    from tightrope.explanation.telling import action_of, reward_of, values_of, wanted_of
+
+    names = tuple(run.task.action_names or ())
+    seen = () if shown.told is None else shown.told.close_up.names
+    return [
+        (
+            f"{each.depth}: {action_of(each, names)}" + (" (hand-over)" * (each.depth == shown.episode.prefix_steps)),
+            f"reward {reward_of(each)}" if each.reward is not None else "",
+            values_of(each, seen),
+            wanted_of(each, names),
+        )
+        for each in way
+    ]
 
 
 def _list_fails(interface: Interface, run: Run, agent: str | None, suite: str | None) -> int:

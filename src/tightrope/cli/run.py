@@ -28,6 +28,7 @@ from tightrope.cli.options import (
     task_options,
     uses_stored_cluster,
 )
+from tightrope.cli.reasons import print_reasons
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig, sections
@@ -99,6 +100,8 @@ def _configuration(task_or_file: str | None) -> CampaignConfig:
 
 def _report(interface: Interface, run: Run) -> int:
     """Print what a run found and where its report is; returns the exit code."""
+    from tightrope.runs.reasons import reasons_to_json
+
     found, safety, gates = run.reference is not None, run.safety, run.gates
     interface.data(
         {
@@ -114,6 +117,7 @@ def _report(interface: Interface, run: Run) -> int:
                 suite: {agent: result.fail_frequency_in_general.to_json() for agent, result in row.items()}
                 for suite, row in safety.items()
             },
+            "groups": reasons_to_json(safety, run.task),
             "gates": [vars(gate) for gate in gates],
         }
     )
@@ -121,6 +125,7 @@ def _report(interface: Interface, run: Run) -> int:
     if found:
         print_safety(interface, safety)
         print_guidance(interface, safety, run.plain)
+        print_reasons(interface, run.task, safety, run)
     else:
         interface.say("No reference was found, so no suite could be made; see the search section of the report.")
     print_gates(interface, gates)

@@ -29,6 +29,7 @@ from tightrope.cli.options import (
     execution_config,
     uses_stored_cluster,
 )
+from tightrope.cli.reasons import print_reasons
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.runs.config import CampaignConfig
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from tightrope.progress import ProgressCallback
     from tightrope.runs.gates import Evidence
     from tightrope.runs.pipeline import Pipeline
+    from tightrope.runs.run import Run
 
 EXAMPLE = "tightrope safety run/ --agent agent.onnx --suite interval:1 --max-fail 0.05"
 NEEDS_ARGUMENTS = True
@@ -78,7 +80,7 @@ def command(
     interface = current_interface()
     with interface.progress() as show, _working(place, config, trust, show, changes) as pipeline:
         found = _test(pipeline)
-    return _report(interface, pipeline.config, found)
+    return _report(interface, pipeline, found, pipeline.run if place.is_dir() else None)
 
 
 def _place(named: Path | None, suites: Sequence[str]) -> Path:
@@ -126,13 +128,16 @@ def _test(pipeline: Pipeline) -> Evidence:
     return Evidence(plain=plain, safety=results)
 
 
-def _report(interface: Interface, config: CampaignConfig, found: Evidence) -> int:
+def _report(interface: Interface, pipeline: Pipeline, found: Evidence, run: Run | None) -> int:
     from tightrope.runs.gates import judged_gates
+    from tightrope.runs.reasons import reasons_to_json
 
+    config, task = pipeline.config, pipeline.run.task
     gates = judged_gates(config, found)
     print_plain(interface, found.plain)
     print_safety(interface, found.safety)
     print_guidance(interface, found.safety, found.plain)
+    print_reasons(interface, task, found.safety, run)
     print_gates(interface, gates)
     say_what_no_gate_limits(interface, config, found.plain, gates)
     interface.data(
@@ -141,6 +146,7 @@ def _report(interface: Interface, config: CampaignConfig, found: Evidence) -> in
             "safety": {
                 suite: {name: result.to_json() for name, result in row.items()} for suite, row in found.safety.items()
             },
+            "groups": reasons_to_json(found.safety, task),
             "gates": [vars(gate) for gate in gates],
         }
     )

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
 COLUMNS = 78
 """Fits the usual 80 columns."""
-
-
-def play_in_terminal(frames: Iterable[NDArray[np.uint8]], frames_per_second: float) -> None:
-    """Show frames one after the other in place; without a terminal, only the last one."""
-    last = None
-    for frame in frames:
-        last = frame
-        if sys.stdout.isatty():
-            sys.stdout.write("\x1b[H\x1b[2J" + frame_text(frame) + "\n")
-            sys.stdout.flush()
-            time.sleep(1 / frames_per_second)
-    if last is not None and not sys.stdout.isatty():
-        sys.stdout.write(frame_text(last) + "\n")
 
 
 def frame_text(frame: NDArray[np.uint8], columns: int = COLUMNS) -> str:

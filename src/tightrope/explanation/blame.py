@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,19 +57,28 @@ class Blame:
     """Hash of the state key at that moment."""
     observation: tuple[float, ...] | None = None
     """What was seen there, where that is a few numbers."""
+    reach: tuple[tuple[float, float], ...] | None = None
+    """How far each of those numbers reached along the episode: the least and the most."""
     curve: tuple[tuple[int, Survivability], ...] = ()
     ended_otherwise: bool = False
     """The actions no longer lead to harm: the environment is not what it was."""
+    steps: int = 0
+    """Environment steps that it took to find out."""
 
 
 def find_blame(task: Task, work: BlameTask) -> list[Blame]:
     """One answer per episode. Where a name turns out to stand for two situations, all are asked again without names."""
     with closing(open_simulator(task)) as simulator:
         seeker = Seeker(simulator, work.escapes)
-        found = [_Episode(seeker, trace).blame() for trace in work.traces]
+        found = [_blame(seeker, trace) for trace in work.traces]
         if seeker.refutation:
-            found = [_Episode(seeker, trace).blame() for trace in work.traces]
+            found = [_blame(seeker, trace) for trace in work.traces]
         return found
+
+
+def _blame(seeker: Seeker, trace: ActionTrace) -> Blame:
+    before = seeker.simulator.counters.steps
+    return replace(_Episode(seeker, trace).blame(), steps=seeker.simulator.counters.steps - before)
 
 
 def frontiers(verdict: Callable[[int], Survivability], last: int) -> tuple[int, int]:
@@ -122,6 +131,7 @@ class _Episode:
     def __init__(self, seeker: Seeker, trace: ActionTrace) -> None:
         self.seeker, self.trace, self.simulator = seeker, trace, seeker.simulator
         self.known: dict[int, Survival] = {}
+        self.reach = _Reach()
         self._kept: dict[int, Snapshot] = {}
 
     def blame(self) -> Blame:
@@ -144,12 +154,14 @@ class _Episode:
             unsettled=unsettled,
             key=stable_hash(self.simulator.key()),
             observation=few_numbers(self.simulator.observation),
+            reach=self.reach.bounds,
             curve=curve,
         )
 
     def _ends_unsafe(self) -> bool:
         every = -(-len(self.trace) // MOST_KEPT) or 1
         for moment in play(self.simulator, self.trace):
+            self.reach.add(few_numbers(self.simulator.observation))
             if moment.depth % every == 0 and moment.upcoming is not None:
                 self._kept[moment.depth] = self.simulator.save()
         return self.simulator.outcome is Outcome.UNSAFE and self.simulator.depth == len(self.trace)
@@ -208,6 +220,19 @@ class _Episode:
         if self.simulator.outcome.terminal:
             return self.simulator.outcome is not Outcome.UNSAFE
         return lasted >= self.seeker.work.length
+
+
+class _Reach:
+    """The least and the most of each number that was seen."""
+
+    def __init__(self) -> None:
+        self.bounds: tuple[tuple[float, float], ...] | None = None
+
+    def add(self, seen: tuple[float, ...] | None) -> None:
+        if seen is None:
+            return
+        known = self.bounds or tuple((number, number) for number in seen)
+        self.bounds = tuple((min(low, x), max(high, x)) for (low, high), x in zip(known, seen, strict=True))
 
 
 def few_numbers(observation: Any) -> tuple[float, ...] | None:

@@ -60,10 +60,11 @@ class _Decisions:
             for action in self.actions
         }
         drop = drop_between(best.estimate, after[taken].estimate)
+        shown = (drop.low or 0.0) > 0
         better = {
             action: seen
             for action, seen in after.items()
-            if action != taken and (drop_between(seen.estimate, after[taken].estimate).low or 0.0) > 0
+            if shown and action != taken and (drop_between(seen.estimate, after[taken].estimate).low or 0.0) > 0
         }
         return Explanation(
             trace=self.trace,
@@ -73,7 +74,7 @@ class _Decisions:
             action=taken,
             better=tuple(better),
             witnesses={action: seen.escape for action, seen in better.items() if seen.escape is not None},
-            agents_fault=True if (drop.low or 0.0) > 0 else None,
+            agents_fault=True if shown else None,
             proven=False,
             key=best.checksum,
             drop=drop,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from tightrope.agents.agent import Agent
+from tightrope.agents import Agent, own_actions
 from tightrope.errors import NotReproducible, UsageError
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.explanation.blame import Blame, BlameTask, find_blame
@@ -71,7 +71,7 @@ def explain(
         agent: Who failed.
         episode: The episode, a failing case of a result (its first failing execution), or a case (which is run).
         length: How many steps are to be survived from a moment on; default: as many as the episode was watched for.
-        actions: What the agent can do; None: all the environment takes.
+        actions: What the agent can do; None: all the environment takes, or those that the agent was trained with.
         effort: Environment steps for one moment; what is not settled by then stays open.
         engine: Where to run; default: one made for the occasion.
         backend: Of an engine made for the occasion: inline, processes or ray.
@@ -79,6 +79,7 @@ def explain(
     """
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         failed = failed_episode(runner, agent, episode, length)
+        actions = own_actions(agent) if actions is None else actions
         [explanation] = explain_episodes(runner, [failed], length=length, actions=actions, effort=effort)
     if explanation is None:
         raise NotReproducible(
@@ -165,7 +166,9 @@ def _explanation(episode: Episode, horizon: int, blame: Blame) -> Explanation | 
         proven=blame.first_doomed == (0 if depth is None else depth + 1),
         key=blame.key,
         observation=blame.observation,
+        reach=blame.reach,
         curve=blame.curve,
+        steps=blame.steps,
     )
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tightrope.display import Shown
+from tightrope.explanation import words
 from tightrope.reference import Survivability
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Explanation(Shown):
     """Why an episode failed: the last moment from which somebody could still have survived, and what was done there.
 
@@ -49,52 +50,24 @@ class Explanation(Shown):
     """Hash of the state key of that moment."""
     observation: tuple[float, ...] | None = field(default=None, repr=False)
     """What was seen there, where that is a few numbers."""
+    reach: tuple[tuple[float, float], ...] | None = field(default=None, repr=False)
+    """How far each of those numbers reached along the episode: the least and the most."""
     curve: tuple[tuple[int, Survivability], ...] = field(default=(), repr=False)
     """What was found out about moments of the episode, by depth."""
     drop: Estimate | None = None
     """Where chance decides: how much less often somebody survives after the decision than before it."""
     estimates: tuple[tuple[int, Estimate], ...] = field(default=(), repr=False)
     """Where chance decides: how often somebody survives from a moment on, by depth."""
+    steps: int = field(default=0, repr=False, compare=False)
+    """Environment steps that it took to find out, where that was counted."""
+
+    @property
+    def first_doomed(self) -> int:
+        """The first moment that is proven doomed; the end is, since harm was done."""
+        if self.proven:
+            return 0 if self.depth is None else self.depth + 1
+        return min((depth for depth, verdict in self.curve if verdict is Survivability.NO), default=len(self.trace))
 
     def sentence(self, task: Task) -> str:
         """The explanation in words, with the task's names for its actions."""
-        names = tuple(task.action_names or ())
-        if self.depth is None or self.action is None:
-            return self._undecided()
-        done = named(self.action, names)
-        if self.drop is not None:
-            return self._by_chance(done, names)
-        chose = f"it chose {done}" if self.agents_fault else f"{done} was played, before hand-over"
-        if not self.better:
-            told = f"At step {self.depth} {chose}; that was the last moment from which somebody could have survived"
-        else:
-            would = f"{_either(self.better, names)} would have survived{self._rest(names)}"
-            told = f"At step {self.depth} {chose}; {would}"
-        return told if self.proven else f"{told}. That all was lost after it is not proven"
-
-    def _rest(self, names: Sequence[str]) -> str:
-        """What is known of the actions that were neither taken nor are better."""
-        if self.unsettled:
-            return f" (of {_either(self.unsettled, names)} nothing is known)"
-        others = [action for action in self.doomed if action != self.action]
-        return " (all other actions are doomed)" if others else ""
-
-    def _by_chance(self, done: str, names: Sequence[str]) -> str:
-        instead = f"; {_either(self.better, names)} would have been better" if self.better else ""
-        less = f"somebody survives less often by {self.drop:.2f}"
-        told = f"At step {self.depth} it chose {done}, after which {less}{instead}"
-        return told if self.agents_fault else f"{told}. That it was this decision is not shown"
-
-    def _undecided(self) -> str:
-        if self.proven:
-            return "Nobody could have survived, from the start on"
-        return "Where it went wrong could not be decided within the effort"
-
-
-def _either(actions: Sequence[Action], names: Sequence[str]) -> str:
-    return " or ".join(named(action, names) for action in actions)
-
-
-def named(action: Action, names: Sequence[str]) -> str:
-    """An action by its name, where it has one."""
-    return names[action] if isinstance(action, int) and 0 <= action < len(names) else str(action)
+        return words.sentence(self, tuple(task.action_names or ()))

@@ -4,6 +4,7 @@
 
     Results ─┬─ RunResults ─┬─ Evaluation, SearchResult, SafetyResult, FuzzResult, Robustness   of the steps themselves
              │              ├─ SuiteView ── CaseView, Place       ways to look at them, made when they are asked for
+             │              ├─ FailureGroup                       fails of one agent with one cause
              │              ├─ AgentInfo, StepCost, MapPicture    who, what it cost, the picture
              │              └─ Published                          values of a publication, shown beside
              └─ Finding
@@ -24,7 +25,7 @@ from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Robustness
 from tightrope.references import SearchResult
 from tightrope.report.views import Place, SuiteView, places_of
-from tightrope.safety import FailureGroup, SafetyResult, correlation, group_failures
+from tightrope.safety import FailureGroup, SafetyResult, correlation, groups_by_agent
 from tightrope.simulation import Conformance
 from tightrope.statistics import Estimate
 from tightrope.tasks import Task
@@ -154,6 +155,8 @@ class RunResults:
     published: Published | None = None
     replay: Callable[[str, str], str] = field(default=lambda case, agent: "", compare=False, repr=False)
     """From a case's id and an agent to the command that plays a failing episode again."""
+    explain: Callable[[str, str], str] = field(default=lambda case, agent: "", compare=False, repr=False)
+    """From a case's id and an agent to the command that tells why it failed."""
     command: str = ""
     """What to type to get this run again."""
     machine: Mapping[str, str] = field(default_factory=dict)
@@ -187,11 +190,7 @@ class RunResults:
     @cached_property
     def groups(self) -> Mapping[str, tuple[FailureGroup, ...]]:
         """Agent → its fails by their cause, over all suites but the control; the most important first."""
-        own = {agent.name: [suite for suite in self.suites if suite.agent == agent.name] for agent in self.agents}
-        return {
-            agent: group_failures([suite.result for suite in suites if not suite.control])
-            for agent, suites in own.items()
-        }
+        return groups_by_agent(self.safety, self.controls)
 
     @cached_property
     def correlation(self) -> Estimate:

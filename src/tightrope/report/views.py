@@ -202,6 +202,12 @@ class CaseView:
         return self.suite.run.replay(self.id, self.suite.agent) if self.result.fails else ""
 
     @property
+    def why(self) -> str:
+        """Why it failed, in a sentence; empty where it did not, or nobody asked."""
+        known = self.suite.result.explanations.get(self.id) if self.result.fails else None
+        return "" if known is None else known.sentence(self.suite.run.task)
+
+    @property
     def failing_trace(self) -> ActionTrace | None:
         """A failing episode from reset on."""
         failing = self.result.failing_episodes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -11,8 +10,8 @@ from tightrope.execution import Rollout
 from tightrope.report import AgentInfo, MapPicture, Results, RunResults, StepCost, map_picture
 from tightrope.report.results import FINISHED
 from tightrope.runs.layout import CONTROLS, STEPS
+from tightrope.runs.reasons import case_command
 from tightrope.runs.run import Run
-from tightrope.runs.trust import is_code
 from tightrope.runs.vouching import require_unbroken
 from tightrope.simulation import conformance_of
 from tightrope.trace import ActionTrace
@@ -53,20 +52,14 @@ def run_results(run: Run) -> RunResults:
         costs=tuple(_costs(run)),
         conformance=conformance_of(run.task),
         map=_picture(run),
-        replay=lambda case, agent: replay_command(run, case, agent),
+        replay=lambda case, agent: case_command("replay", run, case, agent),
+        explain=lambda case, agent: case_command("explain", run, case, agent),
         command=run.manifest.command,
         machine=run.manifest.machine,
         versions=run.manifest.versions,
         seeds={"campaign": run.config.seed, "reset": run.manifest.task.seed},
         status=_status(run),
     )
-
-
-def replay_command(run: Run, case: str, agent: str) -> str:
-    """What to type to see a failing episode of a case again."""
-    # Quoted where a shell would part it: the case study's agents have names such as "2-moves late (sparse)".
-    trust = ["--trust"] if is_code(run.config.task) else []
-    return shlex.join(["tightrope", "replay", str(run.path), case, "--agent", agent, *trust])
 
 
 def _agent_infos(run: Run) -> Iterable[AgentInfo]:
@@ -128,7 +121,7 @@ def _status(run: Run) -> str:
     changed = defaultdict(list)
     for path in run.manifest.artefacts:
         change = run.outdated(path)
-        if change is not None and not path.endswith((".suite.json", ".survival.json")):
+        if change is not None and not path.endswith((".suite.json", ".survival.json", ".why.json")):
             changed[change.name].append(path)
     missing = ["some steps have not been run"] if list(run.missing()) else []
     missing += [f"left out, because {what} changed since: {', '.join(paths)}" for what, paths in changed.items()]

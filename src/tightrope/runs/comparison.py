@@ -25,7 +25,7 @@ def compare_runs(
     """
     for run in (run_a, run_b):
         require_unbroken(run)
-    name_a, name_b = _choose(run_a, run_b, agent_a, agent_b)
+    name_a, name_b = chosen_agents(run_a, run_b, agent_a, agent_b)
     results_a, results_b = _results_of(run_a, name_a), _results_of(run_b, name_b)
     for run, agent, results in ((run_a, name_a, results_a), (run_b, name_b, results_b)):
         if not results:
@@ -43,7 +43,7 @@ def compare_runs_plainly(
     run_a: Run, run_b: Run, agent_a: str | None = None, agent_b: str | None = None
 ) -> PlainComparison | None:
     """Agent B against agent A in plain episodes; None where one of the runs has none of them."""
-    name_a, name_b = _choose(run_a, run_b, agent_a, agent_b)
+    name_a, name_b = chosen_agents(run_a, run_b, agent_a, agent_b)
     plain_a, plain_b = run_a.plain.get(name_a), run_b.plain.get(name_b)
     return None if plain_a is None or plain_b is None else compare_plain(plain_a, plain_b)
 
@@ -52,7 +52,8 @@ def _results_of(run: Run, agent: str) -> dict[str, SafetyResult]:
     return {suite: row[agent] for suite, row in run.safety.items() if agent in row and suite not in CONTROLS}
 
 
-def _choose(run_a: Run, run_b: Run, agent_a: str | None, agent_b: str | None) -> tuple[str, str]:
+def chosen_agents(run_a: Run, run_b: Run, agent_a: str | None, agent_b: str | None) -> tuple[str, str]:
+    """Which agents of two runs are meant, where that can be told."""
     for run in (run_a, run_b):
         if not run.agents:
             raise _no_results(run)

@@ -12,10 +12,12 @@ from tightrope.evaluation import Evaluation, plain_rollouts
 from tightrope.execution import Episode, Rollout
 from tightrope.files import check_header
 from tightrope.runs.artefacts import Codec
+from tightrope.runs.layout import result_source
 from tightrope.runs.manifest import TaskRecord
 from tightrope.runs.store import EpisodeStore, episode_id
 from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
 from tightrope.safety.storage import summary_from_json, summary_to_json
+from tightrope.trace import content_id
 
 PLAIN_FORMAT, PLAIN_VERSION = "tightrope/plain", 1
 
@@ -61,10 +63,11 @@ def plain_codec(episodes: Path, task: TaskRecord) -> Codec[Evaluation]:
 def safety_codec(episodes: Path, task: TaskRecord, suite: TestSuite, survival: SuiteSurvival) -> Codec[SafetyResult]:
     """How results of a suite are stored: its episodes, the suite and what is known of its cases by their ids."""
 
-    def write(result: SafetyResult) -> dict[str, Any]:
-        def name(episode: Episode) -> dict[str, str]:
-            return {"id": episode_id(episode.rollout, result.fingerprint, task.fingerprint)}
+    def namer(result: SafetyResult) -> Callable[[Episode], dict[str, str]]:
+        return lambda episode: {"id": episode_id(episode.rollout, result.fingerprint, task.fingerprint)}
 
+    def write(result: SafetyResult) -> dict[str, Any]:
+        name = namer(result)
         raised = [episode for case in result.distinct_cases for episode in case.episodes if episode.error]
         if raised:
             # Judging may find an error where running found none, as in an answer outside of the action space.
@@ -77,7 +80,11 @@ def safety_codec(episodes: Path, task: TaskRecord, suite: TestSuite, survival: S
         with stored_episodes(episodes) as fetch:
             return summary_from_json(content, suite, survival, fetch)
 
-    return Codec(write=write, read=read, errors=lambda result: result.errors)
+    def ids(result: SafetyResult) -> dict[str, str]:
+        played = [(case.verdicts, [*map(namer(result), case.episodes)]) for case in result.distinct_cases]
+        return {result_source(result): content_id(result.suite.id, result.length, played)}
+
+    return Codec(write=write, read=read, ids=ids, errors=lambda result: result.errors)
 
 
 @contextmanager

@@ -5,6 +5,7 @@
     0-plain/AGENT.json
     1-search/search.json ──→ 1-search/reference.json ─┬─→ 2-safety/SUITE.suite.json ─┬─→ 2-safety/SUITE.survival.json
                                                       │                              └─→ 2-safety/AGENT/SUITE.json
+                                                      │                                  └─→ 2-safety/AGENT.why.json
                                                       └─→ 3-fuzzing/fuzzing.json ──────→ 4-performance/AGENT.json
 """
 
@@ -23,9 +24,10 @@ from tightrope.references.result import SearchStats
 from tightrope.runs.artefacts import Codec
 from tightrope.runs.config import CampaignConfig, deciding
 from tightrope.runs.names import file_name, suite_file_name
-from tightrope.safety import SuiteSurvival, TestSuite
+from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
 from tightrope.safety.files import suite_from_json, suite_to_json
 from tightrope.safety.storage import survival_from_json, survival_to_json
+from tightrope.safety.whys import Why, whys_from_json, whys_to_json
 from tightrope.settings import AgentConfig
 from tightrope.trace import Action, content_id
 
@@ -56,6 +58,11 @@ def agent_source(name: str) -> str:
     return f"agent {name}"
 
 
+def result_source(result: SafetyResult) -> str:
+    """The result of a suite as something that explanations are made from."""
+    return f"the result of {result.suite.name}"
+
+
 def plain_path(agent: str) -> str:
     """Where an agent's plain episodes are."""
     return f"0-plain/{file_name(agent)}.json"
@@ -75,6 +82,11 @@ def survival_path(suite: str, length: int) -> str:
 def safety_path(agent: str, spec: str) -> str:
     """Where the result of one suite for one agent is."""
     return f"2-safety/{file_name(agent)}/{suite_file_name(spec)}.json"
+
+
+def why_path(agent: str) -> str:
+    """Where is why an agent failed, in all suites."""
+    return f"2-safety/{file_name(agent)}.why.json"
 
 
 def fuzzing_path(actions: tuple[Action, ...] | None) -> str:
@@ -177,6 +189,7 @@ SURVIVAL_CODEC: Codec[SuiteSurvival] = Codec(
     read=survival_from_json,
     ids=lambda known: {SURVIVAL: content_id(survival_to_json(known))},
 )
+WHY_CODEC: Codec[dict[str, Why]] = Codec(write=whys_to_json, read=whys_from_json)
 FUZZING_CODEC: Codec[FuzzResult] = Codec(
     write=FuzzResult.to_json,
     read=FuzzResult.from_json,

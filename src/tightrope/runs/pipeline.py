@@ -44,6 +44,7 @@ from tightrope.safety import (
 from tightrope.safety.replay import replayed_reference
 from tightrope.safety.survival import find_survival
 from tightrope.safety.watching import choose_watch
+from tightrope.safety.whys import explain_groups, with_whys
 from tightrope.settings import SafetyConfig
 from tightrope.simulation import RandomnessMet, turn_stochastic
 from tightrope.trace import Action
@@ -131,7 +132,12 @@ class Pipeline:
             for name, agent in self.agents.items():
                 suite = by_set[own_actions(agent)][spec]
                 results.setdefault(spec, {})[name] = self._tested(engine, spec, suite, agent)
-        return results
+        for agent in self.agents.values():
+            self._explained(engine, agent)
+        return {
+            spec: {name: with_whys(result, self.run.whys(name)) for name, result in row.items()}
+            for spec, row in results.items()
+        }
 
     def fuzzing(self, engine: RememberingEngine, actions: tuple[Action, ...] | None = None) -> FuzzResult:
         """Step 3: breed fuzz traces from the reference, of the given actions or of the task's."""
@@ -336,6 +342,28 @@ class Pipeline:
             codec=run.safety_codec(suite, survival),
         )
         return self._made(artefact, test, engine)
+
+    def _explained(self, engine: RememberingEngine, agent: Agent) -> None:
+        """Why an agent failed, in all that the run holds of it; random cases are not worth asking."""
+        run, name = self.run, agent.name
+        found = {suite: run.safety_of(suite, name) for suite in run.suites if suite not in layout.CONTROLS}
+        results = {suite: result for suite, result in found.items() if result is not None}
+        if not any(result.fails for result in results.values()):
+            return
+        made_from = (
+            (layout.result_source(result), layout.safety_path(name, suite)) for suite, result in results.items()
+        )
+        artefact = Artefact(
+            path=layout.why_path(name),
+            settings={},
+            sources=(
+                run.source(layout.TASK),
+                *(run.source(*result) for result in made_from),
+                run.source(layout.agent_source(name)),
+            ),
+            codec=layout.WHY_CODEC,
+        )
+        self._made(artefact, lambda: explain_groups(engine, agent, [*results.values()]), engine)
 
     def _watched(self, suite: TestSuite) -> int:
         return choose_watch(self.run.task, suite, self.config.safety.length).steps

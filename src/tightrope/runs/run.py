@@ -31,6 +31,7 @@ from tightrope.runs.manifest import AgentRecord, Cost, Entry, Manifest, Source, 
 from tightrope.runs.store import EpisodeStore, RememberingEngine
 from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyResult, SuiteSurvival, TestCase, TestSuite
+from tightrope.safety.whys import Why, with_whys
 from tightrope.simulation import is_known_stochastic, remember_stochastic
 from tightrope.tasks import Task, make_task
 
@@ -159,7 +160,12 @@ class Run(Shown):
         made_from = {source.name: source.path for source in self.manifest.artefacts[path].sources}
         tested = self.stored(str(made_from[layout.SUITE]), layout.SUITE_CODEC)
         known = self.stored(str(made_from[layout.SURVIVAL]), layout.SURVIVAL_CODEC)
-        return None if tested is None or known is None else self.stored(path, self.safety_codec(tested, known))
+        result = None if tested is None or known is None else self.stored(path, self.safety_codec(tested, known))
+        return None if result is None else with_whys(result, self.whys(agent))
+
+    def whys(self, agent: str) -> dict[str, Why]:
+        """Why the representatives of an agent's groups of failures failed, by case id."""
+        return self.stored(layout.why_path(agent), layout.WHY_CODEC) or {}
 
     @property
     def fuzzing(self) -> FuzzResult | None:

@@ -8,7 +8,7 @@ from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.frequencies import avoidable_fail_frequency, rate_without_doomed
-from tightrope.safety.groups import FailureGroup, group_failures
+from tightrope.safety.groups import FailureGroup, group_failures, groups_by_agent
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite
 from tightrope.safety.kept import kept_suite
 from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
@@ -52,6 +52,7 @@ __all__ = [
     "decide_gate",
     "find_survival",
     "group_failures",
+    "groups_by_agent",
     "interval_suite",
     "judge_case",
     "judge_episode",

@@ -16,7 +16,7 @@ from typing import Any
 
 from tightrope.display import Shown
 from tightrope.execution import Episode
-from tightrope.explanation import Explanation
+from tightrope.explanation import CloseUp, Explanation
 from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
@@ -220,6 +220,8 @@ class SafetyResult(Shown):
     """What came out that lowers trust; claims that rest on it are withdrawn."""
     explanations: Mapping[str, Explanation] = field(default_factory=dict, repr=False)
     """Why cases failed, by case id: the first failing execution of each that was explained."""
+    close_ups: Mapping[str, CloseUp] = field(default_factory=dict, repr=False)
+    """What the agent saw and wanted there, by case id, where somebody looked."""
     decision: GateDecision | None = None
     """Of a gate that stopped when it was decided; ``fail_frequency`` is then its estimate."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tightrope.agents import Agent
+from tightrope.agents import Agent, own_actions
 from tightrope.errors import TaskError, UsageError
 from tightrope.execution import (
     Engine,
@@ -23,7 +23,7 @@ from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.judge import judge_episode, judge_suite
 from tightrope.safety.replay import replayed_reference
-from tightrope.safety.results import SafetyResult
+from tightrope.safety.results import CaseResult, SafetyResult
 from tightrope.safety.suites import TestCase, TestSuite
 from tightrope.safety.survival import find_survival
 from tightrope.safety.watching import choose_watch
@@ -32,9 +32,12 @@ from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
-EXPLAINING_STEPS = 50_000
-LEAST_EFFORT = 64
-"""Steps for explaining the fails of a suite, about eight moments of each, and for a moment at least."""
+EXPLAINING_STEPS = 100_000
+"""Environment steps for explaining the fails of a suite, after a first look at each of them."""
+EFFORTS = (64, 500, EFFORT)
+"""Steps for one moment: what little does not prove is asked again with more."""
+ASKED_AT_A_TIME = 16
+"""Cases between two looks at what is left of the steps; a fixed number, so that workers change no answer."""
 
 
 @begun_again_if_stochastic
@@ -112,23 +115,44 @@ def run_suite(
             watch=watch.why,
         )
         if (runner.deterministic and survivable is not False) if explain is None else explain:
-            result = replace(result, explanations=_explanations(runner, result, actions))
+            theirs = own_actions(agent) if actions is None else actions
+            result = replace(result, explanations=_explanations(runner, result, theirs))
     return result
 
 
 def _explanations(engine: Engine, result: SafetyResult, actions: Sequence[Action] | None) -> dict[str, Explanation]:
-    """Why each failing case failed, with the steps there are for it divided among them."""
-    failing = [case for case in result.distinct_cases if case.fails]
-    effort = min(EFFORT, max(LEAST_EFFORT, EXPLAINING_STEPS // (8 * max(len(failing), 1))))
-    found = explain_episodes(
+    """Why each failing case failed: a first look at all, then more effort for what is not proven, within the steps."""
+    left = [case for case in result.distinct_cases if case.fails]
+    found: dict[str, Explanation] = {}
+    spent = 0
+    for effort in EFFORTS if engine.deterministic else EFFORTS[-1:]:
+        for start in range(0, len(left), ASKED_AT_A_TIME):
+            if found and spent >= EXPLAINING_STEPS and effort != EFFORTS[0]:
+                break
+            part = left[start : start + ASKED_AT_A_TIME]
+            told = _told(engine, result, part, actions, effort)
+            spent += sum(why.steps for why in told.values()) if effort != EFFORTS[0] else 0
+            found |= told
+        left = [case for case in left if case.case.id in found and not found[case.case.id].proven]
+    return found
+
+
+def _told(
+    engine: Engine,
+    result: SafetyResult,
+    cases: Sequence[CaseResult],
+    actions: Sequence[Action] | None,
+    effort: int,
+) -> dict[str, Explanation]:
+    whys = explain_episodes(
         engine,
-        [case.failing_episodes[0] for case in failing],
+        [case.failing_episodes[0] for case in cases],
         length=result.length,
         actions=actions,
         reference=result.suite.reference.actions,
         effort=effort,
     )
-    return {case.case.id: why for case, why in zip(failing, found, strict=True) if why is not None}
+    return {case.case.id: why for case, why in zip(cases, whys, strict=True) if why is not None}
 
 
 def suite_rollouts(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from tightrope.agents.agent import Agent
+from tightrope.agents import Agent, own_actions
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
@@ -107,7 +107,7 @@ class _Shrinker:
                 f"the agent {agent.name!r} does not fail in this case within {self.length} steps, so there is nothing "
                 f"to shrink; take one of result.failing_cases"
             )
-        [self.failure] = explain_episodes(engine, self.original[:1], length=self.length)
+        [self.failure] = explain_episodes(engine, self.original[:1], length=self.length, actions=own_actions(agent))
 
     def run(self) -> TestCase:
         """Reduce until nothing more can be reduced, or the budget is spent."""
@@ -207,7 +207,9 @@ class _Shrinker:
         if not self.engine.deterministic:
             return None
         self.meter.spend(EFFORT)
-        [found] = explain_episodes(self.engine, [episode], length=self.length, effort=EFFORT)
+        [found] = explain_episodes(
+            self.engine, [episode], length=self.length, actions=own_actions(self.agent), effort=EFFORT
+        )
         if found is None or not found.agents_fault or found.action != wanted.action:
             return None
         return found.depth if set(found.better) & set(wanted.better) else None

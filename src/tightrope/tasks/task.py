@@ -69,6 +69,8 @@ class Task(Shown):
     actions: Sequence[Action] | None = None
     """What the search tries, in order; None: all of a Discrete space."""
     action_names: Sequence[str] | None = None
+    observation_names: Sequence[str] | None = None
+    """What the numbers of an observation are, in order; None: they are numbered."""
     action_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Named sets of action names, for agent files that say by such a name what they were trained with."""
     identity: KeyFunction | None = None

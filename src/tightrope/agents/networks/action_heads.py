@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tightrope.agents.behaviour import allowed_actions, flat_mask, require_available
 from tightrope.agents.networks.batch_invariance import Arrays
+from tightrope.agents.preferences import Meaning, Preferences
 from tightrope.errors import AgentError, AgentFailure
 from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
@@ -34,14 +35,18 @@ class Head(Protocol):
         """An action drawn from the distribution that the outputs, of one row, describe."""
         ...
 
+    def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
+        """What the outputs, of one row, say about the actions; None where that is no number for each."""
+        ...
+
 
 class CategoricalHead:
     """One score per action of a Discrete space: logits or action values. Draws follow the softmax of the scores."""
 
     outputs, distribution = 1, True
 
-    def __init__(self, space: gym.spaces.Discrete) -> None:
-        self.number, self.start = int(space.n), int(space.start)
+    def __init__(self, space: gym.spaces.Discrete, meaning: Meaning = Meaning.SCORES) -> None:
+        self.number, self.start, self.meaning = int(space.n), int(space.start), meaning
 
     def best(self, outputs: Arrays, masks: Sequence[Any]) -> list[Action]:
         """The action with the highest score; the first of equals."""
@@ -58,6 +63,17 @@ class CategoricalHead:
     def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """An action drawn by softmax."""
         return self.start + _draw(_masked(checked(outputs[0], (self.number,))[0], mask), generator)
+
+    def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
+        """The scores of the available actions; where they are logits, the probabilities they stand for."""
+        scores = _masked(checked(outputs[0], (self.number,))[0], mask).astype(np.float64)
+        if self.meaning is Meaning.PROBABILITIES:
+            scores = np.exp(scores - scores.max())
+            scores /= scores.sum()
+        numbers: dict[Action, float] = {
+            self.start + int(index): float(scores[index]) for index in allowed_actions(mask, self.number)
+        }
+        return Preferences(meaning=self.meaning, by_action=numbers)
 
 
 class MultiCategoricalHead:
@@ -79,6 +95,10 @@ class MultiCategoricalHead:
         """Each dimension drawn by softmax."""
         scores = checked(outputs[0], (self.width,))[0]
         return self._joined(self._split(scores, mask), lambda part: _draw(part, generator))
+
+    def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
+        """None: there are more actions than can be listed."""
+        return None
 
     def _split(self, scores: Scores, mask: Any) -> list[Scores]:
         parts = np.split(scores, self.cuts)
@@ -109,6 +129,10 @@ class BernoulliHead:
         logits = checked(outputs[0], self.space.shape)[0].astype(np.float64)
         return encode_action(self.space, generator.random(logits.shape) < 1.0 / (1.0 + np.exp(-logits)))
 
+    def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
+        """None: there are more actions than can be listed."""
+        return None
+
 
 class ContinuousHead:
     """A point of a Box space; with a second output, the logarithm of the standard deviation around it.
@@ -132,6 +156,12 @@ class ContinuousHead:
         """A point drawn from the normal distribution around the mean."""
         mean, log_std = (checked(part, self.space.shape)[0].astype(np.float64) for part in outputs)
         return self._placed(mean + np.exp(log_std) * generator.standard_normal(mean.shape))
+
+    def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
+        """The mean as an action, and the spread around it where there is one."""
+        [mean] = self.best(outputs[:1], [mask])
+        spread = np.exp(checked(outputs[1], self.space.shape)[0].astype(np.float64)) if self.distribution else []
+        return Preferences(mean=mean, spread=tuple(map(float, np.ravel(spread))))
 
     def _placed(self, point: Scores) -> Action:
         low, high = self.space.low, self.space.high
@@ -161,11 +191,15 @@ class ActionHead:
         """Never called: there is no distribution."""
         raise AgentError("a network that answers with actions has no distribution to draw from")
 
+    def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
+        """None: it gives the action alone."""
+        return None
 
-def head_for(space: gym.Space[Any], *, outputs: int = 1) -> Head:
-    """The head that fits an action space when the network says nothing more about itself."""
+
+def head_for(space: gym.Space[Any], *, outputs: int = 1, meaning: Meaning = Meaning.SCORES) -> Head:
+    """The head that fits an action space when the network says nothing more about itself than what its scores are."""
     if isinstance(space, gym.spaces.Discrete):
-        return CategoricalHead(space)
+        return CategoricalHead(space, meaning)
     if isinstance(space, gym.spaces.MultiDiscrete):
         return MultiCategoricalHead(space)
     if isinstance(space, gym.spaces.MultiBinary):

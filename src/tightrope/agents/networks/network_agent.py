@@ -14,6 +14,7 @@ from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noi
 from tightrope.agents.networks.action_heads import CategoricalHead, Head
 from tightrope.agents.networks.batch_invariance import ALL_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
 from tightrope.agents.observations import ObservationStacker
+from tightrope.agents.preferences import Preferences
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TightropeError
@@ -110,6 +111,13 @@ class NetworkAgent(Shown):
             raise AgentFailure(f"agent {self.name!r}: {error}") from error
         except BaseException as error:
             raise AgentFailure(f"agent {self.name!r} {misdeed(error)}") from error
+
+    def preferences(
+        self, observations: Sequence[Any], memories: Sequence[Any], masks: Sequence[Any]
+    ) -> list[Preferences | None]:
+        """What the network says about the actions in each situation, before any noise."""
+        outputs, head = self._run(observations, memories), self._parts.head
+        return [head.preferences(_one_row(outputs[: head.outputs], row), mask) for row, mask in enumerate(masks)]
 
     def _run(self, observations: Sequence[Any], memories: Sequence[Any]) -> Arrays:
         if self.recurrent:

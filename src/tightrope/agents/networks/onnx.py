@@ -8,6 +8,7 @@ for continuous actions given in [-1, 1], and ``observation_n``: how many values 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,11 +25,20 @@ from tightrope.agents.networks.batch_invariance import ALL_SIZES, Arrays
 from tightrope.agents.networks.network_agent import NetworkParts
 from tightrope.agents.networks.onnx_files import external_files
 from tightrope.agents.observations import ObservationStacker, Part
+from tightrope.agents.preferences import Meaning
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, require_extra
 from tightrope.files import read_content
 from tightrope.files.limits import AGENT_FILE, NETWORK_MEMORY
 
+MEANINGS = {
+    "q": Meaning.VALUES,
+    "logits": Meaning.PROBABILITIES,
+    "dqn": Meaning.VALUES,
+    "ppo": Meaning.PROBABILITIES,
+    "a2c": Meaning.PROBABILITIES,
+}
+"""Words by which a file says what its scores are."""
 DTYPES = {
     "tensor(float)": np.float32,
     "tensor(double)": np.float64,
@@ -187,7 +197,13 @@ def _head(space: gym.Space[Any], outputs: Sequence[Any], metadata: Mapping[str, 
     if isinstance(space, gym.spaces.Box):
         form = metadata.get("action_head", "")
         return ContinuousHead(space, spread=len(outputs) > 1, squashed=form == "squashed", scaled=form == "scaled")
-    return head_for(space)
+    return head_for(space, meaning=_meaning(outputs[0].name, metadata))
+
+
+def _meaning(output: str, metadata: Mapping[str, str]) -> Meaning:
+    """What the scores are, by the output's name or the algorithm the file was trained with; only for telling it."""
+    told = re.split(r"[^a-z0-9]+", f"{output} {metadata.get('algorithm', '')}".lower())
+    return next((meaning for word, meaning in MEANINGS.items() if word in told), Meaning.SCORES)
 
 
 def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:

@@ -26,6 +26,7 @@ from tightrope.agents.networks.sb3_policies import PURPOSE, checked_arguments, p
 from tightrope.agents.networks.torch_network import quiet_torch, torch_library
 from tightrope.agents.networks.torch_weights import read_weights, require_tensors
 from tightrope.agents.observations import ObservationStacker
+from tightrope.agents.preferences import Meaning
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, require_extra
 
@@ -125,7 +126,7 @@ def _described(distribution: Any) -> tuple[Any, ...]:
 
 def _head(policy: Any, spaces: TaskSpaces) -> Head:
     if not isinstance(spaces.action, gym.spaces.Box):
-        return head_for(spaces.action)
+        return head_for(spaces.action, meaning=_meaning(policy))
     squashed = bool(policy.squash_output)
     if hasattr(policy, "actor"):
         spread = hasattr(policy.actor, "get_action_dist_params")
@@ -133,6 +134,12 @@ def _head(policy: Any, spaces: TaskSpaces) -> Head:
     if hasattr(policy, "get_distribution"):
         return ContinuousHead(spaces.action, spread=True, squashed=squashed)
     return ContinuousHead(spaces.action, scaled=squashed)
+
+
+def _meaning(policy: Any) -> Meaning:
+    if hasattr(policy, "q_net") or hasattr(policy, "quantile_net"):
+        return Meaning.VALUES
+    return Meaning.PROBABILITIES if hasattr(policy, "get_distribution") else Meaning.SCORES
 
 
 def _memory(policy: Any) -> tuple[MemorySlot, ...]:

@@ -19,7 +19,7 @@ function caseRow(one, columns, { watch, place }) {
   const film = watch && one.film && html("button", { type: "button", class: "watch", onclick: () => watch(one) }, "▶ watch");
   const cells = {
     place: () => one.place === null ? "–" : place ? html("a", { href: place(one) }, `#${one.place}`) : `#${one.place}`,
-    case: () => [one.label ? one.label + " " : "", html("code", { class: "small" }, one.id.slice(0, 8))],
+    case: () => [one.label ? one.label + " " : "", html("code", { class: "small" }, one.id.slice(0, 8)), one.why ? html("span", { class: "small told" }, one.why) : null],
     agent: () => one.agent,
     suite: () => one.suite,
     handover: () => one.handover_text,

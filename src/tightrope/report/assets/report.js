@@ -157,6 +157,7 @@ function showRun(id) {
   current = runs.find(run => run.spec.id === id);
 }
 const runs = data.runs.map(spec => new Run(spec));
+for (const figure of document.querySelectorAll("[data-player]")) new Player(figure, data.players[figure.dataset.player]);
 if (data.overall) new Chart(document.querySelector('[data-chart="overall/reward"]'), data.overall, () => {});
 
 // What is open stands in the address, so that a link or a reload brings it back.

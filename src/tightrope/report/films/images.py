@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import require_extra
+from tightrope.errors import MissingExtra, require_extra
 
 
 def png_bytes(image: NDArray[np.uint8]) -> bytes:
@@ -38,6 +38,20 @@ def data_uri(content: bytes, kind: str) -> str:
 
 def _chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+def sheet_bytes(image: NDArray[np.uint8]) -> tuple[bytes, str]:
+    """A large still picture and its ending: PNG where that is small, else WebP if there is an imaging library."""
+    content = png_bytes(image)
+    try:
+        require_extra("PIL.Image", "video", "Making a small picture")
+    except MissingExtra:
+        return content, ".png"
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(image).save(buffer, "WEBP", quality=62, method=4)
+    return min((content, ".png"), (buffer.getvalue(), ".webp"), key=lambda made: len(made[0]))
 
 
 def webp_bytes(frames: Sequence[NDArray[np.uint8]], rate: int) -> bytes:

@@ -64,7 +64,8 @@ def _add_case(node: Element, suite: SuiteView, case: CaseView) -> None:
         case Standing.FAILED:
             known = "a way out is known" if case.result.survivable is Survivability.YES else "no way out is known"
             failure = SubElement(test, "failure", message=f"{times}; {known}")
-            failure.text = _clean(f"Replay it: {case.replay}" if case.replay else "")
+            told = [f"{case.why}." if case.why else "", f"Replay it: {case.replay}" if case.replay else ""]
+            failure.text = _clean("\n".join(filter(None, told)))
 
 
 def _add_gates(root: Element, run: RunResults) -> None:

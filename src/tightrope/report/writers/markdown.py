@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tightrope.explanation.words import BLAME
 from tightrope.guards.text import one_line, visible
 from tightrope.report.headline import headline
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.verdict import headline_suite, verdicts
 from tightrope.report.views import CaseView, SuiteView
-from tightrope.report.wording import NO_DATA, estimate_text, number
+from tightrope.report.wording import NO_DATA, count, estimate_text, number, percent
 
 WORST = 5
 """Failures named for each agent."""
+REASONS = 5
+"""Groups of failures told of each agent."""
 
 
 def markdown_summary(results: Results) -> str:
@@ -37,6 +40,8 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
         yield ""
     yield from _table(run)
     yield from _findings(run)
+    for name in run.groups:
+        yield from _reasons(run, name)
     for agent in run.agents:
         yield from _worst(run, agent.name)
 
@@ -72,6 +77,20 @@ def _cell(suite: SuiteView | None) -> str:
     if result.survivable_fail_frequency.value is not None:
         parts.append(f"survivable alone {estimate_text(result.survivable_fail_frequency)}")
     return "; ".join(parts)
+
+
+def _reasons(run: RunResults, agent: str) -> Iterator[str]:
+    """Why it fails: the groups of its fails that were explained, each in a sentence."""
+    told = [group for group in run.groups[agent] if group.explanation is not None][:REASONS]
+    if not told:
+        return
+    yield from (f"**Why {_escape(agent)} fails**", "")
+    for group in told:
+        share = f"{percent(group.share)} of its fails ({count(len(group.members), 'case')}), {BLAME[group.avoidable]}"
+        yield f"- {share}: {_escape(group.sentence(run.task))}"
+    if len(run.groups[agent]) > len(told):
+        yield f"- … and {len(run.groups[agent]) - len(told)} more"
+    yield ""
 
 
 def _findings(run: RunResults) -> Iterator[str]:

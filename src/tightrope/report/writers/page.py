@@ -13,9 +13,11 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tightrope.explanation.words import BLAME
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
 from tightrope.report.films.filming import film_name
+from tightrope.report.films.players import Scene, scenes, sheet_sizes
 from tightrope.report.headline import Headline, headline
 from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.verdict import AgentVerdict, verdicts
@@ -23,13 +25,16 @@ from tightrope.report.views import CaseView
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent
 from tightrope.report.words import WORDS
 from tightrope.report.writers.pagedata import escape_text, run_data, shortened, verdict_text
+from tightrope.report.writers.playerdata import group_words, player_data
 from tightrope.report.writers.resultfile import finite
 from tightrope.safety import FailureGroup
 
-SCRIPTS = ("charts.js", "map.js", "cases.js", "report.js")
+SCRIPTS = ("charts.js", "map.js", "cases.js", "player.js", "report.js")
 """In the order of what builds on what."""
 TONES = {"avoidable": "fail", "doomed": "", "chance": "", "not known": "unknown", "": ""}
 """How the blame for a fail looks: only what was avoidable is red."""
+MOST_TOLD = 12
+"""Groups of failures that are told without being played."""
 WIDE = 2.2
 """A map this many times wider than high gets the whole width of the page; others stand beside the verdicts."""
 
@@ -47,6 +52,8 @@ class RunPage:
     """The charts of each section of the page."""
     films: Mapping[str, CaseView]
     """Name of a film → the case it shows."""
+    players: Mapping[str, Scene]
+    """Name of a place on the page → the fail and its escape that are played there."""
 
     @property
     def charts(self) -> tuple[Chart, ...]:
@@ -55,9 +62,10 @@ class RunPage:
 
     @property
     def explained(self) -> list[tuple[str, FailureGroup]]:
-        """Each agent's failures by their cause, those that were explained."""
+        """Each agent's failures by their cause, those that were explained and are not played: some of them."""
+        played = {id(scene.group) for scene in self.players.values()}
         every = [(agent, group) for agent, groups in self.run.groups.items() for group in groups]
-        return [(agent, group) for agent, group in every if group.explanation is not None]
+        return [(agent, group) for agent, group in every if group.explanation and id(group) not in played][:MOST_TOLD]
 
     @property
     def wide(self) -> bool:
@@ -80,6 +88,7 @@ def render_page(
             run_data(page.run, page.id, page.films) | {"charts": [chart.to_json() for chart in page.charts]}
             for page in pages
         ],
+        "players": {name: _player(scene, videos) for page in pages for name, scene in page.players.items()},
         "overall": overall.to_json() if overall and not overall.empty else None,
         "videos": dict(videos),
         "tones": TONES,
@@ -97,7 +106,7 @@ def render_page(
             overall=overall,
             overview=safety_charts.overview_table(results.runs) if len(results.runs) > 1 else None,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
-            css=Markup(_asset("report.css")),
+            css=Markup(_asset("report.css") + _asset("player.css")),
             script=Markup("".join(('"use strict";(() => {\n', *map(_asset, SCRIPTS), "})();"))),
             data=script_json(data),
         )
@@ -132,7 +141,14 @@ def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
         verdicts=tuple(sorted(verdicts(run), key=lambda verdict: -(verdict.fail_frequency.value or 0.0))),
         sections=section_charts(run),
         films=films,
+        players={f"{name}-why{index}": scene for index, scene in enumerate(scenes(run))},
     )
+
+
+def _player(scene: Scene, videos: Mapping[str, str]) -> dict[str, Any]:
+    sizes = sheet_sizes(videos)
+    sheet = next((stem for stem in videos if stem.startswith(f"{scene.name}.")), None)
+    return player_data(scene, sheet, sizes.get(scene.name))
 
 
 def _environment() -> Environment:
@@ -146,7 +162,7 @@ def _environment() -> Environment:
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
     environment.filters.update(verdict=verdict_text, way_out=escape_text, shortened=shortened, tone=TONES.get)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
-    environment.globals.update(count=count, link=link)
+    environment.globals.update(count=count, link=link, group_words=group_words, blame=BLAME)
     return environment
 
 

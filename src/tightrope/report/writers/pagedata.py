@@ -123,6 +123,7 @@ def _case(case: CaseView, films: Mapping[str, Any]) -> Json:
         "reward_value": result.mean_return.value,
         "reward": number(result.mean_return.value),
         "reward_text": estimate_text(result.mean_return, share=False),
+        "why": case.why,
         "replay": case.replay,
         "film": film if film in films else "",
     }

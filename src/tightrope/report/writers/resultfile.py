@@ -16,7 +16,7 @@ from tightrope.report.films.filming import film_name
 from tightrope.report.measures import MEASURES, STATE_MEASURES
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.views import CaseView, SuiteView
-from tightrope.safety import BoundaryResult
+from tightrope.safety import BoundaryResult, FailureGroup
 
 FORMAT, VERSION = "tightrope/results", 3
 Json = dict[str, Any]
@@ -75,6 +75,7 @@ def _run(run: RunResults, films: Mapping[str, str]) -> Json:
             for place in run.places
         ],
         "suites": [_suite(suite, films) for suite in run.suites],
+        "groups": [group_values(run, agent, group) for agent, groups in run.groups.items() for group in groups],
         "fuzzing": None if run.fuzzing is None else _fuzzing(run.fuzzing),
         "performance": [
             {"agent": agent, "points": [_point(point) for point in result.points]}
@@ -168,8 +169,23 @@ def case_values(case: CaseView) -> Json:
         "mean_return": result.mean_return.to_json(),
         "survivable": str(result.survivable),
         "witness": result.witness,
+        "why": case.why,
         "replay": case.replay,
         "failing_trace": None if failing is None else asdict(failing),
+    }
+
+
+def group_values(run: RunResults, agent: str, group: FailureGroup) -> Json:
+    """Fails of one agent with one cause, as plain values."""
+    return {
+        "agent": agent,
+        "share": group.share,
+        "fails": group.fails,
+        "avoidable": group.avoidable,
+        "sentence": group.sentence(run.task),
+        "representative": group.representative.case.id,
+        "cases": [case.case.id for case in group.members],
+        "decision": None if group.explanation is None else group.explanation.depth,
     }
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tightrope.files import write_json, write_whole
 from tightrope.report.films.filming import film_failures, film_name
 from tightrope.report.films.images import data_uri
+from tightrope.report.films.players import draw_sheets, scenes
 from tightrope.report.results import Results
 from tightrope.report.sections import with_sections
 from tightrope.report.writers.junit import junit_xml
@@ -26,7 +27,8 @@ from tightrope.tasks.task import Task
 
 SMALL_VIDEO = 400_000
 """Bytes up to which a film is put into index.html itself; larger ones stay beside it."""
-KINDS = {".mp4": "video/mp4", ".webp": "image/webp"}
+SHEETS = {".webp": "image/webp", ".png": "image/png"}
+KINDS = {".mp4": "video/mp4", **SHEETS}
 
 
 def write_report(
@@ -40,14 +42,15 @@ def write_report(
     folder.mkdir(parents=True, exist_ok=True)
     results = with_sections(results)
     made = film_failures(results, tasks, videos)
-    _write_videos(folder / "videos", made.content)
+    _write_videos(folder / "videos", {**made.content, **draw_sheets(results, tasks, videos)})
     films = _films(results, folder / "videos")
     write_json(folder / "results.json", results_to_json(results, films))
     write_spreadsheets(results, folder, films)
     _write(folder / "junit.xml", junit_xml(results))
     _write(folder / "summary.md", markdown_summary(results))
     index = folder / "index.html"
-    _write(index, render_page(results, _addresses(films, folder / "videos"), made.notes))
+    shown = {**films, **_sheets(results, folder / "videos")}
+    _write(index, render_page(results, _addresses(shown, folder / "videos"), made.notes))
     return index
 
 
@@ -63,6 +66,13 @@ def _films(results: Results, folder: Path) -> dict[str, str]:
     kept = {path.stem: path.name for path in folder.iterdir() if path.suffix in KINDS} if folder.is_dir() else {}
     cases = (case for run in results.runs for suite in run.suites for case in suite.cases if case.result.fails)
     return {name: kept[name] for name in map(film_name, cases) if name in kept}
+
+
+def _sheets(results: Results, folder: Path) -> dict[str, str]:
+    """The pictures of fails and escapes that are in the folder: the name without ending → the file's."""
+    names = {scene.name for run in results.runs for scene in scenes(run)}
+    files = [path for path in folder.iterdir() if path.suffix in SHEETS] if folder.is_dir() else []
+    return {path.stem: path.name for path in files if path.stem.rpartition(".")[0] in names}
 
 
 def _addresses(films: Mapping[str, str], folder: Path) -> dict[str, str]:

@@ -107,7 +107,8 @@ def _select(task: Task, evidence: Evidence) -> tuple[type[Snapshotter] | None, t
         raise NotReproducible(
             f"task {task.label} is refused, because nothing found in it could be found again: reset(seed=…) leaves "
             f"something behind ({evidence.leftovers}), and no way of saving could put it back ({reasons}). Let "
-            f"reset(seed=…) set everything"
+            f"reset(seed=…) set everything, or have the environment made anew for every episode: "
+            f"make_env=lambda: tightrope.renewed_env(make)"
         )
     return None, tuple(rejected)
 

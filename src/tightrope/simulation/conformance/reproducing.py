@@ -53,20 +53,33 @@ def gather_evidence(task: Task) -> Evidence:
         recordings = record_walks(walk)
         difference = _first_difference([walk], recordings)
         if difference is None:
-            with _second(task, env) as other:
-                walks = [walk, Walk(task, other)]
-                evidence = _evidence(walks, recordings, None, drawn)
-                if other is not env:
-                    _require_independence(walks, recordings)
-                return evidence
+            try:
+                with _second(task, env) as other:
+                    walks = [walk, Walk(task, other)]
+                    evidence = _evidence(walks, recordings, None, drawn)
+                    if other is not env:
+                        _require_independence(walks, recordings)
+                    return evidence
+            except _Differs as seen:
+                difference = seen.difference
     fresh = FreshWalk(task)
     try:
         recordings = record_walks(fresh)
         if _first_difference([fresh], recordings) is not None:
             raise NotReproducible(_refusal(task, difference, drawn()))
         return _evidence([fresh], recordings, str(difference), drawn)
+    except _Differs as seen:
+        raise NotReproducible(_refusal(task, seen.difference, drawn())) from None
     finally:
         fresh.env.close()
+
+
+class _Differs(Exception):
+    """A walk that was recorded went another way when it was played again."""
+
+    def __init__(self, difference: Difference) -> None:
+        super().__init__(str(difference))
+        self.difference = difference
 
 
 def _evidence(
@@ -75,12 +88,12 @@ def _evidence(
     leftovers: str | None,
     drawn: Callable[[], list[str]],
 ) -> Evidence:
-    task, continues = walks[0].task, True
+    continues = True
     for walk in walks:
         for recording in recordings:
             difference = walk.replay(recording)
             if difference is not None:
-                raise NotReproducible(_refusal(task, difference, drawn()))
+                raise _Differs(difference)
             continues = continues and walk.follow_after(recording) is None
     notes = [f"draws from {source}, which reset(seed=…) does not set" for source in drawn()]
     if leftovers is not None:

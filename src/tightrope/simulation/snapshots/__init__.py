@@ -13,7 +13,7 @@ from tightrope.simulation.snapshots.base import (
     shows_its_draws,
     unpack_snapshotters,
 )
-from tightrope.simulation.snapshots.mujoco import MujocoSnapshotter
+from tightrope.simulation.snapshots.mujoco import ChangingModelSnapshotter, MujocoSnapshotter
 from tightrope.simulation.snapshots.own import OwnMethodsSnapshotter
 from tightrope.simulation.snapshots.retro import RetroSnapshotter
 
@@ -21,6 +21,7 @@ for _snapshotter in (
     OwnMethodsSnapshotter,
     AleSnapshotter,
     MujocoSnapshotter,
+    ChangingModelSnapshotter,
     RetroSnapshotter,
     AttributesSnapshotter,
 ):
@@ -29,6 +30,7 @@ for _snapshotter in (
 __all__ = [
     "AleSnapshotter",
     "AttributesSnapshotter",
+    "ChangingModelSnapshotter",
     "MujocoSnapshotter",
     "OwnMethodsSnapshotter",
     "RetroSnapshotter",

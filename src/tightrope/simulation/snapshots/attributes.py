@@ -53,9 +53,7 @@ class AttributesSnapshotter:
     def save(self) -> Any:
         """Everything the attributes hold."""
         if self._handles:
-            raise UsageError(
-                f"the environment keeps {self._handles} objects, which die at reset and cannot be put back"
-            )
+            raise UsageError(self._handles)
         layers = [vars(layer) for layer in self._layers]
         values = [
             {name: value for name, value in attributes.items() if not (IS_LIVE[type(value)] or name in static)}
@@ -83,10 +81,14 @@ class AttributesSnapshotter:
 
 
 def _fatal_handles(layers: Sequence[Any]) -> str | None:
+    """Why nothing may be put back here, if so."""
+    if any(getattr(type(layer), "replay_only", False) for layer in layers):
+        return "the environment is made anew at every reset, so that nothing in it can be put back later"
     values = [value for layer in layers for value in vars(layer).values()]
     for base in (base for value in values for base in type(value).__mro__):
-        if base.__module__.split(".")[0] in FATAL_MODULES:
-            return base.__module__.split(".")[0]
+        library = base.__module__.split(".")[0]
+        if library in FATAL_MODULES:
+            return f"the environment keeps {library} objects, which die at reset and cannot be put back"
     return None
 
 

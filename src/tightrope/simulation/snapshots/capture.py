@@ -17,8 +17,25 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
-LIVE_MODULES = frozenset({"Box2D", "OpenGL", "ale_py", "cv2", "glfw", "mujoco", "pygame", "pyglet", "stable_retro"})
+LIVE_MODULES = frozenset(
+    {
+        "Box2D",
+        "OpenGL",
+        "ale_py",
+        "cv2",
+        "glfw",
+        "mujoco",
+        "pybullet_utils",
+        "pygame",
+        "pyglet",
+        "stable_retro",
+        "vizdoom",
+    }
+)
 """Libraries whose objects are handles: a copy would be a fresh or a broken one."""
+
+WORLDS = frozenset({("pettingzoo.utils.env", "AECEnv"), ("pettingzoo.utils.env", "ParallelEnv")})
+"""Classes of environments that are no Gymnasium environments; pickled, many of them come back as new."""
 
 LIVE_TYPES = (gym.Env, gym.Space, gym.envs.registration.EnvSpec, ModuleType)
 
@@ -59,12 +76,25 @@ def find_generators(values: Any, layer_index: Mapping[int, int]) -> list[Any]:
     return saver.generators + saver.other_generators
 
 
+class _WorldTypes(dict[type, bool]):
+    """Whether objects of a type are environments; worked out once per type."""
+
+    def __missing__(self, kind: type) -> bool:
+        self[kind] = issubclass(kind, gym.Env) or any((one.__module__, one.__name__) in WORLDS for one in kind.__mro__)
+        return self[kind]
+
+
+IS_WORLD: Mapping[type, bool] = _WorldTypes()
+
+
 class _LiveTypes(dict[type, bool]):
     """Whether objects of a type are live; worked out once per type."""
 
     def __missing__(self, kind: type) -> bool:
-        live = issubclass(kind, LIVE_TYPES) or any(
-            base.__module__.split(".")[0] in LIVE_MODULES for base in kind.__mro__
+        live = (
+            issubclass(kind, LIVE_TYPES)
+            or IS_WORLD[kind]
+            or any(base.__module__.split(".")[0] in LIVE_MODULES for base in kind.__mro__)
         )
         # MuJoCo's viewers hold graphics contexts inside plain Python objects.
         self[kind] = live or kind.__module__ == "gymnasium.envs.mujoco.mujoco_rendering"

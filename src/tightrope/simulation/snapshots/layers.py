@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium as gym
+from tightrope.simulation.snapshots.capture import IS_WORLD
 
 STATIC_ATTRIBUTES: Mapping[str, frozenset[str]] = {"gymnasium.envs.toy_text": frozenset({"P"})}
 """Tables that the classes of a package build once and only read. P has up to 12,000 entries, the rest of a toy-text
@@ -17,7 +17,7 @@ def environment_layers(env: Any) -> list[Any]:
     layers = [env]
     for layer in layers:
         for value in vars(layer).values():
-            if isinstance(value, gym.Env) and not any(value is known for known in layers):
+            if IS_WORLD[type(value)] and not any(value is known for known in layers):
                 layers.append(value)
     return layers
 

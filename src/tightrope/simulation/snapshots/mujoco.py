@@ -10,6 +10,9 @@ import numpy as np
 from tightrope.errors import UsageError, require_extra
 from tightrope.simulation.snapshots.attributes import AttributesSnapshotter
 
+LARGEST_PART = 64 * 1024
+"""Bytes of an array of a model that may change. Larger ones are shapes and pictures."""
+
 
 class MujocoSnapshotter(AttributesSnapshotter):
     """Saves everything that a step starts from or that lags behind it.
@@ -46,6 +49,28 @@ class MujocoSnapshotter(AttributesSnapshotter):
         self._set_state(self._model, self._data, state, self._kind)
         ctypes.memmove(self._arrays, arrays, len(arrays))
         super().load(attributes)
+
+
+class ChangingModelSnapshotter(MujocoSnapshotter):
+    """For environments that change their model, too: a door that hangs elsewhere after each reset."""
+
+    name: ClassVar[str] = "mujoco with its model"
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        held = (getattr(self._model, name) for name in dir(self._model) if not name.startswith("_"))
+        self._parts = [part for part in held if isinstance(part, np.ndarray) and 0 < part.nbytes <= LARGEST_PART]
+
+    def save(self) -> Any:
+        """The model's numbers, then the rest."""
+        return [part.copy() for part in self._parts], super().save()
+
+    def load(self, payload: Any) -> None:
+        """The model's numbers, then the rest."""
+        numbers, rest = payload
+        for part, saved in zip(self._parts, numbers, strict=True):
+            part[...] = saved
+        super().load(rest)
 
 
 def _fixed_arrays(data: Any) -> Any:

@@ -40,6 +40,7 @@ def cart_pole(*, max_episode_steps: int = 500) -> Task:
         identity=exact_state,
         order_actions=push_under_the_pole,
         action_names=("left", "right"),
+        observation_names=("position", "velocity", "angle", "angular velocity"),
         position=cart_and_pole,
         position_names=("place of the cart (m)", "lean of the pole (°)"),
     )
@@ -86,6 +87,7 @@ def mountain_car(*, max_episode_steps: int = 200) -> Task:
         identity=exact_state,
         order_actions=push_with_the_motion,
         action_names=("left", "none", "right"),
+        observation_names=("position", "velocity"),
         position=place_and_speed,
         position_names=("place of the car", "speed (hundredths a step)"),
     )
@@ -118,6 +120,14 @@ def acrobot(*, max_episode_steps: int = 500) -> Task:
         identity=exact_state,
         order_actions=push_with_the_motion,
         action_names=("-1", "none", "+1"),
+        observation_names=(
+            "cos of angle 1",
+            "sin of angle 1",
+            "cos of angle 2",
+            "sin of angle 2",
+            "speed 1",
+            "speed 2",
+        ),
         position=tip,
         position_names=("place of the tip (m)", "height of the tip (m)"),
     )

@@ -25,6 +25,7 @@ def frozen_lake(name: str, *, map_name: str, is_slippery: bool = True) -> Task:
         goal=ended_well,
         unsafe=ended_badly,
         action_names=("left", "down", "right", "up"),
+        observation_names=("cell",),
         position=lake_position,
         draw_map=lake_map,
     )
@@ -65,6 +66,7 @@ def cliff_walking(name: str, *, is_slippery: bool | None = None) -> Task:
         # Down first: the reference then runs along the edge, where the narrow places are.
         actions=(2, 1, 0, 3),
         action_names=("up", "right", "down", "left"),
+        observation_names=("cell",),
         position=cliff_position,
         draw_map=cliff_map,
     )

@@ -1,0 +1,114 @@
+"""An explanation in one sentence. Every place that tells why something failed tells this sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tightrope.statistics import Estimate
+from tightrope.trace import Action
+
+if TYPE_CHECKING:
+    from tightrope.explanation.explanation import Explanation
+
+MOST_NAMED = 4
+"""Actions that are named one by one; of more it is said how many they are."""
+MISSING = "Why it failed was not asked"
+BLAME = {True: "avoidable", False: "not avoidable after hand-over", None: "not known to be avoidable"}
+"""Whose fault it was."""
+
+
+def sentence(why: Explanation, names: Sequence[str] = ()) -> str:
+    """The explanation in words; ``names`` are those of the actions 0, 1, …"""
+    if why.depth is None or why.action is None:
+        return _nowhere(why)
+    if why.drop is not None:
+        return _by_chance(why, why.drop, names)
+    told = f"At step {why.depth} {_done(why, names)}"
+    if not why.better:
+        return f"{told}; of no other action there an escape is known, and where after it all was lost is not decided"
+    return f"{told}; {either(why.better, names)} would have survived{_rest(why, names)}"
+
+
+def _done(why: Explanation, names: Sequence[str]) -> str:
+    """What was done at the blame point, by whom, and whether that is proven to be the end."""
+    action = named(why.action, names)
+    by_agent = why.depth is not None and why.depth >= why.handover
+    done = f"it chose {action}" if by_agent else f"{action} was played, before hand-over"
+    if why.proven:
+        return done
+    unknown = "no escape was found after that, which is no proof"
+    if not by_agent and why.agents_fault is None:
+        unknown = "whether anyone could have survived from hand-over on is not known"
+    return f"{done}, and {unknown}"
+
+
+def _rest(why: Explanation, names: Sequence[str]) -> str:
+    """What is known of the actions that were neither taken nor are better."""
+    unsettled = [action for action in why.unsettled if action != why.action]
+    if unsettled:
+        return f" (of {either(unsettled, names)} nothing is known)"
+    others = [action for action in why.doomed if action != why.action]
+    return " (all other actions are doomed)" if others else ""
+
+
+def _by_chance(why: Explanation, drop: Estimate, names: Sequence[str]) -> str:
+    done, less = named(why.action, names), estimate_in_words(drop)
+    if not why.agents_fault:
+        return (
+            f"No decision stands out: after the one that seemed worst, {done} at step {why.depth}, somebody survives "
+            f"less often by {less}, which may be chance"
+        )
+    instead = f"; {either(why.better, names)} would have been better" if why.better else ""
+    return f"At step {why.depth} it chose {done}, after which somebody survives less often by {less}{instead}"
+
+
+def _nowhere(why: Explanation) -> str:
+    if why.proven:
+        return "Nobody could have survived, from the start on"
+    if why.agents_fault is False:
+        return "At hand-over nobody could survive any more; where before that it was lost is not decided"
+    return "Where it was lost could not be decided within the effort"
+
+
+def survival_in_words(why: Explanation) -> str:
+    """How survival went over time: "survivable until step 83, then not"."""
+    if why.depth is None:
+        return "never survivable" if why.proven else "not known to be survivable at any step"
+    if why.drop is not None:
+        return f"the largest drop is at step {why.depth}"
+    if why.proven:
+        return f"survivable until step {why.depth}, then not"
+    return f"survivable until step {why.depth}, then not known to be; proven doomed from step {why.first_doomed} on"
+
+
+def estimate_in_words(estimate: Estimate) -> str:
+    """``0.33 (0.20 to 0.45)``."""
+    if estimate.value is None:
+        return "no data"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.2f}"
+    return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
+
+
+def either(actions: Sequence[Action], names: Sequence[str]) -> str:
+    """``left, right or jump``; of many only how many they are."""
+    told = [named(action, names) for action in actions]
+    if len(told) > MOST_NAMED:
+        return f"each of {len(told)} other actions ({', '.join(told[:2])}, …)"
+    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
+
+
+def named(action: Action | None, names: Sequence[str]) -> str:
+    """An action by its name, where it has one."""
+    if isinstance(action, tuple):
+        return f"({', '.join(_number(part) for part in action)})"
+    if isinstance(action, int) and 0 <= action < len(names):
+        return names[action]
+    return f"action {_number(action)}"
+
+
+def _number(part: object) -> str:
+    if isinstance(part, tuple):
+        return f"({', '.join(map(_number, part))})"
+    return f"{part:.3g}" if isinstance(part, float) else str(part)

@@ -1,0 +1,106 @@
+"""Agents that never met are compared on the union of their cases."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tightrope.cli import run_command
+from tightrope.runs.gates import PLAIN
+from tightrope.runs.run import open_run
+from tightrope.safety import compare_safety, run_suite
+
+LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
+CAREFUL, ZIGZAG = "tests.sample_agents:careful", "tests.sample_agents:zigzag"
+
+
+def run_of(folder: Path, agent: str, *suites: str, method: str = "dfs") -> Path:
+    search = ["search", *LAKE, "--out", str(folder), "--method", method, "--quiet"]
+    assert run_command(search) == 0
+    chosen = [option for suite in suites for option in ("--suite", suite)]
+    options = ["--backend", "inline", "--episodes", "4", "--trust", "--quiet"]
+    assert run_command(["safety", str(folder), "--agent", agent, *chosen, *options]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two runs on different ways through the lake, one agent each."""
+    place = tmp_path_factory.mktemp("runs")
+    old = run_of(place / "old", f"careful={CAREFUL}", "simple")
+    new = run_of(place / "new", f"zigzag={ZIGZAG}", "simple", method="archive")
+    assert open_run(old).reference != open_run(new).reference
+    return old, new
+
+
+def test_each_is_tested_with_what_only_the_other_knows(runs: tuple[Path, Path], capsys) -> None:
+    old, new = runs
+    assert run_command(["compare", str(old), str(new), "--trust", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert {"simple of old", "simple of new"} <= set(said)
+    from tightrope.agents import load_agent
+
+    for path, label in ((old, "simple of old"), (new, "simple of new")):
+        run = open_run(path)
+        (known,) = run.safety["simple"].values()
+        fresh = [
+            run_suite(
+                run.task,
+                load_agent(source, run.task, name=name),
+                known.suite,
+                known.repetitions,
+                known.length,
+                known.seed,
+            )
+            for name, source in (("careful", CAREFUL), ("zigzag", ZIGZAG))
+        ]
+        direct = compare_safety(*fresh)
+        assert said[label]["difference"] == direct.difference.to_json()
+        assert said[label]["newly_failing"] == [case.case.id for case in direct.newly_failing]
+
+
+def test_agent_files_meet_in_a_run(runs: tuple[Path, Path], capsys) -> None:
+    old, _ = runs
+    command = ["compare", "careful", f"now={ZIGZAG}", f"also={CAREFUL}", "--in", str(old), "--trust"]
+    assert run_command([*command, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert set(said) == {"now", "also"}
+    assert said["now"]["simple"]["newly_failing"]
+    assert said["also"]["simple"]["difference"]["value"] == 0
+    assert said["now"][PLAIN]["agent_b"] == "now"
+    assert run_command([*command, "--fail-if-worse"]) == 1
+    assert set(open_run(old).agents) == {"careful"}, "a comparison adds nobody to the run"
+
+
+def test_what_can_no_longer_be_loaded_is_compared_on_what_it_met(
+    runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    old, _ = runs
+    module = tmp_path / "soon_gone.py"
+    module.write_text(f"from {ZIGZAG.partition(':')[0]} import zigzag\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    new = run_of(tmp_path / "new", "gone=soon_gone:zigzag", "simple")
+    extra = ["--suite", "interval:1", "--backend", "inline", "--episodes", "4", "--quiet"]
+    assert run_command(["safety", str(old), "--agent", f"careful={CAREFUL}", *extra]) == 0
+    module.unlink()
+    sys.modules.pop("soon_gone", None)
+    capsys.readouterr()
+    assert run_command(["compare", str(old), str(new), "--trust"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Only cases that both have met are compared" in out
+    assert "newly failing" in out
+    assert f"tightrope replay {new}" in out
+
+
+def test_questions_that_are_none(runs: tuple[Path, Path], tmp_path: Path, capsys) -> None:
+    old, _ = runs
+    (tmp_path / "agent.onnx").write_bytes(b"")
+    for arguments, said in (
+        ([str(tmp_path / "agent.onnx"), str(old)], "--in RUN"),
+        (["careful", "--in", str(old)], "needs two agents"),
+    ):
+        assert run_command(["compare", *arguments]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())

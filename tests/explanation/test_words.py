@@ -1,0 +1,97 @@
+"""The sentence says what is known and no more: a variant for each kind of knowledge."""
+
+from __future__ import annotations
+
+import pytest
+
+import tightrope as tr
+from tightrope.explanation.words import either, named, sentence, survival_in_words
+from tightrope.reference import Survivability
+from tightrope.statistics import Estimate
+from tightrope.trace import ActionTrace
+
+NAMES = ("right+B", "right+A+B", "left")
+TRACE = ActionTrace("world", 0, (0,) * 80)
+YES, NO = Survivability.YES, Survivability.NO
+
+
+def why(**fields: object) -> tr.Explanation:
+    known = {"depth": 75, "action": 0, "better": (1,), "doomed": (0,), "agents_fault": True, "proven": True}
+    return tr.Explanation(trace=TRACE, handover=70, horizon=40, **{**known, **fields})
+
+
+def drop(value: float, low: float, high: float) -> Estimate:
+    return Estimate(value, low, high, 40, "95% Newcombe, fresh runs")
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, "At step 75 it chose right+B; right+A+B would have survived"),
+        (
+            {"doomed": (0, 2)},
+            "At step 75 it chose right+B; right+A+B would have survived (all other actions are doomed)",
+        ),
+        ({"better": (1, 2)}, "At step 75 it chose right+B; right+A+B or left would have survived"),
+        (
+            {"unsettled": (2,)},
+            "At step 75 it chose right+B; right+A+B would have survived (of left nothing is known)",
+        ),
+        (
+            {"proven": False, "doomed": (), "unsettled": (0,)},
+            "At step 75 it chose right+B, and no escape was found after that, which is no proof; right+A+B would have "
+            "survived",
+        ),
+        (
+            {"proven": False, "better": (), "doomed": ()},
+            "At step 75 it chose right+B, and no escape was found after that, which is no proof; of no other action "
+            "there an escape is known, and where after it all was lost is not decided",
+        ),
+        (
+            {"depth": 60, "agents_fault": False},
+            "At step 60 right+B was played, before hand-over; right+A+B would have survived",
+        ),
+        (
+            {"depth": 60, "agents_fault": None, "proven": False},
+            "At step 60 right+B was played, before hand-over, and whether anyone could have survived from hand-over on "
+            "is not known; right+A+B would have survived",
+        ),
+        ({"depth": None, "action": None, "agents_fault": False}, "Nobody could have survived, from the start on"),
+        (
+            {"depth": None, "action": None, "agents_fault": False, "proven": False},
+            "At hand-over nobody could survive any more; where before that it was lost is not decided",
+        ),
+        (
+            {"depth": None, "action": None, "agents_fault": None, "proven": False},
+            "Where it was lost could not be decided within the effort",
+        ),
+        (
+            {"drop": drop(0.33, 0.2, 0.45), "proven": False},
+            "At step 75 it chose right+B, after which somebody survives less often by 0.33 (0.20 to 0.45); right+A+B "
+            "would have been better",
+        ),
+        (
+            {"drop": drop(0.05, -0.1, 0.2), "proven": False, "better": (), "agents_fault": None},
+            "No decision stands out: after the one that seemed worst, right+B at step 75, somebody survives less often "
+            "by 0.05 (-0.10 to 0.20), which may be chance",
+        ),
+    ],
+)
+def test_each_kind_of_knowledge_has_its_sentence(fields: dict[str, object], told: str) -> None:
+    assert sentence(why(**fields), NAMES) == told
+
+
+def test_actions_without_names_are_told_as_they_are() -> None:
+    assert named(3, NAMES) == "action 3"
+    assert named((0.12345, -1.0), ()) == "(0.123, -1)"
+    assert named(0.5, ()) == "action 0.5"
+    assert either(range(6), ()) == "each of 6 other actions (action 0, action 1, …)"
+
+
+def test_survival_over_time() -> None:
+    assert survival_in_words(why()) == "survivable until step 75, then not"
+    assert survival_in_words(why(depth=None, agents_fault=False)) == "never survivable"
+    unproven = why(proven=False, curve=((70, YES), (78, NO), (79, NO)))
+    assert unproven.first_doomed == 78
+    told = "survivable until step 75, then not known to be; proven doomed from step 78 on"
+    assert survival_in_words(unproven) == told

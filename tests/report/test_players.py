@@ -1,0 +1,222 @@
+"""Fail and escape side by side: the pictures, what is told under each, and the player in a real browser."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import tightrope as tr
+from tests.report.test_browser import BROWSER, PHONE, Visit, browser
+from tests.report.worlds import HOLE, BlindPond, pond_picture, pond_task
+from tightrope.execution import Engine
+from tightrope.report import AgentInfo, Results, RunResults, write_report
+from tightrope.report.films.images import sheet_bytes
+from tightrope.report.films.players import COLUMNS, WIDEST, _smaller, scenes
+from tightrope.report.writers.playerdata import player_data
+from tightrope.safety import TestCase, TestSuite
+from tightrope.safety.whys import explain_groups, with_whys
+from tightrope.tasks.task import Task
+from tightrope.testing import FunctionAgent
+from tightrope.trace import ActionTrace
+
+__all__ = ["browser"]
+WALK, STAY = 0, 1
+DECISION = HOLE - 1
+LATE = 5
+
+
+class Sure(FunctionAgent):
+    """Walks on, and says how sure it is."""
+
+    def preferences(self, observations: Any, memories: Any, masks: Any) -> Any:
+        return [{WALK: 2.0, STAY: 0.5} for _ in observations]
+
+
+def explained(task: Task, agent: Any, name: str = "pond") -> Results:
+    prefix = ActionTrace(task.label, task.seed, (WALK,) * LATE)
+    case = TestCase(prefix=prefix, boundary=0, depth=LATE, kept=LATE)
+    suite = TestSuite(kind="simple", parameters={}, reference=prefix, checksums=(), depths=(LATE,), cases=(case,))
+    with Engine(task, {agent.name: agent}) as engine:
+        result = tr.run_suite(task, agent, suite, length=20, engine=engine, allow_changed=True)
+        result = with_whys(result, explain_groups(engine, agent, [result]))
+    run = RunResults(
+        name=name,
+        task=task,
+        agents=(AgentInfo(name=agent.name),),
+        safety={"simple": {agent.name: result}},
+        explain=lambda case, agent: f"tightrope explain run {case}",
+    )
+    return Results(title="Pond", runs=(run,))
+
+
+def named(task: Task) -> Task:
+    return task.with_options(action_names=("walk", "stay"), observation_names=("cell",))
+
+
+@pytest.fixture(scope="module")
+def pond() -> Task:
+    return named(pond_task())
+
+
+@pytest.fixture(scope="module")
+def seen(pond: Task) -> Results:
+    return explained(pond, Sure(lambda cell: WALK, "sure"))
+
+
+def test_every_moment_has_its_own_picture_and_both_share_those_before_the_decision(pond: Task, seen: Results) -> None:
+    [scene] = scenes(seen.runs[0])
+    frames, (fail, escape) = scene.frames(pond), scene.cells
+    assert len(frames) == max(*fail, *escape) + 1
+    assert fail[: DECISION + 1] == escape[: DECISION + 1]
+    assert not set(fail[DECISION + 1 :]) & set(escape[DECISION + 1 :])
+    for moment, cell in zip(scene.close_up.fail, fail, strict=True):
+        assert np.array_equal(frames[cell], pond_picture(int(moment.values[0])))
+    for moment, cell in zip(scene.close_up.escape, escape, strict=True):
+        assert np.array_equal(frames[cell], pond_picture(int(moment.values[0])))
+
+
+def test_the_sheet_holds_them_row_by_row(pond: Task, seen: Results, tmp_path: Path) -> None:
+    pictures = pytest.importorskip("PIL.Image")
+    page = write_report(seen, tmp_path, tasks=[pond], videos=2).read_text()
+    [sheet] = [path for path in (tmp_path / "videos").iterdir() if "-why-" in path.name]
+    assert sheet.stat().st_size < 20_000
+    image = np.asarray(pictures.open(io.BytesIO(sheet.read_bytes())).convert("RGB")).astype(int)
+    high, wide, _ = pond_picture().shape
+    assert f".{wide}x{high}." in sheet.name
+    [scene] = scenes(seen.runs[0])
+    for index, frame in enumerate(scene.frames(pond)):
+        row, column = divmod(index, COLUMNS)
+        shown = image[row * high : (row + 1) * high, column * wide : (column + 1) * wide]
+        assert np.abs(shown - frame).mean() < 8, "at most what a small film loses"
+    assert "data:image/" in page
+    again = write_report(seen, tmp_path).read_text()
+    assert again == page, "kept when the report is made again without the task"
+
+
+def test_without_an_imaging_library_the_sheet_is_a_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.report.test_video import without
+
+    without(monkeypatch, "PIL")
+    assert sheet_bytes(pond_picture(3))[1] == ".png"
+
+
+def test_wide_pictures_become_smaller_by_their_means() -> None:
+    frame = np.zeros((40, 3 * WIDEST, 3), np.uint8)
+    frame[:, 1::3] = 90
+    small = _smaller(frame)
+    assert small.shape == (13, WIDEST, 3)
+    assert set(small.ravel().tolist()) == {30}
+
+
+def test_what_is_told_is_what_happened(seen: Results) -> None:
+    [scene] = scenes(seen.runs[0])
+    told = player_data(scene, None, None)
+    assert (told["decision"], told["handover"], told["first"]) == (DECISION, LATE, 0)
+    fail, escape = (strip["steps"] for strip in told["strips"])
+    assert (fail[DECISION]["action"], escape[DECISION]["action"]) == ("walk", "stay")
+    assert fail[DECISION]["wanted"] == "walk 2, stay 0.5"
+    assert fail[LATE - 1]["wanted"] == "", "before hand-over it was not asked"
+    assert fail[-1]["action"] == "the end"
+    kinds = [moment["kind"] for moment in told["survival"]]
+    assert kinds == ["yes"] * (DECISION + 1) + ["no"]
+    assert told["survival_text"] == f"survivable until step {DECISION}, then not"
+    [chart] = told["charts"]
+    assert chart["name"] == "cell"
+    assert chart["lines"][0] == [float(cell) for cell in range(HOLE + 1)]
+    json.dumps(told)
+
+
+class Unseen(BlindPond):
+    """Shows two numbers and nothing else."""
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        super().__init__(render_mode)
+        self.observation_space = gym.spaces.Box(-20, 20, (2,), np.float32)
+
+    def reset(self, **how: Any) -> Any:
+        _, info = super().reset(**how)
+        return np.array([0, 0], np.float32), info
+
+    def step(self, action: Any) -> Any:
+        cell, *rest = super().step(action)
+        return np.array([cell, -cell / 2], np.float32), *rest
+
+
+pytest_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+
+
+@pytest_browser
+def test_keys_and_scrubber_step_through_both(browser: Any, pond: Task, seen: Results, tmp_path: Path) -> None:
+    index = write_report(seen, tmp_path, tasks=[pond], videos=2)
+    with Visit(browser, index) as visit:
+        player = visit.page.locator(".player")
+        sides = player.locator(".under")
+        assert f"At step {DECISION} it chose walk; stay would have survived" in player.inner_text()
+        assert "It scored walk at 2 and stay at 0.5" in player.inner_text()
+
+        def told() -> list[str]:
+            return [re.sub(r"\s+", " ", text) for text in sides.all_inner_texts()]
+
+        def places() -> list[tuple[str, str]]:
+            return player.locator(".screen img").evaluate_all("all => all.map(one => [one.style.left, one.style.top])")
+
+        assert [text.split(" wanted")[0] for text in told()] == [
+            f"step {DECISION} · walk · reward 1", f"step {DECISION} · stay · reward 1"
+        ]  # fmt: skip
+        assert places() == [["-800%", "0%"]] * 2, "before the decision both show the same"
+        player.focus()
+        visit.page.keyboard.press("ArrowRight")
+        assert told()[0].startswith(f"step {HOLE} · the end")
+        assert places() == [["-900%", "0%"], ["0%", "-100%"]]
+        visit.page.keyboard.press("ArrowRight")
+        assert told()[0].startswith(f"step {HOLE} · the end"), "the shorter one waits at its end"
+        assert told()[1].startswith(f"step {HOLE + 1} · stay")
+        visit.page.keyboard.press("Home")
+        assert told()[1].startswith("step 0 · walk")
+        player.locator("input[type=range]").fill("3")
+        assert told()[0].startswith("step 3 · walk")
+        visit.page.keyboard.press("d")
+        assert "the decision" in player.locator("output").inner_text()
+        player.get_by_label("Play (space)").click()
+        player.locator(".buttons output", has_text="step 19").wait_for()
+        assert player.locator(".life.yes").count() == DECISION + 1
+        assert player.locator(".life.no").count() == 1
+        assert visit.complaints == []
+        assert [url for url in visit.requests if not url.startswith(("file:", "data:"))] == []
+
+
+@pytest_browser
+def test_on_paper_the_decision_is_the_poster(browser: Any, pond: Task, seen: Results, tmp_path: Path) -> None:
+    index = write_report(seen, tmp_path, tasks=[pond], videos=2)
+    with Visit(browser, index) as visit:
+        visit.page.locator(".player").focus()
+        visit.page.keyboard.press("Home")
+        assert visit.page.pdf(format="A4").startswith(b"%PDF")
+        assert visit.page.locator(".player .under").first.inner_text().startswith(f"step {DECISION} · walk")
+
+
+@pytest_browser
+@pytest.mark.parametrize("context", [{}, {"viewport": PHONE, "color_scheme": "dark"}], ids=["laptop", "dark phone"])
+def test_without_pictures_the_values_are_drawn(browser: Any, context: Any, tmp_path: Path) -> None:
+    task = pond_task(Unseen).with_options(
+        name="unseen",
+        unsafe=lambda step: bool(step.observation[0] == HOLE),
+        position=None,
+        draw_map=None,
+        observation_names=("place", "lean"),
+    )
+    results = explained(task, FunctionAgent(lambda observation: WALK, "walks"), "unseen")
+    index = write_report(results, tmp_path, tasks=[task], videos=2)
+    with Visit(browser, index, **context) as visit:
+        assert visit.page.locator(".player .screen").count() == 0
+        assert visit.page.locator(".player .value .small").all_inner_texts() == ["place", "lean"]
+        assert visit.page.locator(".player .value path.way").count() == 4
+        assert visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert visit.complaints == []

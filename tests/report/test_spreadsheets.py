@@ -49,7 +49,7 @@ def test_a_name_from_a_file_is_no_formula(name: str, tmp_path: Path) -> None:
     run = grid_run()
     result = next(iter(next(iter(run.safety.values())).values()))
     safety = {name: {name: replace(result, agent=name)}}
-    write_spreadsheets(Results(title="t", runs=(replace(run, name=name, safety=safety, control=None),)), tmp_path)
+    write_spreadsheets(Results(title="t", runs=(replace(run, name=name, safety=safety),)), tmp_path)
     for row in rows_of(tmp_path / "cases.csv"):
         assert row["run"] == row["agent"] == row["suite"] == f"'{name}"
     depths = {row["depth"] for row in rows_of(tmp_path / "boundary.csv")}

@@ -79,7 +79,7 @@ def reference_from_json(content: Mapping[str, Any]) -> Reference:
     return Reference(
         trace=Trace(keys[0], tuple(Step(action, float(reward), key, outcome) for action, reward, key, outcome in rows)),
         actions=actions,
-        boundary_states=tuple(_boundary_from_json(state) for state in content["boundary_states"]),
+        boundary_states=tuple(_boundary_from_json(state, len(actions)) for state in content["boundary_states"]),
         method=str(content["method"]),
         search_actions=tuple(action_from_json(action) for action in content["search_actions"]),
         probing=None if probing is None else _probing_from_json(probing),
@@ -100,9 +100,12 @@ def _boundary_to_json(state: BoundaryState) -> dict[str, Any]:
     }
 
 
-def _boundary_from_json(content: Mapping[str, Any]) -> BoundaryState:
+def _boundary_from_json(content: Mapping[str, Any], length: int) -> BoundaryState:
+    depth = int(content["depth"])
+    if not 0 <= depth <= length:
+        raise ValueError(f"a boundary state after {depth} of {length} actions")
     return BoundaryState(
-        depth=int(content["depth"]),
+        depth=depth,
         key=StoredKey(hash_from_text(content["key"]["hash"]), str(content["key"]["text"])),
         actions=tuple(action_from_json(action) for action in content["actions"]),
         proven=bool(content["proven"]),

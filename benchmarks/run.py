@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import against_naive, cluster, efficiency, peers, pipeline
+from benchmarks import against_naive, cluster, efficiency, peers, pipeline, resetting
 from benchmarks.measuring import Figure
 
 FIGURES = Path(__file__).with_name("figures.json")
@@ -30,6 +30,7 @@ ITEMS: dict[int, tuple[str, Callable[..., Iterator[Figure]]]] = {
     5: ("Growth", efficiency.growth),
     6: ("Peers", peers.figures),
     7: ("Traffic, and what it comes to on a large cluster", cluster.figures),
+    8: ("Training that begins in situations: what a reset costs", resetting.figures),
 }
 
 PREFACE = """# Benchmarks

@@ -333,6 +333,12 @@ def torch_files(attacks: Attacks) -> None:
         path = attacks.place(".cleanrl_model")
         torch.save(content, path)
         attacks.add(f"cleanrl: {name}", "agent", path, ends)
+    checkpoint = attacks.place("")
+    checkpoint.mkdir()
+    (checkpoint / "metadata.json").write_text('{"checkpoint_version": "2.1", "class_and_ctor_args_file": "/harm.pkl"}')
+    for part in ("class_and_ctor_args.pkl", "module_state.pkl"):
+        (checkpoint / part).write_bytes(PICKLE)
+    attacks.add("rllib: a folder of pickles", "agent", checkpoint, "TrustRequired: .*checkpoint of RLlib")
     path = attacks.place(".pt")
     torch.save(torch.nn.Linear(2, 2), path)
     attacks.add("pt: a whole module", "agent", path, "TrustRequired")

@@ -17,12 +17,20 @@ from pathlib import Path
 import pytest
 
 import tightrope
+import tightrope.extending as tightrope_extending
 
 SOURCE = Path(tightrope.__file__).parent
 ROOT = Path(__file__).parent.parent
 
 # Public are the names of `tightrope` itself, and all that these modules list; everything else is the inside.
-PUBLIC_MODULES = {"tightrope", "tightrope.errors", "tightrope.report", "tightrope.testing", "tightrope.training"}
+PUBLIC_MODULES = {
+    "tightrope",
+    "tightrope.errors",
+    "tightrope.extending",
+    "tightrope.report",
+    "tightrope.testing",
+    "tightrope.training",
+}
 
 GOOD = """
 import tightrope as tr
@@ -116,6 +124,31 @@ def test_examples_and_documentation_use_only_what_is_public() -> None:
     }
     assert len(modules) > 5
     assert not {(place, module) for place, module in modules if module not in PUBLIC_MODULES}
+
+
+def test_the_extension_that_comes_along_uses_only_what_is_public() -> None:
+    """It is an extension like anyone's, and what it needs anyone's may need."""
+    inside = [
+        f"{path.relative_to(SOURCE.parent)}: {module}"
+        for path in (SOURCE.parent / "tightrope_mario").rglob("*.py")
+        for module in re.findall(r"^ *(?:from|import) (tightrope(?:\.\w+)*)\b", path.read_text(encoding="utf-8"), re.M)
+        if module not in PUBLIC_MODULES
+    ]
+    assert inside == []
+
+
+def test_what_extensions_may_import_is_typed_and_costs_nothing_before() -> None:
+    tree = ast.parse((SOURCE / "extending.py").read_text(encoding="utf-8"))
+    typed = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tightrope.")
+        for alias in node.names
+    }
+    assert sorted(typed) == tightrope_extending.__all__
+    code = "import sys, tightrope.extending; print('typer' in sys.modules, 'gymnasium' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.split() == ["False", "False"]
 
 
 def test_public_modules_say_what_is_public_in_them() -> None:

@@ -10,12 +10,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from tightrope.budget import Budget
-from tightrope.progress import Progress, ProgressCallback
-from tightrope.references import probe_boundary, search
-from tightrope.tasks import Task, make_task
-from tightrope.trace import ActionTrace
-from tightrope.tracefiles import read_traces, write_traces
+from tightrope import ActionTrace, Budget, Progress, Task, make_task, probe_boundary, read_traces, search, write_traces
+from tightrope.extending import ProgressCallback
 from tightrope_mario.game.levels import LEVEL_NAMES, find_level, search_plan
 
 FRAMES_PER_STEP = 4

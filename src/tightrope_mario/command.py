@@ -7,11 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.given import Given, own, takes
-from tightrope.cli.interface import current_interface, verb
-from tightrope.cli.options import SeedOption
-from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
-from tightrope.settings import ExecutionConfig
+from tightrope import ExecutionConfig
+from tightrope.extending import NOTHING_JUDGED, PASSED, Given, SeedOption, current_interface, own, takes, verb
 
 RomOption = Annotated[Path | None, typer.Option("--rom", help="The ROM file.", show_default=False)]
 
@@ -31,9 +28,26 @@ def train(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Receives checkpoint, agents and log; continues what is there.")
     ],
-    level: Annotated[str, typer.Option("--level", help="The level, as in 1-2.")] = "1-1",
-    actions: Annotated[str, typer.Option("--actions", help="2-moves, basic or right-complex.")] = "2-moves",
-    reward: Annotated[str, typer.Option("--reward", help="dense or sparse.")] = "dense",
+    level: Annotated[str | None, typer.Option("--level", help="The level, as in 1-2. Default: 1-1.")] = None,
+    actions: Annotated[
+        str | None, typer.Option("--actions", help="2-moves, basic or right-complex. Default: 2-moves.")
+    ] = None,
+    reward: Annotated[str | None, typer.Option("--reward", help="dense or sparse. Default: dense.")] = None,
+    agent: Annotated[
+        Path | None,
+        typer.Option("--continue", help="An agent to go on from; its level, actions and reward are the default."),
+    ] = None,
+    situations: Annotated[
+        Path | None,
+        typer.Option("--situations", help="A run whose failing situations games begin in, or a suite or trace file."),
+    ] = None,
+    share: Annotated[float, typer.Option("--share", help="Of games that begin in a situation.", min=0, max=1)] = 0.5,
+    weights: Annotated[
+        str, typer.Option("--weights", help="How a situation is chosen: adaptive, fails or equal.")
+    ] = "adaptive",
+    steps_before: Annotated[
+        int, typer.Option("--steps-before", help="Begin so many steps before each situation.", min=0)
+    ] = 0,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -49,6 +63,7 @@ def train(
         80_000,
     ],
     max_episodes: Annotated[int, typer.Option("--max-episodes", min=1)] = 80_000,
+    max_steps: Annotated[int | None, typer.Option("--max-steps", help="Of all games together.", min=1)] = None,
     max_seconds: Annotated[
         float | None, typer.Option("--max-seconds", help="Of this call; the next one continues.")
     ] = None,
@@ -63,17 +78,27 @@ def train(
     rom: RomOption = None,
 ) -> int:
     """Train an agent by double deep Q-learning and export it to ONNX. Interrupt it at any time; it resumes."""
-    from tightrope_mario.training.recipe import TrainingConfig, default_preset, find_recipe
+    from tightrope_mario.training.recipe import TrainingConfig, default_preset, find_recipe, trained_for
+    from tightrope_mario.training.starts import starts_from
     from tightrope_mario.training.train import train as run_training
 
+    known = trained_for(agent, level=level, actions=actions, reward=reward)
+    starts = None
+    if situations is not None:
+        starts = starts_from(
+            situations, known["level"], known["actions"], share=share, weights=weights, steps_before=steps_before
+        )
     config = TrainingConfig(
         folder=out,
-        level=level,
-        actions=actions,
-        reward=reward,
-        recipe=find_recipe(preset or default_preset(reward), workers=workers, lanes=lanes),
+        level=known["level"],
+        actions=known["actions"],
+        reward=known["reward"],
+        recipe=find_recipe(preset or default_preset(known["reward"]), workers=workers, lanes=lanes),
         stages=tuple(stages),
+        agent=agent,
+        starts=starts,
         max_episodes=max_episodes,
+        max_steps=max_steps,
         max_seconds=max_seconds,
         device=device,
         seed=seed,
@@ -100,7 +125,7 @@ def reproduce(
     given: Given = Given(),
 ) -> int:
     """Run the paper's experiments for the agents there are; its numbers stand beside ours in one report. It resumes."""
-    from tightrope.runs.configfile import load_settings
+    from tightrope.extending import load_settings
     from tightrope_mario.reproduce import ReproductionConfig
     from tightrope_mario.reproduce import reproduce as run_reproduction
 

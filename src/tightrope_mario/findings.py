@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from statistics import fmean
 
-from tightrope.fuzzing import FuzzResult
-from tightrope.performance import Robustness
+from tightrope import Estimate, FuzzResult, Robustness, SafetyResult, compare_guidance
 from tightrope.report import Finding
-from tightrope.safety import SafetyResult, compare_guidance
-from tightrope.statistics import Estimate
 from tightrope_mario.published import published
 from tightrope_mario.shipped import ACTION_SETS, SPARSE
 

@@ -32,6 +32,12 @@ def drop(value: float, low: float, high: float) -> Estimate:
             {"doomed": (0, 2)},
             "At step 75 it chose right+B; right+A+B would have survived (all other actions are doomed)",
         ),
+        ({"better": (1, 2, 3, 4, 5)}, "At step 75 it chose right+B; any other action would have survived"),
+        (
+            {"better": (1, 2, 3, 4, 5), "doomed": (0, 6)},
+            "At step 75 it chose right+B; each of 5 other actions (right+A+B, left, …) would have survived (all other "
+            "actions are doomed)",
+        ),
         ({"better": (1, 2)}, "At step 75 it chose right+B; right+A+B or left would have survived"),
         (
             {"unsettled": (2,)},
@@ -46,6 +52,11 @@ def drop(value: float, low: float, high: float) -> Estimate:
             {"proven": False, "better": (), "doomed": ()},
             "At step 75 it chose right+B, and no escape was found after that, which is no proof; of no other action "
             "there an escape is known, and where after it all was lost is not decided",
+        ),
+        (
+            {"better": ()},
+            "At step 75 it chose right+B; until then somebody could have survived the 40 steps that are looked ahead, "
+            "after it nobody, and no other action there does better",
         ),
         (
             {"depth": 60, "agents_fault": False},

@@ -31,6 +31,7 @@ from tests.filefuzz.deeper import (
 from tests.filefuzz.mutations import Mutation, damaged_bytes, damaged_json, damaged_text, in_archive
 from tests.runs.conftest import CONFIG
 from tightrope.agents.networks.normalisation import Normalisation, load_normalisation, save_normalisation
+from tightrope.agents.networks.rllib import require_format
 from tightrope.errors import FormatError
 from tightrope.report import results_to_json
 from tightrope.runs.artefacts import checksum
@@ -300,6 +301,15 @@ def agents(folder: Path) -> Iterator[Kind]:
         path=folder / "agent.cleanrl_model",
         mutate=either(damaged_weights, small),
         read=_loads(task),
+    )
+    checkpoint = folder / "checkpoint"
+    checkpoint.mkdir()
+    yield Kind(
+        name="rllib metadata.json",
+        sample=b'{"class_and_ctor_args_file": "class_and_ctor_args.pkl", "checkpoint_version": "2.1"}',
+        path=checkpoint / "metadata.json",
+        mutate=damaged_json,
+        read=lambda path: require_format(path.parent),
     )
     archive = saved("ppo").read_bytes()
     ask = _loads(task_of("ppo"))

@@ -8,10 +8,13 @@ import pytest
 
 from tightrope.cli import run_command
 from tightrope.errors import UnknownName, UsageError
+from tightrope.trace import ActionTrace
+from tightrope.tracefiles import write_traces
 from tightrope_mario.game import MarioEnv
 from tightrope_mario.game.rom import find_rom
 from tightrope_mario.training.games import Games, GameSettings
 from tightrope_mario.training.recipe import PRESETS, TrainingConfig, find_recipe
+from tightrope_mario.training.starts import starts_from
 from tightrope_mario.training.train import Exploration, parse, train
 
 pytest.importorskip("stable_retro")
@@ -122,6 +125,7 @@ def test_the_paper_preset_is_the_papers():
 )
 def test_the_sparse_preset_is_what_trained_the_sparse_agents(actions, since):
     stored = json.loads((AGENTS / f"1-1-sparse-{actions}-training.json").read_text())["config"]["recipe"]
+    stored["last_learning_rate"] = None
     assert asdict(PRESETS["fast-sparse"]) == {**stored, "last_exploration": tuple(stored["last_exploration"]), **since}
 
 
@@ -157,3 +161,111 @@ def test_bad_configurations_are_refused(tmp_path):
         TrainingConfig(folder=tmp_path, actions="2-move")
     with pytest.raises(UsageError, match="counted from 1"):
         TrainingConfig(folder=tmp_path, stages=(0,))
+
+
+def test_games_that_begin_in_situations_show_what_the_environment_shows_there():
+    from tightrope_mario.training.learner import Memory
+    from tightrope_mario.training.starts import earlier_frames
+
+    ways = (("right+B",) * 12 + ("right+A+B",) * 3, ("right+B",) * 7)
+    settings = GameSettings(
+        level="1-1", actions="basic", reward="dense", patience=None, cut_reward=0.0, rom=None, starts=ways
+    )
+    env = MarioEnv(actions="basic")
+    games = Games(settings, 1, 1)
+    try:
+        games.finish_step()
+        memory, began = Memory(60, 1, "cpu", earlier_frames("1-1", ways, None)), np.zeros(1, np.int32)
+        games.board["start"][0] = 1
+        observation, _ = env.reset()
+        episodes, compared = [0], 0
+        while len(episodes) < 4:
+            memory.write_situation(games.board["frame"], games.board["age"], began)
+            stack = (memory.newest_stacks() * 255).round().to(torch.uint8).numpy()[0]
+            assert np.array_equal(stack, observation), (episodes, compared)
+            compared += 1
+            games.start_step(np.array([3], np.int32))
+            games.finish_step()
+            memory.write_step(np.array([3]), games.board["reward"], games.board["over"])
+            observation, reward, terminated, _, _ = env.step(3)
+            assert (games.board["reward"][0], games.board["over"][0]) == (reward, terminated)
+            if terminated:
+                assert games.board["episode_died"][0]
+                began[0] = games.board["start"][0]
+                observation, _ = env.reset()
+                for name in ways[began[0] - 1]:
+                    observation = env.step(env.action_names.index(name))[0]
+                episodes.append(int(began[0]))
+                games.board["start"][0] = 2 if began[0] == 1 else 1
+        assert episodes == [0, 1, 2, 1]
+    finally:
+        games.close()
+
+
+def test_a_situation_that_ends_on_the_way_is_named():
+    from tightrope_mario.training.starts import saved_states
+
+    with pytest.raises(UsageError, match="cannot be reached on level 1-1: the game is over after"):
+        saved_states("1-1", [("right+B",) * 200], None)
+
+
+def test_an_agent_goes_on_from_failing_situations(tmp_path):
+    from tightrope_mario.training.export import read_onnx
+
+    agent = AGENTS / "1-1-dense-2-moves-late.onnx"
+    ways = tmp_path / "ways.json"
+    write_traces(ways, [ActionTrace("mario", 0, (0,) * 8), ActionTrace("mario", 0, (0,) * 12)])
+    recipe = find_recipe("fast", workers=1, lanes=2, batch=4, updates=1, memory_ticks=60, burn_in_ticks=150)
+    described = train(
+        TrainingConfig(
+            folder=tmp_path,
+            recipe=recipe,
+            device="cpu",
+            max_steps=320,
+            agent=agent,
+            starts=starts_from(ways, "1-1", "2-moves", share=1.0, steps_before=2),
+        )
+    )
+    assert described["config"]["agent"] == agent.name
+    assert described["config"]["starts"] == {"situations": 2, "share": 1.0, "weights": "adaptive"}
+    assert described["steps"] == 320
+    last = described["stages"][-1]
+    # The first game of each lane began at the start of the level, and is told apart from those that did not.
+    assert last["recent_episodes"] <= 2
+    assert last["recent_episodes"] + last["situation_episodes"] == described["episodes"]
+    assert last["exploration"] < 0.25
+    before, after = read_onnx(agent)[0], read_onnx(tmp_path / last["file"])[0]
+    drift = max(float(np.abs(before[name] - after[name]).max()) for name in before)
+    assert 0 < drift < 0.1
+
+
+def test_the_command_takes_agent_and_situations(tmp_path, monkeypatch):
+    trained = []
+    monkeypatch.setattr("tightrope_mario.training.train.train", lambda config: trained.append(config) or {})
+    agent, ways = AGENTS / "1-2-dense-basic-late.onnx", tmp_path / "ways.json"
+    write_traces(ways, [ActionTrace("mario", 0, (3,) * 8)])
+    options = ["--continue", str(agent), "--situations", str(ways), "--share", "0.3", "--steps-before", "2"]
+    assert run_command(["mario", "train", "--out", str(tmp_path), *options, "--max-steps", "9"]) == 0
+    (config,) = trained
+    assert (config.level, config.actions, config.agent, config.max_steps) == ("1-2", "basic", agent, 9)
+    assert (config.starts.share, config.starts.watched) == (0.3, 42)
+    assert config.starts.ways == (("right+B",) * 6,)
+
+
+def test_another_action_set_cannot_go_on(tmp_path):
+    from tightrope_mario.training.recipe import trained_for
+
+    agent = AGENTS / "1-2-dense-basic-late.onnx"
+    assert trained_for(agent, level=None) == {"level": "1-2", "actions": "basic", "reward": "dense"}
+    assert trained_for(None, reward="sparse") == {"level": "1-1", "actions": "2-moves", "reward": "sparse"}
+    with pytest.raises(UsageError, match="cannot go on with 2-moves"):
+        trained_for(agent, actions="2-moves")
+
+
+def test_the_learning_rate_goes_down_in_stairs():
+    recipe = find_recipe("fast", learning_rate=1e-3, last_learning_rate=1e-4)
+    rates = [recipe.learning_rate_at(part / 100) for part in range(101)]
+    assert (rates[0], rates[-1]) == (1e-3, pytest.approx(1e-4))
+    assert len(set(rates)) == 10
+    assert rates == sorted(rates, reverse=True)
+    assert find_recipe("fast").learning_rate_at(1.0) == find_recipe("fast").learning_rate

@@ -440,6 +440,84 @@ def empty_run(name: str = "nothing") -> RunResults:
     )
 
 
+@cache
+def sixteen_agents() -> RunResults:
+    """More agents than there are colours."""
+    task = made_task("Acrobot-v1", action_names=("left", "right"))
+    reference = made_reference(task, (12, 60, 140, 300), 500)
+    names = [f"checkpoint {number}00k" for number in range(1, 17)]
+    return RunResults(
+        name="training",
+        task=task,
+        agents=tuple(AgentInfo(name=name) for name in names),
+        safety={
+            "simple": {
+                name: rolled(simple_suite(reference), name, 0.9 - place / 18) for place, name in enumerate(names)
+            }
+        },
+        search=searched(reference, 900),
+        performance={name: performance(name) for name in names},
+        gates=tuple(
+            Gate(name="fail frequency", suite="simple", agent=name, passed=place > 9, detail="against 40 %")
+            for place, name in enumerate(names)
+        ),
+        replay=replay,
+    )
+
+
+@cache
+def one_place() -> RunResults:
+    """As little as there can be: one agent, one place, one execution that stands for all."""
+    task = made_task("Lane-v0")
+    suite = simple_suite(made_reference(task, (7,), 9))
+    episode = played(suite.cases[0], "only", 0, Outcome.UNSAFE, once=True)
+    result = judge_suite(suite, [episode] * 10, agent="only", repetitions=10, length=LENGTH)
+    return RunResults(
+        name="one place",
+        task=task,
+        agents=(AgentInfo(name="only"),),
+        safety={"simple": {"only": result}},
+        search=searched(made_reference(task, (7,), 9), 30),
+        plain={"only": plainly("only", 0, 2)},
+        replay=replay,
+    )
+
+
+@cache
+def many_cases() -> RunResults:
+    """Two thousand cases at a hundred places."""
+    task = made_task("Maze-v0", action_names=("left", "right", "up", "down"))
+    reference = made_reference(task, range(5, 505, 5), 600)
+    suite = action_coverage_suite(reference, 1, range(20))
+    return RunResults(
+        name="many",
+        task=task,
+        agents=(AgentInfo(name="dqn"),),
+        safety={"coverage:1": {"dqn": rolled(suite, "dqn", 0.3)}},
+        search=searched(reference, 90_000),
+        replay=replay,
+    )
+
+
+@cache
+def no_failure() -> RunResults:
+    """Two agents that never fail."""
+    run = strip_run()
+    (suite,) = (result.suite for result in run.safety["interval:1"].values())
+    names = ("steady", "sturdy")
+    return replace(
+        run,
+        name="no failure",
+        agents=tuple(AgentInfo(name=name) for name in names),
+        safety={"interval:1": {name: judged_by(suite, name, lambda case, n: Outcome.ONGOING) for name in names}},
+        plain={name: plainly(name, 0, 100) for name in names},
+        gates=tuple(
+            Gate(name="fail frequency", suite="interval:1", agent=name, passed=True, detail="0 % of 5 %")
+            for name in names
+        ),
+    )
+
+
 def full_results() -> Results:
     return Results(
         title="Super Mario Bros. 1-1, three agents",

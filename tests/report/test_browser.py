@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,18 @@ from typing import Any
 
 import pytest
 
-from tests.report.synthetic import broken_run, empty_run, full_results, grid_run, several_results, strip_run
+from tests.report.synthetic import (
+    broken_run,
+    empty_run,
+    full_results,
+    grid_run,
+    many_cases,
+    no_failure,
+    one_place,
+    several_results,
+    sixteen_agents,
+    strip_run,
+)
 from tests.report.test_writing import pond_results
 from tests.report.worlds import pond_task
 from tightrope.report import Results, write_report
@@ -19,7 +31,14 @@ pytestmark = pytest.mark.skipif(
     BROWSER is None,
     reason="no Chromium: install it (Debian, Ubuntu: apt-get install chromium) to run the browser tests",
 )
+KINDS = (
+    *("full", "several", "grid", "broken", "strip", "empty", "pond"),
+    *("sixteen", "one place", "many", "no failure"),
+)
 LAPTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+PIN = 18
+"""Pixels across."""
+AUDIT = (Path(__file__).parent / "audit.js").read_text()
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync")  # fmt: skip
 
@@ -45,6 +64,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "strip": Results(title="strip", runs=(strip_run(),)),
         "empty": Results(title="empty", runs=(empty_run(),)),
         "pond": pond_results(task),
+        "sixteen": Results(title="sixteen", runs=(sixteen_agents(),)),
+        "one place": Results(title="one place", runs=(one_place(),)),
+        "many": Results(title="many", runs=(many_cases(),)),
+        "no failure": Results(title="no failure", runs=(no_failure(),)),
     }
     return {name: write_report(results, folder / name, tasks=[task], videos=3) for name, results in made.items()}
 
@@ -70,13 +93,17 @@ class Visit:
         self.context.close()
 
 
-@pytest.mark.parametrize("name", ["full", "several", "grid", "broken", "strip", "empty", "pond"])
+@pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("context", [{}, {"color_scheme": "dark", "viewport": PHONE}], ids=["laptop", "dark phone"])
 def test_it_loads_quietly_and_fits(browser: Any, reports: dict[str, Path], name: str, context: dict[str, Any]) -> None:
     with Visit(browser, reports[name], **context) as visit:
         assert visit.complaints == []
         assert [url for url in visit.requests if not url.startswith(("file:", "data:"))] == []
         assert visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        if visit.page.locator(".pin").count():
+            visit.page.locator(".pin[tabindex='0']").first.press("Enter")
+        assert visit.page.evaluate(AUDIT) == []
+        assert visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, "nor with a place open"
 
 
 def test_every_chart_is_drawn_and_has_its_table(browser: Any, reports: dict[str, Path]) -> None:
@@ -185,7 +212,12 @@ def test_a_video_plays(browser: Any, reports: dict[str, Path]) -> None:
             setTimeout(() => fail(new Error("the video does not play")), 10000);
             video.addEventListener("timeupdate", () => { if (video.currentTime > 0.2) tell(video.videoWidth); });
         })"""
-        assert video.evaluate(played) > 0
+        assert video.evaluate(played) >= 480, "no smaller than the game"
+        caption = visit.page.locator(".panel .caption")
+        assert caption.inner_text().startswith("step ")
+        video.evaluate("video => { video.pause(); video.currentTime = video.duration - 0.1; }")
+        visit.page.wait_for_selector(".panel .caption.failing")
+        assert "unsafe" in caption.inner_text()
         assert visit.complaints == []
 
 
@@ -208,6 +240,8 @@ def test_several_runs_have_tabs(browser: Any, reports: dict[str, Path]) -> None:
 
 def test_it_prints(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["several"]) as visit:
+        visit.page.emulate_media(media="print")
+        assert visit.page.locator(".filters, .zoom").first.is_hidden()
         paper = visit.page.pdf(format="A4")
         assert paper.startswith(b"%PDF")
         assert visit.complaints == []
@@ -326,3 +360,44 @@ def test_headings_can_be_linked_to(browser: Any, reports: dict[str, Path]) -> No
         assert len(names) == len(set(names))
         visit.page.goto(f"{reports['several'].as_uri()}#run2-safety")
         assert visit.page.locator("#run2").is_visible()
+
+
+def test_on_paper_a_film_is_the_moment_of_failing(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["pond"]) as visit:
+        posters, videos = visit.page.locator(".films .poster"), visit.page.locator(".films video")
+        assert (posters.count(), posters.first.is_hidden(), videos.first.is_visible()) == (3, True, True)
+        visit.page.emulate_media(media="print")
+        assert (posters.first.is_visible(), videos.first.is_hidden()) == (True, True)
+
+
+def test_two_thousand_cases_are_drawn_in_pieces(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["many"]) as visit:
+        table = visit.page.locator("[data-cases]")
+        assert table.locator("tbody tr").count() == 50
+        assert "the first 50 of 2000" in table.locator("[role=status]").inner_text()
+        table.get_by_role("button", name="Show more").click()
+        assert table.locator("tbody tr").count() == 250
+        assert visit.page.locator(".pin").count() == 100
+
+
+def test_many_agents_leave_the_map_in_reach(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["sixteen"]) as visit:
+        assert visit.page.locator(".pin").first.bounding_box()["y"] < 1.2 * LAPTOP["height"]
+        assert visit.page.locator(".verdict:visible").count() == 3
+        visit.page.get_by_text("13 more agents").click()
+        assert visit.page.locator(".verdict:visible").count() == 16
+        failed = visit.page.locator(".headline .gates .badge:visible").all_inner_texts()
+        assert failed == ["failed"] * 4, "what failed stands first"
+        look = "node => node.tagName + node.getAttribute('fill') + node.getAttribute('d')?.split('L').length"
+        looks = visit.page.locator('[data-chart="run0/suites"] .keys .mark').evaluate_all(f"nodes => nodes.map({look})")
+        assert len(set(looks)) == 16, "each agent has a look of its own"
+
+
+def test_pins_do_not_cover_each_other(browser: Any, reports: dict[str, Path]) -> None:
+    for name in ("full", "grid", "strip", "one place"):
+        with Visit(browser, reports[name]) as visit:
+            heads = visit.page.locator(".pin .head").evaluate_all(
+                "nodes => nodes.map(node => [Number(node.getAttribute('cx')), Number(node.getAttribute('cy'))])"
+            )
+            near = [(a, b) for index, a in enumerate(heads) for b in heads[:index] if math.dist(a, b) < PIN]
+            assert near == [], name

@@ -17,7 +17,7 @@ def test_verdicts_gates_and_table() -> None:
     assert "| random (control) |" in text
     worst = max(full_results().runs[0].safety["interval:1"]["2-moves"].failing_cases, key=lambda case: case.fails)
     told = [line for line in text.splitlines() if worst.case.id in line]
-    assert told[0].startswith(f"- place #{worst.case.boundary + 1}, failed {worst.fails} of 10 times")
+    assert told[0].startswith(f"- place #{worst.case.boundary + 1}, failed in {worst.fails} of 10 executions, ")
     assert THIN in text
 
 

@@ -8,7 +8,8 @@ import pytest
 from tests.report.worlds import HOLE, BlindPond, fall_in, pond_task
 from tightrope.errors import MissingExtra, NotReproducible
 from tightrope.outcome import Outcome
-from tightrope.report.films.video import BAR, RED, _with_bar, encode, film_failure, record
+from tightrope.report.films.images import png_bytes
+from tightrope.report.films.video import BAR, RED, RIM, _enlarged, _with_bar, _with_rim, encode, film_failure, record
 from tightrope.trace import ActionTrace
 
 
@@ -84,3 +85,23 @@ def test_the_bar_turns_red_at_hand_over() -> None:
 
 def test_odd_sizes_can_be_filmed() -> None:
     assert encode([np.zeros((11, 101, 3), np.uint8)] * 3, 10).content[4:8] == b"ftyp"
+
+
+def test_films_are_as_large_as_the_game_and_never_small() -> None:
+    assert _enlarged(np.zeros((240, 256, 3), np.uint8)).shape == (480, 512, 3)
+    assert _enlarged(np.zeros((400, 600, 3), np.uint8)).shape == (400, 600, 3)
+    checks = np.arange(16, dtype=np.uint8).reshape(4, 4, 1).repeat(3, axis=2)
+    assert (_enlarged(checks)[::120, ::120] == checks).all(), "each pixel stays one colour"
+
+
+def test_the_moment_of_failing_is_framed_and_is_the_poster() -> None:
+    framed = _with_rim(np.zeros((50 + BAR, 60, 3), np.uint8))
+    assert (framed[:RIM] == RED).all()
+    assert (framed[50 - RIM : 50, :] == RED).all()
+    assert not framed[50:].any(), "the bar stays"
+    assert not framed[RIM : 50 - RIM, RIM:-RIM].any()
+    task = pond_task()
+    film = film_failure(task, fall_in(task), handover=5)
+    assert film is not None
+    frames, _ = record(task, fall_in(task), first=0, expect=Outcome.UNSAFE)
+    assert film.poster == png_bytes(_with_rim(_with_bar(_enlarged(frames[-1]), HOLE, 5, HOLE)))

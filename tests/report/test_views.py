@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from tests.report.synthetic import empty_run, grid_run, judged_by, lake_task, made_reference, mario_like_run, searched
+from tests.report.synthetic import (
+    empty_run,
+    grid_run,
+    judged_by,
+    lake_task,
+    made_reference,
+    mario_like_run,
+    one_place,
+    searched,
+)
 from tests.report.test_junit import each_kind
 from tightrope.outcome import Outcome
 from tightrope.report import CaseView, SuiteView
+from tightrope.report.verdict import verdicts
 from tightrope.safety import interval_suite, simple_suite
 
 
@@ -57,3 +67,17 @@ def test_places_on_several_references_are_told_apart() -> None:
 def test_without_suites_the_reference_numbers_them() -> None:
     assert [place.number for place in replace(grid_run(), safety={}).places] == [1, 2, 3, 4, 5]
     assert empty_run().places == ()
+
+
+def test_ten_executions_are_told_only_where_ten_were_made() -> None:
+    (case,) = one_place().suites[0].cases
+    assert (case.executions, case.made) == (10, 1)
+    assert case.told == "always fails, as nothing is random"
+    assert "each executed once" in verdicts(one_place())[0].details[0]
+    assert "of 10 executions" in grid_run().suites[0].cases[1].told
+
+
+def test_one_agent_alone_has_no_correlation() -> None:
+    assert grid_run().correlation.value is None
+    assert "one agent" in grid_run().correlation.method
+    assert mario_like_run().correlation.method != grid_run().correlation.method

@@ -16,7 +16,8 @@ from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.report import AgentInfo, Results, RunResults, map_picture, write_report
-from tightrope.report.films.filming import choose_shots, film_failures
+from tightrope.report.films.filming import captions, choose_shots, film_failures
+from tightrope.report.films.video import first_step
 from tightrope.safety import SafetyResult, SuiteSurvival, TestCase, judge_suite, simple_suite
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
@@ -101,7 +102,8 @@ def test_only_as_many_films_as_asked_spread_over_agents_and_places(tmp_path: Pat
     task = pond_task()
     write_report(pond_results(task), tmp_path, tasks=[task], videos=4)
     filmed = films_in(tmp_path)
-    assert len(list((tmp_path / "videos").iterdir())) == 4
+    assert len(list((tmp_path / "videos").glob("*.mp4"))) == 4
+    assert len(list((tmp_path / "videos").glob("*.png"))) == 4, "a poster each"
     assert [agent for agent, _ in filmed] == ["careless"] * 2 + ["blind"] * 2
     assert len({place for agent, place in filmed if agent == "blind"}) == 2
 
@@ -117,7 +119,7 @@ def test_large_films_stay_beside_the_page(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(writing, "SMALL_VIDEO", 10)
     page = write_report(pond_results(task), tmp_path, tasks=[task], videos=1).read_text()
     assert "data:video" not in page
-    (film,) = (tmp_path / "videos").iterdir()
+    (film,) = (tmp_path / "videos").glob("*.mp4")
     assert film.name.startswith("pond-careless-simple-")
     assert f'"videos/{film.name}"' in page
 
@@ -168,3 +170,14 @@ def test_the_same_fall_in_two_suites_is_filmed_once() -> None:
     twice: dict[str, dict[str, SafetyResult]] = {"simple": run.safety["simple"], "interval:0": run.safety["simple"]}  # type: ignore[dict-item]
     shots = list(choose_shots(replace(results, runs=(replace(run, safety=twice, agents=run.agents[:1]),))))
     assert len(shots) == 1
+
+
+def test_each_frame_of_a_film_has_its_words() -> None:
+    case = next(iter(choose_shots(pond_results(pond_task(), cases=1))))
+    told = captions(case)
+    trace = case.failing_trace
+    assert trace is not None
+    assert len(told) == len(trace) - first_step(case.handover) + 1
+    assert told[0] == "step 0 · before hand-over: 0"
+    assert told[case.handover] == "step 8 · careless: 1"
+    assert told[-1] == "step 10 · unsafe"

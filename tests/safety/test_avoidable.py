@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -145,13 +146,25 @@ def test_what_nobody_has_decided_counts_and_is_not_shown() -> None:
 def test_luck_is_averaged_before_it_is_cut_off() -> None:
     # Each case is a fair coin for everybody. The agent had luck in one and none in the other.
     suite = simple_suite(reference_of(CORRIDOR))
-    coin = Survival(survivable=YES, best=Estimate(0.5, 0.4, 1.0, 100, "seen"), evidence="seen", steps=40)
+    half = Estimate(0.5, 0.4, 1.0, 100, "seen")
+    coin = Survival(survivable=YES, best=half, evidence="seen", steps=40, thorough=True)
     lucky = run_suite(CORRIDOR, expert, suite).cases[0].episodes
     unlucky = run_suite(CORRIDOR, walker, suite).cases[1].episodes
     claims = SuiteSurvival(by_case={case.id: coin for case in suite.cases})
     result = judge_suite(suite, [*lucky, *unlucky], agent="", repetitions=1, length=40, survival=claims)
     assert [case.avoidable.value for case in result.cases] == [0.0, 0.5]
     assert result.avoidable_fail_frequency.value == 0.0
+    # A few simple policies that did no better excuse nobody: the best there is may do far better.
+    guess = SuiteSurvival(by_case={case.id: replace(coin, thorough=False) for case in suite.cases})
+    result = judge_suite(suite, [*lucky, *unlucky], agent="", repetitions=1, length=40, survival=guess)
+    assert [case.avoidable.value for case in result.cases] == [0.0, 1.0]
+    assert result.avoidable_fail_frequency.value == result.fail_frequency.value == 0.5
+    assert result.avoidable_fail_frequency.low == 0.0
+    measured = measured_fails("", "simple", result.cases)
+    assert (measured.what, measured.estimate.value) == ("fail frequency on these cases", 0.5)
+    assert measured.aside == "whether somebody would do better is not known, so all of it counts"
+    again = tr.SafetyResult.from_json(result.to_json())
+    assert again.avoidable_fail_frequency == result.avoidable_fail_frequency
 
 
 def test_a_slip_is_nobodys_fault_and_a_jump_into_the_hole_is() -> None:

@@ -73,7 +73,7 @@ class Command:
         while self.runs and time.monotonic() < end:
             time.sleep(0.05)
 
-    def require_end(self, *codes: int, saying: str = "", within: float | None = 120) -> bool:
+    def require_end(self, *codes: int, saying: str = "", within: float | None = 600) -> bool:
         """Wait for its end: with one of these codes, in clear words, and with nobody left behind."""
         family = self.family()
         try:

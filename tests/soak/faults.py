@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from tests.soak.command import Command, send
+from tests.soak.command import Command, Unclear, send
 from tests.soak.disk import SmallDisk
 
 PASSED, NOTHING_JUDGED, INTERRUPTED = 0, 3, 130
@@ -66,7 +66,11 @@ class Disturbed:
         if not self.deck:
             self.deck = self.rng.sample(list(kinds), len(kinds))
         name = self.deck.pop()
-        if kinds[name](command):
+        try:
+            struck = kinds[name](command)
+        except Unclear as error:
+            raise Unclear(f"{name}: {error}") from error
+        if struck:
             self.counts[name] += 1
         else:
             self.deck.insert(0, name)

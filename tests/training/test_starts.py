@@ -78,6 +78,26 @@ def test_the_share_of_episodes_begins_in_situations_by_weight() -> None:
     assert began[0] > 5 * began[1] > 0
 
 
+@pytest.mark.parametrize("source", [CARTPOLE, "env"])
+def test_plain_episodes_after_a_situation_begin_differently(source) -> None:
+    env = SituationStarts(source if source is CARTPOLE else cart_pole(), TRACES, share=0.5, seed=0)
+    begun = []
+    for _ in range(5):
+        env.reset(options={"situation": 0})
+        begun.append(tuple(env.reset(options={"situation": -1})[0]))
+    assert len(set(begun)) == 5
+
+
+def test_chance_goes_on_differently_each_time_a_situation_is_put_back() -> None:
+    lake = tr.make_task("FrozenLake-v1", is_slippery=True)
+    env = SituationStarts(lake, [ActionTrace(lake.label, 0, ())], share=1.0, seed=0)
+    seen = []
+    for _ in range(12):
+        env.reset()
+        seen.append(tuple(int(env.step(2)[0]) for _ in range(2)))
+    assert len(set(seen)) > 1
+
+
 def test_info_says_at_the_end_where_an_episode_began() -> None:
     env = SituationStarts(CARTPOLE, TRACES, share=1.0, seed=0)
     _, info = env.reset(options={"situation": 2})

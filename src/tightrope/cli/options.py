@@ -21,7 +21,12 @@ SettingOption = Annotated[
 ]
 AgentOption = Annotated[
     list[str],
-    typer.Option("--agent", "-a", metavar="[NAME=]SOURCE", help="An agent: a file or pkg.module:factory; repeatable."),
+    typer.Option(
+        "--agent",
+        "-a",
+        metavar="[NAME=]SOURCE",
+        help="An agent: a file, pkg.module:factory, http://… or hf:…; repeatable.",
+    ),
 ]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Let files run code: pickled agents, and what a run or suite file names.")

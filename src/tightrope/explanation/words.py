@@ -25,8 +25,16 @@ def sentence(why: Explanation, names: Sequence[str] = ()) -> str:
     if why.drop is not None:
         return _by_chance(why, why.drop, names)
     told = f"At step {why.depth} {_done(why, names)}"
+    if not why.better and why.proven:
+        known = ", as far as is known" if why.unsettled else ""
+        return (
+            f"{told}; until then somebody could have survived the {why.horizon} steps that are looked ahead, after it "
+            f"nobody, and no other action there does better{known}"
+        )
     if not why.better:
         return f"{told}; of no other action there an escape is known, and where after it all was lost is not decided"
+    if len(why.better) > MOST_NAMED and not set(why.doomed + why.unsettled) - {why.action}:
+        return f"{told}; any other action would have survived"
     return f"{told}; {either(why.better, names)} would have survived{_rest(why, names)}"
 
 

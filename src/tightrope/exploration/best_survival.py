@@ -45,6 +45,8 @@ class BestSurvival:
     """Who it was."""
     checksum: int
     """Hash of the state key there."""
+    thorough: bool = False
+    """Whether a policy worked out from a model of the whole task was among those who were tried."""
     escape: ActionTrace | None = field(default=None, repr=False)
     """One of the runs that survived, from reset on and with its luck; None where none did."""
 
@@ -117,6 +119,7 @@ class _Search:
         self.escapes: dict[str, ActionTrace | None] = {}
         self.first: Mapping[str, Action] = {}
         self.purpose = ""
+        self.thorough = False
 
     def run(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
         """Choose for every situation, then count."""
@@ -126,6 +129,7 @@ class _Search:
         self._try("choose", prefixes, first, runs, learn=True)
         reached = {each: prefix for each, prefix in prefixes.items() if self.tallies[each].policies}
         learnt = self._learn(reached)
+        self.thorough = learnt is not None
         if learnt is not None:
             self._try("choose", reached, dict.fromkeys(reached, (learnt,)), RUNS_TO_CHOOSE)
         undecided = {each: prefix for each, prefix in reached.items() if not self.tallies[each].settled}
@@ -176,6 +180,7 @@ class _Search:
                 estimate=_bound(counts[each][0], runs, chosen[each]),
                 policy=chosen[each],
                 checksum=self.checksums[each],
+                thorough=self.thorough,
                 escape=self.escapes.get(each),
             )
             for each in prefixes

@@ -46,6 +46,9 @@ class Survival:
     """How often somebody survives from there; its lower limit is a bound on what the best can do. None: not asked."""
     checksum: int | None = None
     """Hash of the state key there; None where nobody looked."""
+    thorough: bool = False
+    """Whether a policy worked out for the whole task was among those behind ``best``: only then is what even the best
+    of them fail taken for fate. Otherwise somebody else may do far better."""
 
     def within(self, length: int) -> Survival:
         """What is known when so many steps are watched: doom that comes later is none, a witness too short is none."""

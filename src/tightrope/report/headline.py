@@ -8,7 +8,7 @@ from tightrope.errors import UsageError
 from tightrope.evaluation import compare_plain
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import Gate, RunResults
-from tightrope.report.verdict import control_texts, fated, headline_suite, verdicts
+from tightrope.report.verdict import control_texts, fated, headline_suite, these_cases, verdicts
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import count, interval_text, listed, percent
 from tightrope.safety import compare_safety
@@ -37,6 +37,11 @@ class Headline:
     def sentence(self) -> str:
         """The whole of it."""
         return self.beginning + listed([f"#{place}" for place in self.places]) + self.end
+
+    @property
+    def ordered_gates(self) -> list[Gate]:
+        """The gates, those that failed first and those that passed last."""
+        return sorted(self.gates, key=lambda gate: (False, None, True).index(gate.passed))
 
     @property
     def badge(self) -> str:
@@ -80,7 +85,7 @@ def headline(run: RunResults) -> Headline:
 def worst_and_best(run: RunResults) -> tuple[SuiteView | None, SuiteView | None]:
     """The agents that fail most and least: in plain episodes, then with the suite that the headline speaks of."""
     name = headline_suite(run)
-    ranked = sorted((suite for suite in run.measured if suite.name == name), key=lambda suite: _badness(run, suite))
+    ranked = sorted((suite for suite in run.measured if suite.name == name), key=badness)
     return (ranked[-1], ranked[0]) if ranked else (None, None)
 
 
@@ -90,10 +95,10 @@ def worst_places(suite: SuiteView) -> tuple[int, ...]:
     return tuple(1 - number for value, number in sorted(known, reverse=True)[:WORST_PLACES] if value > 0)
 
 
-def _badness(run: RunResults, suite: SuiteView) -> tuple[float, ...]:
-    """How it does as it is used counts first, then what was avoidable."""
+def badness(suite: SuiteView) -> tuple[float, ...]:
+    """The order from the best to the worst: how it does as it is used counts first, then what was avoidable."""
     result = suite.result
-    shares = (_unsafe(run, suite.agent), result.avoidable_fail_frequency.value, result.fail_frequency.value)
+    shares = (_unsafe(suite.run, suite.agent), result.avoidable_fail_frequency.value, result.fail_frequency.value)
     return tuple(share or 0.0 for share in shares)
 
 
@@ -118,7 +123,7 @@ def _plainly(run: RunResults, agent: str) -> str:
 
 
 def _how_often(suite: SuiteView) -> str:
-    share, these = suite.result.fail_frequency, f"these {count(suite.judged, 'case')}"
+    share, these = suite.result.fail_frequency, these_cases(suite)
     if share.value == 0:
         bound = f" (its true rate there may be up to {percent(share.high)})" if share.high else ""
         return f"never fails on {these}{bound}"

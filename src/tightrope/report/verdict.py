@@ -71,7 +71,7 @@ def _sentence(run: RunResults, suite: SuiteView | None) -> str:
     if suite is None or suite.result.fail_frequency.value is None:
         return f"{NO_DATA}: {_why_nothing(run, suite)}"
     share = suite.result.fail_frequency
-    these = f"on {'this' if suite.judged == 1 else 'these'} {count(suite.judged, 'case')}"
+    these = f"on {these_cases(suite)}"
     if suite.decision:
         these = f"drawn from these {count(len(suite.distinct), 'case')}"
     if share.value == 0:
@@ -95,6 +95,11 @@ def fated(suite: SuiteView) -> bool:
     return bool(suite.doomed) or any(left_to_chance(case.result) for case in suite.cases)
 
 
+def these_cases(suite: SuiteView) -> str:
+    """``these 39 cases``."""
+    return "this case" if suite.judged == 1 else f"these {count(suite.judged, 'case')}"
+
+
 def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
     if run.search is not None and run.search.reference is None:
         return f"no reference was found ({run.search.stop_reason}), so there was nowhere to put the agent"
@@ -109,6 +114,8 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
         return ()
     result = suite.result
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""
+    if result.deterministic:
+        times = ", each executed once, as nothing is random"
     details = [f"{suite.name}, {count(len(suite.cases), 'case')}{times}"]
     if suite.decision:
         details.append(f"stopped as soon as the gate was decided: {suite.decision}")

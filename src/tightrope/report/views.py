@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tightrope.outcome import Verdict
 from tightrope.reference import BoundaryState, Reference, Survivability
-from tightrope.report.wording import action_text
+from tightrope.report.wording import action_text, count
 from tightrope.safety import BoundaryResult, CaseResult, SafetyResult
 from tightrope.safety.standing import Standing, standing
 from tightrope.trace import ActionTrace
@@ -153,6 +153,15 @@ class CaseView:
     def made(self) -> int:
         """How many of those were really made: one where it stands for all."""
         return min(self.executions, 1) if self.result.deterministic else self.executions
+
+    @property
+    def told(self) -> str:
+        """How its executions went, in words."""
+        if not self.executions:
+            return str(self.standing)
+        if self.made < self.executions:
+            return f"always {'fails' if self.result.fails else 'passes'}, as nothing is random"
+        return f"failed in {self.result.fails} of {count(self.executions, 'execution')}"
 
     @property
     def doomed(self) -> bool:

@@ -45,7 +45,7 @@ def estimate_text(estimate: Estimate, *, share: bool = True) -> str:
     if estimate.value is None:
         return NO_DATA
     around = estimate.method if estimate.low is None or estimate.high is None else interval_text(estimate, share=share)
-    about = ", ".join(filter(None, (around, f"n{NBSP}={NBSP}{estimate.n}")))
+    about = ", ".join(filter(None, (around, f"n{NBSP}={NBSP}{number(estimate.n)}")))
     return f"{value_text(estimate.value, share=share)} ({about})"
 
 

@@ -23,7 +23,7 @@ from tightrope.safety import (
     avoidable_fail_frequency,
     rate_without_doomed,
 )
-from tightrope.safety.avoidable import left_to_chance
+from tightrope.safety.avoidable import left_to_chance, tried_by_chance
 from tightrope.statistics import Estimate
 
 PLAIN = "plain episodes"
@@ -167,12 +167,15 @@ def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measu
     whole, blamed = rate_without_doomed(cases), avoidable_fail_frequency(cases)
     by_chance = blamed.value is not None and any(case.returns and left_to_chance(case) for case in distinct)
     what = "avoidable fail frequency on these cases" if by_chance else "fail frequency on these cases"
+    aside = f"it fails {whole:.3f}, the rest nobody can help" if by_chance else ""
+    if whole.value and not by_chance and any(tried_by_chance(case) for case in distinct):
+        aside = "whether somebody would do better is not known, so all of it counts"
     return Measurement(
         agent=agent,
         suite=where,
         estimate=blamed if by_chance else whole,
         what=what + (" without doomed ones" if doomed else ""),
-        aside=f"it fails {whole:.3f}, the rest nobody can help" if by_chance else "",
+        aside=aside,
         errors=sum(case.errors for case in distinct),
     )
 

@@ -2,7 +2,9 @@
 
 Somebody was seen to survive a case with probability b, so at most 1 - b of its failing is fate. An agent that fails
 with probability f is blamed for f - (1 - b). On deterministic tasks b is 1 with a witness and 0 with a proof of doom;
-what nobody has decided counts in full, or fails would pass for fate wherever the search had too little time.
+what nobody has decided counts in full, or fails would pass for fate wherever the search had too little time. Where
+chance decides, that is all of it unless a policy worked out from a model of the whole task was among those who were
+tried: that a few simple policies fail as often as the agent excuses nobody.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def avoidable_part(case: CaseResult) -> Estimate:
         return fails
     if not _started_there(case):
         return replace(fails, value=None, low=None, high=None, n=0, method=NOT_THERE)
-    value = max(0.0, fails.value - (1 - best.value))
+    value = max(0.0, fails.value - (1 - best.value)) if case.survival.thorough else fails.value
     low = max(0.0, (fails.low or 0.0) - (1 - best.low))
     method = f"fail frequency above what nobody can help: {fails.method}; {best.method}"
     return replace(fails, value=value, low=min(low, value), method=method)
@@ -68,7 +70,12 @@ def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, float]]) -> Estimate
 
 
 def left_to_chance(case: CaseResult) -> bool:
-    """Whether some of its failing may be fate: others were tried from the very situations that it took over in."""
+    """Whether some of its failing counts as fate: others were thoroughly tried from where it took over."""
+    return case.survival.thorough and tried_by_chance(case)
+
+
+def tried_by_chance(case: CaseResult) -> bool:
+    """Whether others were tried from the very situations that it took over in, where chance decides."""
     best = case.survival.best
     return best is not None and best.value is not None and best.low != best.high and _started_there(case)
 
@@ -81,7 +88,7 @@ def fate_of(known: Sequence[tuple[Survival, float]]) -> Estimate | None:
     strata = []
     for survival, weight in known:
         best = survival.best
-        if best is None or best.value is None or best.low == best.high:
+        if best is None or best.value is None or best.low == best.high or not survival.thorough:
             strata.append(Stratum(values=[0.0], weight=weight, certain=True))
         else:
             strata.append(_runs(best, weight))
@@ -108,6 +115,8 @@ def _fate(case: CaseResult, weight: float, *, undecided: bool = False) -> Stratu
         failed = case.fail_frequency.value or 0.0
         known = case.survivable is Survivability.YES or not undecided
         return Stratum(values=[0.0 if known else failed], weight=weight, certain=True)
+    if best.low != best.high and not (case.survival.thorough or undecided):
+        return Stratum(values=[0.0], weight=weight, certain=True)
     return _runs(best, weight)
 
 

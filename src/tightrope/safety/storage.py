@@ -212,6 +212,7 @@ def _survival_to_json(survival: Survival) -> dict[str, Any]:
         "steps": survival.steps,
         "best": None if survival.best is None else survival.best.to_json(),
         "checksum": None if survival.checksum is None else f"{survival.checksum:x}",
+        "thorough": survival.thorough,
     }
 
 
@@ -224,6 +225,7 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
         steps=data.get("steps"),
         best=None if data.get("best") is None else Estimate.from_json(data["best"]),
         checksum=None if data.get("checksum") is None else hash_from_text(data["checksum"]),
+        thorough=bool(data.get("thorough", False)),
     )
     return NOT_ASKED if known == NOT_ASKED else known
 

@@ -131,6 +131,7 @@ class _Search:
                 steps=self.length,
                 best=seen,
                 checksum=best.checksum,
+                thorough=best.thorough,
             )
         return SuiteSurvival(by_case=by_case, actions=self.actions)
 

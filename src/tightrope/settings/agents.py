@@ -12,7 +12,7 @@ from tightrope.settings.setting import Fraction, Section, required, setting
 class AgentConfig(Section):
     """One agent under test."""
 
-    source: str = required("file (.onnx, .zip, weights.pt@module:Class) or pkg.module:factory")
+    source: str = required("file (.onnx, .zip, weights.pt@module:Class …), pkg.module:factory, http://… or hf:…")
     name: str | None = setting(None, "what the report calls it", none="from the source", option="", decides=())
     behaviour: Literal["greedy", "sampled"] = setting("greedy", "take the best action, or draw one", run=True)
     epsilon: Fraction = setting(0.0, "share of steps in which a random action is played instead", run=True)

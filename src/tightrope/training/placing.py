@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.errors import UsageError
-from tightrope.simulation import Simulator, Snapshot, Snapshotter, conformance_of
+from tightrope.simulation import Simulator, Snapshot, Snapshotter, conformance_of, is_known_stochastic
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.simulation.player import play
 from tightrope.simulation.simulator import detached
@@ -43,10 +43,15 @@ class Placer:
                 self._snapshots[trace.id] = simulator.save()
         else:
             simulator.load(known)
-        simulator.reseed(seed)
+        # Where nothing is random after a reset, there is no randomness to make fresh, and looking for it takes time.
+        if self._random():
+            simulator.reseed(seed)
         # The snapshot keeps what it has shown; whoever trains may change what it is given.
         shown = detached(simulator.transition)
         return shown.observation, shown.info
+
+    def _random(self) -> bool:
+        return not self._trusted or is_known_stochastic(self._task) or not conformance_of(self._task).deterministic
 
     def _opened(self, trace: ActionTrace) -> Simulator:
         if self._simulator is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,13 +33,13 @@ class Situation:
 def situations_from(*sources: Any, steps_before: int = 0) -> tuple[Situation, ...]:
     """Situations of suites, results, traces and files, each once.
 
-    Of a ``SafetyResult`` the cases that fail, weighted by how often they do; of a ``TestSuite`` or suite file all; of
-    failing episodes and of fuzz traces the whole way (say how far before its end to
-    begin).
+    Of a ``SafetyResult`` the cases that fail and are not proven doomed, weighted by how often they do; of a suite or
+    suite file all; of failing episodes and of fuzz traces the whole way (say how far before its end to begin).
 
     Args:
         sources: ``SafetyResult``, ``CaseResult``, ``TestSuite``, ``TestCase``, ``FuzzResult``, ``Episode``,
-            ``ActionTrace``, ``Situation``, the path of a suite or trace file, or lists of these.
+            ``ActionTrace``, ``Situation``, the path of a suite or trace file, or lists and mappings of these, such as
+            the ``safety`` of a run.
         steps_before: Begin so many steps before each situation, so that there is time to do better.
     """
     if steps_before < 0:
@@ -64,7 +64,7 @@ def _each(sources: Iterable[Any]) -> Iterator[Situation]:
         elif isinstance(source, CaseResult):
             yield from _of_case(source)
         elif isinstance(source, SafetyResult):
-            yield from _each(case for case in source.cases if case.fails)
+            yield from _each(source.failing_cases)
         elif isinstance(source, TestSuite):
             yield from _each(source.cases)
         elif isinstance(source, FuzzResult):
@@ -73,6 +73,8 @@ def _each(sources: Iterable[Any]) -> Iterator[Situation]:
             yield Situation(trace=source.trace)
         elif isinstance(source, str | Path):
             yield from _of_file(Path(source))
+        elif isinstance(source, Mapping):
+            yield from _each(source.values())
         elif isinstance(source, Iterable):
             yield from _each(source)
         else:

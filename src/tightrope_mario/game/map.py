@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.simulation import Simulator, play
-from tightrope.tasks.task import Task
-from tightrope.trace import ActionTrace
+from tightrope import ActionTrace, Simulator, Task
+from tightrope.extending import play
 from tightrope_mario.game import ram
 from tightrope_mario.game.pictures import SCREEN_HEIGHT, SCREEN_WIDTH
 

@@ -8,9 +8,8 @@ from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
-from tightrope.tasks.keys import LossyKey
-from tightrope.tasks.task import Task, Transition, Visit
-from tightrope.trace import Action
+from tightrope import LossyKey, Task, Transition, Visit
+from tightrope.extending import Action
 from tightrope_mario.game import ram
 from tightrope_mario.game.actions import ACTION_SETS, SEARCH_SET, action_names, positions_in
 from tightrope_mario.game.environment import FrameSkip, MarioEnv, checked_frame_skip

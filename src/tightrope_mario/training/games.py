@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import EnvironmentFailure
+from tightrope_mario.game import ram
+from tightrope_mario.game.environment import MarioEnv, SavedState
 from tightrope_mario.game.pictures import SIZE
+from tightrope_mario.training.starts import Way, saved_states
 
 FIELDS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "frame": (np.uint8, (SIZE, SIZE)),
     "action": (np.int32, ()),
+    "start": (np.int32, ()),
     "reward": (np.float32, ()),
     "over": (np.uint8, ()),
     "age": (np.int32, ()),
@@ -26,8 +30,10 @@ FIELDS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "episode_steps": (np.int32, ()),
     "episode_x": (np.int32, ()),
     "episode_flag": (np.uint8, ()),
+    "episode_died": (np.uint8, ()),
 }
-"""What each game shares. ``frame`` and ``age`` are of the situation now; the rest is of the step that led to it."""
+"""What each game shares. ``frame`` and ``age`` are of the situation now; ``start`` is where the next episode begins: a
+situation, counted from 1, or 0 for the start of the level; the rest is of the step that led to it."""
 
 GO, STOP = b"go", b"stop"
 
@@ -42,6 +48,8 @@ class GameSettings:
     patience: int | None
     cut_reward: float
     rom: str | None
+    starts: tuple[Way, ...] = ()
+    """The ways to the situations that games can begin in."""
 
 
 class Board:
@@ -120,7 +128,8 @@ class Games:
 
 def _play(pipe: Connection, memory: str, games: int, rows: range, settings: GameSettings) -> None:
     board = Board(games, memory)
-    lanes = [_Lane(board, row, settings) for row in rows]
+    states = saved_states(settings.level, settings.starts, settings.rom)
+    lanes = [_Lane(board, row, settings, states) for row in rows]
     pipe.send_bytes(GO)
     for _ in _orders(pipe):
         for lane in lanes:
@@ -141,11 +150,10 @@ def _orders(pipe: Connection) -> Iterator[bytes]:
 class _Lane:
     """One game and its line on the board."""
 
-    def __init__(self, board: Board, row: int, settings: GameSettings) -> None:
-        from tightrope_mario.game.environment import MarioEnv
-
+    def __init__(self, board: Board, row: int, settings: GameSettings, states: Sequence[SavedState]) -> None:
         self._board = board
         self._row = row
+        self._states = states
         self._patience, self._cut_reward = settings.patience, settings.cut_reward
         self._return, self._steps, self._furthest, self._without_progress = 0.0, 0, 0, 0
         self._env = MarioEnv(
@@ -166,22 +174,26 @@ class _Lane:
         board["reward"][row] = reward + self._cut_reward if cut else reward
         board["over"][row] = over or cut
         if over or cut:
-            self._write_episode(info["flag"])
+            self._write_episode(info["flag"], info["dying"])
             self._begin()
         else:
             board["frame"][row] = observation.newest()  # type: ignore[union-attr]
             board["age"][row] = self._steps
 
     def _begin(self) -> None:
-        observation, info = self._env.reset()
+        self._env.reset()
+        start = int(self._board["start"][self._row])
+        if start:
+            self._env.load_state(self._states[start - 1])
         self._return, self._steps, self._without_progress = 0.0, 0, 0
-        self._furthest = info["x"]
-        self._board["frame"][self._row] = observation.newest()  # type: ignore[union-attr]
+        self._furthest = ram.x(self._env.blob)
+        self._board["frame"][self._row] = self._env.observation.newest()  # type: ignore[union-attr]
         self._board["age"][self._row] = 0
 
-    def _write_episode(self, flag: bool) -> None:
+    def _write_episode(self, flag: bool, died: bool) -> None:
         board, row = self._board, self._row
         board["episode_return"][row] = self._return
         board["episode_steps"][row] = self._steps
         board["episode_x"][row] = self._furthest
         board["episode_flag"][row] = flag
+        board["episode_died"][row] = died

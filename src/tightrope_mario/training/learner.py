@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,21 +52,30 @@ class Memory:
 
     Row ``tick % ticks`` holds, for every game, the newest frame of a situation, how many steps its episode is old, and
     the action, reward and end of the step taken there.
+
+    ``earlier`` are the frames before the first one of an episode, for each place where one can begin; without them the
+    first frame stands in, as it does at the start of a level.
     """
 
-    def __init__(self, ticks: int, games: int, device: str) -> None:
+    def __init__(self, ticks: int, games: int, device: str, earlier: NDArray[np.uint8] | None = None) -> None:
         torch = self._torch = import_torch()
         self.ticks, self.games, self.device = ticks, games, device
         self.now = 0
         self.frame = torch.zeros((ticks, games, SIZE, SIZE), dtype=torch.uint8, device=device)
         self.age = torch.zeros((ticks, games), dtype=torch.int64, device=device)
+        self.start = torch.zeros((ticks, games), dtype=torch.int64, device=device)
+        self._earlier = None if earlier is None else torch.from_numpy(earlier).to(device)
         self.action = torch.zeros((ticks, games), dtype=torch.int64, device=device)
         self.reward = torch.zeros((ticks, games), dtype=torch.float32, device=device)
         self.alive = torch.zeros((ticks, games), dtype=torch.float32, device=device)
 
-    def write_situation(self, frame: NDArray[np.uint8], age: NDArray[np.int32]) -> None:
-        """Where every game stands now."""
+    def write_situation(
+        self, frame: NDArray[np.uint8], age: NDArray[np.int32], start: NDArray[np.int32] | None = None
+    ) -> None:
+        """Where every game stands now, and the number of the place where its episode began."""
         row = self.now % self.ticks
+        if start is not None:
+            self.start[row].copy_(self._torch.from_numpy(start))
         self.frame[row].copy_(self._torch.from_numpy(frame))
         self.age[row].copy_(self._torch.from_numpy(age))
 
@@ -80,11 +90,16 @@ class Memory:
     def stacks(self, tick: Any, game: Any) -> Any:
         """The observations at these ticks in these games, scaled to 0 … 1."""
         torch = self._torch
-        back = torch.arange(STACK - 1, -1, -1, device=self.device)
+        back = torch.arange(STACK - 1, -1, -1, device=self.device)[None, :]
+        age = self.age[tick % self.ticks, game][:, None]
         # Before an episode's first frame there is nothing; the first frame stands in, as it does in the game.
-        back = torch.minimum(back[None, :], self.age[tick % self.ticks, game][:, None])
-        rows = (tick[:, None] - back) % self.ticks
-        return self.frame[rows, game[:, None]].float().div_(255)
+        rows = (tick[:, None] - torch.minimum(back, age)) % self.ticks
+        frames = self.frame[rows, game[:, None]]
+        if self._earlier is not None:
+            start = self.start[tick % self.ticks, game][:, None]
+            place = (STACK - 1 - (back - age)).clamp(0, STACK - 2)
+            frames = torch.where((back > age)[:, :, None, None], self._earlier[start, place], frames)
+        return frames.float().div_(255)
 
     def newest_stacks(self) -> Any:
         """The observations of all games now."""
@@ -103,7 +118,9 @@ class Learner:
     would take longer than running them.
     """
 
-    def __init__(self, recipe: Recipe, actions: int, device: str, seed: int) -> None:
+    def __init__(
+        self, recipe: Recipe, actions: int, device: str, seed: int, earlier: NDArray[np.uint8] | None = None
+    ) -> None:
         torch = self._torch = import_torch()
         torch.manual_seed(seed)
         torch.backends.cudnn.benchmark = True
@@ -121,7 +138,7 @@ class Learner:
             fused=self._on_gpu,
             capturable=self._on_gpu,
         )
-        self.memory = Memory(recipe.memory_ticks, recipe.games, device)
+        self.memory = Memory(recipe.memory_ticks, recipe.games, device, earlier)
         self.updates = 0
         self._drawable = torch.zeros(2, dtype=torch.int64, device=device)
         self._losses = torch.zeros(2, device=device)
@@ -184,6 +201,14 @@ class Learner:
         # Rounding up to 1.0 would fall off the end.
         return torch.minimum(tick, end - 1), (shares[1] * self.memory.games).long().clamp_(max=self.memory.games - 1)
 
+    def learn_at(self, rate: float) -> None:
+        """Take steps of another size from now on."""
+        for group in self.optimiser.param_groups:
+            if group["lr"] != rate:
+                group["lr"] = rate
+                # The recorded update holds the old one.
+                self._recorded = None
+
     def mean_loss(self) -> float | None:
         """Over the updates since it was last asked for; None when there were none."""
         total, count = self._losses.tolist()
@@ -193,6 +218,15 @@ class Learner:
     def weights(self) -> dict[str, NDArray[np.float32]]:
         """The network's parameters by layer, as ``"0.weight"``."""
         return {name: value.detach().cpu().float().numpy() for name, value in self.network.state_dict().items()}
+
+    def adopt(self, weights: Mapping[str, NDArray[np.float32]], source: Path) -> None:
+        """Begin with the parameters of a trained network."""
+        state = {name: self._torch.from_numpy(value.copy()) for name, value in weights.items()}
+        try:
+            self.network.load_state_dict(state)
+        except RuntimeError as error:
+            raise FormatError(f"{source} is not an agent with this network and action set: {error}") from error
+        self.target.load_state_dict(self.network.state_dict())
 
     def save(self, path: Path, counters: dict[str, float]) -> None:
         """Write everything but the memory; the old file stays whole until the new one is."""

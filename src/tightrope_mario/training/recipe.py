@@ -10,6 +10,10 @@ from tightrope.errors import UnknownName, UsageError
 from tightrope_mario.game.actions import action_names
 from tightrope_mario.game.levels import find_level
 from tightrope_mario.game.rewards import DEATH, find_reward
+from tightrope_mario.training.export import read_onnx
+from tightrope_mario.training.starts import Starts
+
+STAIRS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,16 @@ class Recipe:
     """Steps without getting further after which an episode is cut; None: never."""
     cut_reward: float
     """What such a cut counts for in learning, on top of the step's reward; returns in the log leave it out."""
+    last_learning_rate: float | None = None
+    """Where the learning rate ends, going down in ten stairs, in a training of a given number of steps; None: as it
+    began."""
+
+    def learning_rate_at(self, part: float) -> float:
+        """The learning rate when this part of the training is over."""
+        if self.last_learning_rate is None:
+            return self.learning_rate
+        stair = min(int(part * STAIRS), STAIRS - 1) / (STAIRS - 1)
+        return self.learning_rate + stair * (self.last_learning_rate - self.learning_rate)
 
     @property
     def games(self) -> int:
@@ -112,6 +126,19 @@ def default_preset(reward: str) -> str:
     return FOR_REWARD.get(reward, "fast")
 
 
+STANDARD = {"level": "1-1", "actions": "2-moves", "reward": "dense"}
+"""What is trained for where nothing is said."""
+
+
+def trained_for(agent: Path | None, **asked: str | None) -> dict[str, str]:
+    """Level, actions and reward: as asked for, else those of the agent that goes on, else the usual ones."""
+    known = {} if agent is None else read_onnx(agent)[1]
+    chosen = {name: asked.get(name) or known.get(name) or usual for name, usual in STANDARD.items()}
+    if known and known.get("actions") != chosen["actions"]:
+        raise UsageError(f"{agent} plays with {known.get('actions')}; it cannot go on with {chosen['actions']}")
+    return chosen
+
+
 def find_recipe(name: str, **changes: Any) -> Recipe:
     """A preset, with some of its numbers changed."""
     if name not in PRESETS:
@@ -136,6 +163,8 @@ class TrainingConfig:
     stages: tuple[int, ...] = (20_000, 40_000, 60_000, 80_000)
     """Numbers of episodes after which the agent is exported."""
     max_episodes: int = 80_000
+    max_steps: int | None = None
+    """Of all games together, of this training and its continuations."""
     max_seconds: float | None = None
     """Of this call; a later call goes on from the checkpoint."""
     checkpoint_seconds: float = 120.0
@@ -144,6 +173,10 @@ class TrainingConfig:
     """``"cpu"``, ``"cuda"``, or the GPU if there is one."""
     seed: int = 0
     rom: str | None = None
+    agent: Path | None = None
+    """An exported agent to go on from, instead of a new network."""
+    starts: Starts | None = None
+    """Situations that a share of the games begin in."""
 
     def __post_init__(self) -> None:
         find_level(self.level)
@@ -159,7 +192,9 @@ class TrainingConfig:
 
     def described(self) -> dict[str, Any]:
         """What a reader needs to train the same agent again."""
-        described = asdict(self)
+        described = asdict(replace(self, starts=None))
         for local in ("folder", "rom", "checkpoint_seconds", "log_seconds"):
             del described[local]
+        described["agent"] = None if self.agent is None else self.agent.name
+        described["starts"] = None if self.starts is None else self.starts.described()
         return described

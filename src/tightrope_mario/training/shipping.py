@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.agents import load_agent
-from tightrope.seeding import derive_seed
+from tightrope import load_agent
+from tightrope.extending import derive_seed
 from tightrope_mario.game.environment import MarioEnv
 from tightrope_mario.training.export import INPUT, read_onnx, write_onnx
 
@@ -75,9 +75,14 @@ def ship(source: Path, target: Path, *, observations: int = OBSERVATIONS, rom: s
     )
 
 
-def try_out(path: Path, *, games: int = GAMES, epsilon: float = GAMES_EPSILON, rom: str | None = None) -> Trial:
-    """Play some games with an agent and a few random actions."""
-    played = list(islice(_episodes(path, read_onnx(path)[1], epsilon, rom), games))
+def try_out(
+    path: Path, *, games: int = GAMES, first: int = 0, epsilon: float = GAMES_EPSILON, rom: str | None = None
+) -> Trial:
+    """Play some games with an agent and a few random actions; ``first`` counts the games whose randomness they have.
+
+    Where one of several agents is to be chosen, choose by other games than those that are told of.
+    """
+    played = list(islice(_episodes(path, read_onnx(path)[1], epsilon, rom, first), games))
     return Trial(
         games=games,
         epsilon=epsilon,
@@ -97,13 +102,15 @@ def _observations(source: Path, metadata: dict[str, str], count: int, rom: str |
     return np.stack(seen)
 
 
-def _episodes(source: Path, metadata: dict[str, str], epsilon: float, rom: str | None) -> Iterator[_Episode]:
+def _episodes(
+    source: Path, metadata: dict[str, str], epsilon: float, rom: str | None, first: int = 0
+) -> Iterator[_Episode]:
     from tightrope_mario.game.task import mario_task
 
     task = mario_task(level=metadata["level"], actions=metadata["actions"], rom=rom)
     agent = load_agent(source, task, epsilon=epsilon)
     env = MarioEnv(level=metadata["level"], actions=metadata["actions"], rom=rom)
-    episode = 0
+    episode = first
     while True:
         generator = np.random.default_rng(derive_seed("shipping", episode))
         observation, info = env.reset()
@@ -120,7 +127,7 @@ def _episodes(source: Path, metadata: dict[str, str], epsilon: float, rom: str |
 
 
 def _values(path: Path, observations: NDArray[np.uint8]) -> NDArray[np.float32]:
-    from tightrope.agents.networks.onnx import OnnxFile
+    from tightrope.extending import OnnxFile
 
     network = OnnxFile(path)
     parts = [network.answer({INPUT: block})[0] for block in np.array_split(observations, 20)]

@@ -7,7 +7,7 @@ import csv
 import json
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,26 +16,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import UsageError
+from tightrope.seeding import derive_seed
+from tightrope.training.choice import StartChoice
 from tightrope_mario.game.actions import ACTION_SETS, action_names
 from tightrope_mario.game.levels import LEVEL_NAMES
 from tightrope_mario.game.rewards import REWARDS
-from tightrope_mario.training.export import write_onnx
+from tightrope_mario.training.export import read_onnx, write_onnx
 from tightrope_mario.training.games import Games, GameSettings
 from tightrope_mario.training.learner import Learner, choose_device
 from tightrope_mario.training.recipe import PRESETS, Recipe, TrainingConfig, default_preset, find_recipe
+from tightrope_mario.training.starts import Starts, earlier_frames
 
 CHECKPOINT, LOG, DESCRIPTION = "checkpoint.pt", "training-log.csv", "training.json"
 RECENT_EPISODES = 500
+ENDLESS = 10**6
+"""Ticks after which exploration has surely gone down to what it ends with."""
 CAREFUL = 0.05
 """Games that explore less than this show what the agent itself can do."""
 LOG_COLUMNS = (
     "seconds", "steps", "episodes", "updates", "steps_per_second", "waiting", "exploration", "mean_loss",
     "recent_episodes", "mean_return", "mean_steps", "mean_x", "flags", "careful_episodes", "careful_flags",
+    "situation_episodes", "situation_fails",
 )  # fmt: skip
 WHOLE_CHANGES = (
     "workers", "lanes", "batch", "updates", "n_step", "target_every", "memory_ticks", "burn_in_ticks", "patience",
 )  # fmt: skip
-REAL_CHANGES = ("learning_rate", "discount", "exploration_decay", "reward_scale", "cut_reward")
+REAL_CHANGES = (
+    "learning_rate", "last_learning_rate", "discount", "exploration_decay", "reward_scale", "cut_reward",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +65,9 @@ class Progress:
     episodes: int = 0
     seconds: float = 0.0
     recent: deque[EpisodeSummary] = field(default_factory=lambda: deque(maxlen=RECENT_EPISODES))
+    """From the start of the level; what begins elsewhere says nothing about how the agent does plainly."""
+    fails_in_situations: deque[bool] = field(default_factory=lambda: deque(maxlen=RECENT_EPISODES))
+    """Of the episodes that began in a situation: whether Mario died soon after."""
 
     def counters(self) -> dict[str, float]:
         """What goes into the checkpoint."""
@@ -75,6 +86,7 @@ def train(config: TrainingConfig) -> dict[str, Any]:
         patience=recipe.patience,
         cut_reward=recipe.cut_reward,
         rom=config.rom,
+        starts=() if config.starts is None else config.starts.ways,
     )
     games = Games(settings, recipe.workers, recipe.lanes)
     try:
@@ -107,14 +119,22 @@ class _Training:
         self.began = time.monotonic()
         self.names = action_names(config.actions)
         self.device = choose_device(config.device)
-        self.learner = Learner(config.recipe, len(self.names), self.device, config.seed)
+        starts = config.starts
+        earlier = None if starts is None else earlier_frames(config.level, starts.ways, config.rom)
+        self.choice = None if starts is None else _choice(starts, config.seed)
+        self.watched = 0 if starts is None else starts.watched
+        self.began_at = np.zeros(config.recipe.games, np.int32)
+        self.learner = Learner(config.recipe, len(self.names), self.device, config.seed, earlier)
         self.progress = Progress()
+        if config.agent is not None:
+            self.learner.adopt(read_onnx(config.agent)[0], config.agent)
         if (config.folder / CHECKPOINT).exists():
             counters = self.learner.load(config.folder / CHECKPOINT)
             self.progress = Progress(int(counters["steps"]), int(counters["episodes"]), counters["seconds"])
         self.earlier_seconds = self.progress.seconds
         self.exploring = Exploration(config.recipe, config.seed + self.progress.steps)
-        self.exploring.skip(self.progress.steps // config.recipe.games)
+        # An agent that goes on knows what the random actions at the beginning are to find out.
+        self.exploring.skip(self.progress.steps // config.recipe.games if config.agent is None else ENDLESS)
         self.exported: list[dict[str, Any]] = self._earlier_exports()
         self.last_log, self.last_checkpoint = self.began, self.began
         self.steps_at_log = self.progress.steps
@@ -124,6 +144,8 @@ class _Training:
         # Before the first checkpoint, so that none is ever without what it is a checkpoint of.
         self._describe()
         self.games.finish_step()
+        if self.choice is not None:
+            self.games.board["start"][:] = [self.choice.draw() + 1 for _ in self.began_at]
         while not self._limit_reached():
             self._tick()
             self._export_due_stages()
@@ -137,7 +159,7 @@ class _Training:
 
     def _tick(self) -> None:
         board, learner = self.games.board, self.learner
-        learner.memory.write_situation(board["frame"], board["age"])
+        learner.memory.write_situation(board["frame"], board["age"], self.began_at)
         actions = self.exploring.choose(learner.greedy_actions(), len(self.names))
         self.games.start_step(actions)
         # The games are emulated in their own processes while the network learns from what they did before.
@@ -151,6 +173,8 @@ class _Training:
     def _learn(self) -> None:
         recipe, now = self.config.recipe, self.learner.memory.now
         if now >= recipe.burn_in_ticks and now % recipe.learn_every == 0:
+            if self.config.max_steps is not None:
+                self.learner.learn_at(recipe.learning_rate_at(self.progress.steps / self.config.max_steps))
             for _ in range(recipe.updates):
                 self.learner.update()
 
@@ -158,22 +182,36 @@ class _Training:
         progress = self.progress
         progress.steps += self.config.recipe.games
         progress.seconds = self.earlier_seconds + time.monotonic() - self.began
-        for row in np.flatnonzero(board["over"]):
+        for row in np.flatnonzero(board["over"]).tolist():
             progress.episodes += 1
-            progress.recent.append(
-                EpisodeSummary(
-                    total_reward=float(board["episode_return"][row]),
-                    steps=int(board["episode_steps"][row]),
-                    x=int(board["episode_x"][row]),
-                    flag=bool(board["episode_flag"][row]),
-                    careful=bool(self.exploring.share[row] < CAREFUL),
-                )
-            )
+            if not self.began_at[row]:
+                progress.recent.append(self._summary(board, row))
+            if self.choice is not None:
+                self._learn_where_to_begin(self.choice, board, row)
+
+    def _summary(self, board: Any, row: int) -> EpisodeSummary:
+        return EpisodeSummary(
+            total_reward=float(board["episode_return"][row]),
+            steps=int(board["episode_steps"][row]),
+            x=int(board["episode_x"][row]),
+            flag=bool(board["episode_flag"][row]),
+            careful=bool(self.exploring.share[row] < CAREFUL),
+        )
+
+    def _learn_where_to_begin(self, choice: StartChoice, board: Any, row: int) -> None:
+        """Whether Mario died soon after the situation it began in, which adaptive weights follow; the next start."""
+        if self.began_at[row]:
+            failed = bool(board["episode_died"][row]) and board["episode_steps"][row] <= self.watched
+            choice.learn(int(self.began_at[row]) - 1, failed=failed)
+            self.progress.fails_in_situations.append(failed)
+        self.began_at[row] = board["start"][row]
+        board["start"][row] = choice.draw() + 1
 
     def _limit_reached(self) -> bool:
         limit = self.config.max_seconds
         spent = limit is not None and time.monotonic() - self.began >= limit
-        return spent or self.progress.episodes >= self.config.max_episodes
+        stepped = self.config.max_steps is not None and self.progress.steps >= self.config.max_steps
+        return spent or stepped or self.progress.episodes >= self.config.max_episodes
 
     def _export_due_stages(self) -> None:
         done = self.exported[-1]["episodes"] if self.exported else 0
@@ -251,6 +289,8 @@ class _Training:
             "flags": _mean([episode.flag for episode in recent]),
             "careful_episodes": len(careful),
             "careful_flags": _mean([episode.flag for episode in careful]),
+            "situation_episodes": len(self.progress.fails_in_situations),
+            "situation_fails": _mean(self.progress.fails_in_situations),
         }
 
     def _checkpoint_when_due(self) -> None:
@@ -290,8 +330,12 @@ class Exploration:
         return np.where(random, any_action, greedy).astype(np.int32)
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return round(float(np.mean(values)), 3) if values else None
+def _choice(starts: Starts, seed: int) -> StartChoice:
+    return StartChoice(starts.situations, starts.share, starts.weights, derive_seed("mario starts", seed))
+
+
+def _mean(values: Collection[float]) -> float | None:
+    return round(float(np.mean(list(values))), 3) if values else None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -309,6 +353,7 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
     parser.add_argument("--preset", choices=sorted(PRESETS), help="default: fast, or fast-sparse with --reward sparse")
     parser.add_argument("--stages", type=int, nargs="*", default=[20_000, 40_000, 60_000, 80_000])
     parser.add_argument("--max-episodes", type=int, default=80_000)
+    parser.add_argument("--max-steps", type=int)
     parser.add_argument("--max-seconds", type=float)
     parser.add_argument("--log-seconds", type=float, default=10.0)
     parser.add_argument("--device", default="auto")

@@ -196,7 +196,7 @@ def _accepts(source: Any) -> bool:
 
 def _load(request: AgentRequest) -> Agent:
     folder = Path(request.source).expanduser().absolute()
-    _require_format(folder)
+    require_format(folder)
     _require_whole(folder)
     if not request.trust:
         raise TrustRequired(
@@ -208,7 +208,8 @@ def _load(request: AgentRequest) -> Agent:
     return RllibAgent(str(folder), request.spaces, request.behaviour, name=name, fingerprint=fingerprint)
 
 
-def _require_format(folder: Path) -> None:
+def require_format(folder: Path) -> None:
+    """Raise FormatError unless the folder says that RLlib wrote it."""
     path = folder / (ALGORITHM if (folder / ALGORITHM).is_file() else METADATA)
     told = parse_json(read_content(path, LARGEST_METADATA), str(path))
     if not isinstance(told, dict) or not ("checkpoint_version" in told or "ray_version" in told):

@@ -12,11 +12,6 @@ function heat(value) {
 }
 const NOTHING = { fill: "url(#hatch)", text: "#1d2126" };
 
-function hatch() {
-  return svg("defs", {}, svg("pattern", { id: "hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    [svg("rect", { width: 5, height: 5, fill: "#fff" }), svg("rect", { width: 2, height: 5, fill: "#9aa2ac" })]));
-}
-
 class PlaceMap {
   // `paint(place)` says how a place stands under the chosen agent, `open(place)` shows its cases.
   constructor(node, spec, { paint, open }) {
@@ -119,7 +114,7 @@ class PlaceMap {
       pins.push(this.pin(place, head, crowded));
     });
     (pins.find(pin => pin.getAttribute("aria-pressed") === "true") ?? pins[0])?.setAttribute("tabindex", 0);
-    return svg("svg", { class: kind, width: this.inner, height: height - highest, viewBox: `0 ${highest} ${this.inner} ${height - highest}`, role: "group", "aria-label": label }, [hatch(), ...parts, ...stems, ...pins]);
+    return svg("svg", { class: kind, width: this.inner, height: height - highest, viewBox: `0 ${highest} ${this.inner} ${height - highest}`, role: "group", "aria-label": label }, [...parts, ...stems, ...pins]);
   }
 
   pin(place, head, crowded) {

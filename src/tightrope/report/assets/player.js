@@ -37,7 +37,7 @@ class Player {
     const caption = html("p", { class: "under" }), { size, sheet } = this.spec;
     const picture = sheet ? html("img", { src: data.videos[sheet], alt: strip.title, draggable: "false" }) : null;
     const screen = picture && html("div", { class: "screen", style: `aspect-ratio:${size[0]}/${size[1]}` }, picture);
-    return { strip, picture, caption, node: html("div", { class: `side side${index}` }, [html("h4", {}, strip.title), screen, caption]) };
+    return { strip, picture, caption, node: html("div", { class: `side side${index}` }, [html("h3", {}, strip.title), screen, caption]) };
   }
 
   show(at) {

@@ -103,7 +103,7 @@ class Run {
         : html("p", { class: "nothing" }, `no data: ${this.suite} has no case here under ${this.agent}`)]),
     ]);
     this.panel.replaceChildren(
-      html("header", {}, [html("h3", {}, `Place #${place.number} of ${places.length}`),
+      html("header", {}, [html("h2", {}, `Place #${place.number} of ${places.length}`),
         html("button", { type: "button", class: "copy", onclick: event => copy(location.href, event.currentTarget) }, "copy link"),
         button("‹", "Previous place", () => step(-1), index === 0),
         button("›", "Next place", () => step(1), index === places.length - 1), button("×", "Close", () => this.close())]),
@@ -123,13 +123,28 @@ class Run {
   }
 }
 
+// What the picture shows at this moment: each frame has its words, and the last is held for a while.
+function captioned(video, name, node) {
+  const words = data.captions[name] ?? [];
+  const tell = () => {
+    const frame = Math.floor((video.currentTime || 0) / (video.duration || 1) * (words.length + data.linger) + 1e-3);
+    node.textContent = words[Math.min(frame, words.length - 1)] ?? "";
+    node.classList.toggle("failing", frame >= words.length - 1);
+    if (video.requestVideoFrameCallback) video.requestVideoFrameCallback(tell);
+  };
+  for (const event of ["loadedmetadata", "timeupdate", "seeked"]) video.addEventListener(event, tell);
+  tell();
+}
+
 function screen(name) {
   const address = data.videos[name];
   if (/^data:image|\.webp$/.test(address)) return html("img", { src: address, alt: "The fail" });
+  const caption = html("p", { class: "caption", "aria-hidden": "true" });
   const video = html("video", { src: address, controls: true, loop: true, playsinline: true, "aria-label": "The fail" });
   video.muted = true;
+  captioned(video, name, caption);
   if (!still) video.play().catch(() => {});
-  return video;
+  return html("div", {}, [video, caption]);
 }
 
 function copy(text, button) {
@@ -147,7 +162,9 @@ const watcher = new IntersectionObserver(entries => {
 }, { threshold: 0.6 });
 for (const node of document.querySelectorAll("[data-video]")) {
   node.src = data.videos[node.dataset.video];
-  if (node.tagName === "VIDEO" && !still) watcher.observe(node);
+  if (node.tagName !== "VIDEO") continue;
+  captioned(node, node.dataset.video, document.querySelector(`[data-caption="${CSS.escape(node.dataset.video)}"]`));
+  if (!still) watcher.observe(node);
 }
 const tabs = document.querySelector(".tabs");
 let current = null; // the run that is shown

@@ -72,7 +72,7 @@ def told(estimate: Estimate, *, share: bool = True) -> Json:
     words = value_text(estimate.value, share=share)
     if estimate.low is not None and estimate.high is not None:
         words += f" ({interval_text(estimate, share=share)})"
-    return {"text": words, "about": f"n{NBSP}={NBSP}{estimate.n} · {estimate.method}" if estimate.n else ""}
+    return {"text": words, "about": f"n{NBSP}={NBSP}{number(estimate.n)} · {estimate.method}" if estimate.n else ""}
 
 
 def plain_point(value: float | None, about: str, *, share: bool = True, **more: Any) -> Json:

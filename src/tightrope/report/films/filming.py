@@ -9,11 +9,14 @@ from itertools import zip_longest
 
 from tightrope.errors import MissingExtra, NotReproducible
 from tightrope.reference import Survivability
-from tightrope.report.films.video import film_failure
+from tightrope.report.films.video import film_failure, first_step
 from tightrope.report.results import Results, RunResults
 from tightrope.report.verdict import headline_suite
 from tightrope.report.views import CaseView
+from tightrope.report.wording import action_text, number
 from tightrope.tasks.task import Task
+
+POSTER = ".png"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +25,18 @@ class Films:
 
     content: Mapping[str, bytes] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def captions(case: CaseView) -> list[str]:
+    """What each frame of a case's film shows: the step, who plays, and what; the last is the moment of failing."""
+    trace, names = case.failing_trace, case.suite.run.action_names
+    if trace is None:
+        return []
+    told = []
+    for step in range(first_step(case.handover), len(trace)):
+        who = case.suite.agent if step >= case.handover else "before hand-over"
+        told.append(f"step {number(step)} · {who}: {action_text(trace.actions[step], names)}")
+    return [*told, f"step {number(len(trace))} · unsafe"]
 
 
 def film_name(case: CaseView) -> str:
@@ -34,10 +49,11 @@ def film_failures(results: Results, tasks: Sequence[Task], wanted: int) -> Films
     """Film at most ``wanted`` failures, spread over agents and places."""
     by_label = {task.label: task for task in tasks}
     content: dict[str, bytes] = {}
+    filmed = 0
     notes: dict[str, None] = {}
     for case in choose_shots(results):
         task, trace = by_label.get(case.suite.run.task.label), case.failing_trace
-        if len(content) >= wanted or task is None or trace is None:
+        if filmed >= wanted or task is None or trace is None:
             continue
         try:
             film = film_failure(task, trace, case.handover)
@@ -50,7 +66,8 @@ def film_failures(results: Results, tasks: Sequence[Task], wanted: int) -> Films
             notes[f"Nothing can be seen of {task.label}: it renders no pictures and draws no map."] = None
             by_label.pop(task.label)
             continue
-        content[film_name(case) + film.suffix] = film.content
+        content |= {film_name(case) + film.suffix: film.content, film_name(case) + POSTER: film.poster}
+        filmed += 1
     return Films(content=content, notes=tuple(notes))
 
 

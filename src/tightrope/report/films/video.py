@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tightrope.errors import MissingExtra, NotReproducible, require_extra
 from tightrope.outcome import Outcome
 from tightrope.report.charts.maps import draw_ground
-from tightrope.report.films.images import webp_bytes
+from tightrope.report.films.images import png_bytes, webp_bytes
 from tightrope.simulation import Simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -29,10 +29,14 @@ LINGER = 12
 """Frames the last picture is held."""
 RATE = 15
 """Frames a second, where the environment names no rate of its own below 30."""
-WIDEST = 480
-"""Wider frames are thinned out: these are films of a few kilobytes."""
-BAR = 4
+SMALLEST, WIDEST = 480, 720
+"""Pixels across: smaller frames are shown in larger pixels, wider ones are thinned out, as films stay small."""
+BAR = 8
 """Height in pixels of the bar below the picture, which turns red at hand-over."""
+RIM = 6
+"""Pixels of the red frame around the moment of failing."""
+LARGEST_POSTER = 150_000
+"""Bytes of a poster; a larger one is thinned out."""
 GREY, RED = (139, 147, 157), (200, 67, 31)
 
 
@@ -43,16 +47,24 @@ class Film:
     content: bytes
     suffix: str
     """``.mp4``, or ``.webp`` where there is no ffmpeg."""
+    poster: bytes = b""
+    """The moment of failing as PNG, for print and before the film is played."""
 
 
 def film_failure(task: Task, trace: ActionTrace, handover: int, *, expect: Outcome = Outcome.UNSAFE) -> Film | None:
     """Film an episode from shortly before hand-over to its end; None where nothing can be seen of this task."""
-    frames, rate = record(task, trace, first=max(0, handover - LEAD), expect=expect)
+    first, length = first_step(handover), len(trace.actions)
+    frames, rate = record(task, trace, first=first, expect=expect)
     if not frames:
         return None
-    length = len(trace.actions)
-    marked = [_with_bar(frame, max(0, handover - LEAD) + index, handover, length) for index, frame in enumerate(frames)]
-    return encode([*marked, *[marked[-1]] * LINGER], rate)
+    marked = [_with_bar(_enlarged(frame), first + index, handover, length) for index, frame in enumerate(frames)]
+    last = _with_rim(marked[-1])
+    return replace(encode([*marked[:-1], *[last] * (LINGER + 1)], rate), poster=_poster(last))
+
+
+def first_step(handover: int) -> int:
+    """The step that a film begins with."""
+    return max(0, handover - LEAD)
 
 
 def record(task: Task, trace: ActionTrace, *, first: int, expect: Outcome | None) -> tuple[list[Frame], int]:
@@ -116,6 +128,12 @@ def _as_frame(picture: Any) -> Frame:
     return np.ascontiguousarray(frame[::step, ::step, :3])
 
 
+def _enlarged(frame: Frame) -> Frame:
+    """A small picture in larger pixels."""
+    times = -(-SMALLEST // frame.shape[1])
+    return frame.repeat(times, axis=0).repeat(times, axis=1)
+
+
 def _dot_on_map(simulator: Simulator, ground: Any) -> Frame:
     position = simulator.task.position
     assert position is not None
@@ -140,6 +158,19 @@ def _with_bar(frame: Frame, depth: int, handover: int, length: int) -> Frame:
     bar[:, : column(min(depth, handover))] = GREY
     bar[:, column(handover) : max(column(handover), column(depth))] = RED
     return np.concatenate([frame, bar])
+
+
+def _with_rim(frame: Frame) -> Frame:
+    """The moment of failing, told by more than a colour: the picture is framed."""
+    framed = frame.copy()
+    for side in (np.s_[:RIM], np.s_[-BAR - RIM : -BAR], np.s_[:-BAR, :RIM], np.s_[:-BAR, -RIM:]):
+        framed[side] = RED
+    return framed
+
+
+def _poster(frame: Frame) -> bytes:
+    content = png_bytes(frame)
+    return content if len(content) <= LARGEST_POSTER else png_bytes(np.ascontiguousarray(frame[::2, ::2]))
 
 
 def encode(frames: Sequence[Frame], rate: int) -> Film:

@@ -49,7 +49,7 @@ def _add_case(node: Element, suite: SuiteView, case: CaseView) -> None:
     name = f"{place}, {case.label or 'at it'} [{case.id}]"
     where = f"{suite.run.name}.{suite.agent}.{suite.name}"
     test = SubElement(node, "testcase", classname=_clean(where), name=_clean(name))
-    times = f"failed {case.result.fails} of {case.executions} times"
+    times = case.told
     match case.standing:
         case Standing.RAISED:
             SubElement(test, "error", message=f"{case.result.errors} executions raised")

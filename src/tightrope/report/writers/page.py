@@ -16,15 +16,16 @@ from markupsafe import Markup
 from tightrope.explanation.words import BLAME
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
-from tightrope.report.films.filming import film_name
+from tightrope.report.films.filming import captions, film_name
 from tightrope.report.films.players import Scene, scenes, sheet_sizes
-from tightrope.report.headline import Headline, headline
+from tightrope.report.films.video import LINGER
+from tightrope.report.headline import Headline, badness, headline
 from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent
 from tightrope.report.words import WORDS
-from tightrope.report.writers.pagedata import escape_text, run_data, shortened, verdict_text
+from tightrope.report.writers.pagedata import escape_text, run_data, shortened
 from tightrope.report.writers.playerdata import group_words, player_data
 from tightrope.report.writers.resultfile import finite
 from tightrope.safety import FailureGroup
@@ -91,6 +92,8 @@ def render_page(
         "players": {name: _player(scene, videos) for page in pages for name, scene in page.players.items()},
         "overall": overall.to_json() if overall and not overall.empty else None,
         "videos": dict(videos),
+        "captions": {name: captions(case) for page in pages for name, case in page.films.items()},
+        "linger": LINGER,
         "tones": TONES,
     }
     return (
@@ -138,11 +141,15 @@ def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
         id=name,
         run=run,
         headline=headline(run),
-        verdicts=tuple(sorted(verdicts(run), key=lambda verdict: -(verdict.fail_frequency.value or 0.0))),
+        verdicts=tuple(sorted(verdicts(run), key=_badness, reverse=True)),
         sections=section_charts(run),
         films=films,
         players={f"{name}-why{index}": scene for index, scene in enumerate(scenes(run))},
     )
+
+
+def _badness(verdict: AgentVerdict) -> tuple[float, ...]:
+    return badness(verdict.suite) if verdict.suite is not None else ()
 
 
 def _player(scene: Scene, videos: Mapping[str, str]) -> dict[str, Any]:
@@ -160,7 +167,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
-    environment.filters.update(verdict=verdict_text, way_out=escape_text, shortened=shortened, tone=TONES.get)
+    environment.filters.update(way_out=escape_text, shortened=shortened, tone=TONES.get)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
     environment.globals.update(count=count, link=link, group_words=group_words, blame=BLAME)
     return environment

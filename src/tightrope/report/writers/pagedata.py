@@ -108,11 +108,11 @@ def _case(case: CaseView, films: Mapping[str, Any]) -> Json:
         "handover": case.handover,
         "handover_text": number(case.handover),
         "label": case.label,
-        "passes": case.passes,
-        "fails": result.fails,
+        "passes": min(case.passes, case.made),
+        "fails": min(result.fails, case.made),
         "invalid": case.invalid,
         "errors": result.errors,
-        "verdict": verdict_text(case),
+        "verdict": case.told,
         "interval": interval_text(result.fail_frequency),
         "rate": result.fail_frequency.value,
         "standing": str(case.standing),
@@ -127,15 +127,6 @@ def _case(case: CaseView, films: Mapping[str, Any]) -> Json:
         "replay": case.replay,
         "film": film if film in films else "",
     }
-
-
-def verdict_text(case: CaseView) -> str:
-    """How its executions went."""
-    if not case.executions:
-        return str(case.standing)
-    if case.made < case.executions:
-        return "always fails" if case.result.fails else "always passes"
-    return f"{case.result.fails} of {count(case.executions, 'execution')} failed"
 
 
 def shortened(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tightrope.files import write_json, write_whole
-from tightrope.report.films.filming import film_failures, film_name
+from tightrope.report.films.filming import POSTER, film_failures, film_name
 from tightrope.report.films.images import data_uri
 from tightrope.report.films.players import draw_sheets, scenes
 from tightrope.report.results import Results
@@ -27,8 +27,9 @@ from tightrope.tasks.task import Task
 
 SMALL_VIDEO = 400_000
 """Bytes up to which a film is put into index.html itself; larger ones stay beside it."""
+FILMS = {".mp4": "video/mp4", ".webp": "image/webp"}
 SHEETS = {".webp": "image/webp", ".png": "image/png"}
-KINDS = {".mp4": "video/mp4", **SHEETS}
+KINDS = {**FILMS, **SHEETS}
 
 
 def write_report(
@@ -50,7 +51,8 @@ def write_report(
     _write(folder / "summary.md", markdown_summary(results))
     index = folder / "index.html"
     shown = {**films, **_sheets(results, folder / "videos")}
-    _write(index, render_page(results, _addresses(shown, folder / "videos"), made.notes))
+    addresses, posters = _addresses(shown, folder / "videos"), _posters(films, folder / "videos")
+    _write(index, render_page(results, addresses, made.notes, posters))
     return index
 
 
@@ -63,7 +65,8 @@ def _write_videos(folder: Path, content: Mapping[str, bytes]) -> None:
 
 def _films(results: Results, folder: Path) -> dict[str, str]:
     """The film of each case that has one in the folder: its name without ending → the file's."""
-    kept = {path.stem: path.name for path in folder.iterdir() if path.suffix in KINDS} if folder.is_dir() else {}
+    # Posters have the same names as films, and another ending.
+    kept = {path.stem: path.name for path in folder.iterdir() if path.suffix in FILMS} if folder.is_dir() else {}
     cases = (case for run in results.runs for suite in run.suites for case in suite.cases if case.result.fails)
     return {name: kept[name] for name in map(film_name, cases) if name in kept}
 
@@ -82,6 +85,12 @@ def _addresses(films: Mapping[str, str], folder: Path) -> dict[str, str]:
         small = path.stat().st_size <= SMALL_VIDEO
         addresses[name] = data_uri(path.read_bytes(), KINDS[path.suffix]) if small else f"videos/{path.name}"
     return addresses
+
+
+def _posters(films: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The moment of failing of each film that has one, within the page: print shows nothing else of a film."""
+    kept = {name: folder / f"{name}{POSTER}" for name in sorted(films)}
+    return {name: data_uri(path.read_bytes(), "image/png") for name, path in kept.items() if path.is_file()}
 
 
 def _write(path: Path, text: str) -> None:

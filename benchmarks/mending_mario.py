@@ -1,0 +1,54 @@
+"""The arms of Super Mario Bros. 1-1: the shipped late agent goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tightrope.training import Situation
+from tightrope_mario.training.recipe import PRESETS, TrainingConfig
+from tightrope_mario.training.starts import WATCHED, Starts
+from tightrope_mario.training.train import train
+
+SHIPPED = Path(__file__).parent.parent / "agents" / "mario" / "1-1-dense-basic-late.onnx"
+# Less of everything than for a new network: smaller steps that end smaller, and fewer random actions.
+GOING_ON = replace(
+    PRESETS["fast"],
+    workers=2,
+    updates=2,
+    target_every=500,
+    memory_ticks=9000,
+    burn_in_ticks=300,
+    learning_rate=1e-4,
+    last_learning_rate=1e-5,
+    last_exploration=(0.2, 0.005),
+)
+
+
+def go_on(
+    subject: Any, folder: Path, base: Path | None, situations: Sequence[Situation], weights: str, seed: int
+) -> Path:
+    """Continue the shipped agent; the agent itself where there is none to go on from."""
+    if base is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "agent.onnx").write_bytes(SHIPPED.read_bytes())
+        return folder / "agent.onnx"
+    starts = None
+    if situations:
+        names = subject.task().action_names
+        starts = Starts(situations=tuple(situations), actions=names, weights=weights, watched=WATCHED)
+    described = train(
+        TrainingConfig(
+            folder=folder,
+            actions="basic",
+            recipe=GOING_ON,
+            max_steps=subject.steps[1],
+            stages=(),
+            seed=seed,
+            agent=base,
+            starts=starts,
+        )
+    )
+    return folder / str(described["stages"][-1]["file"])

@@ -44,7 +44,7 @@ LEAVES = {
     "stable_baselines3": {"agents/networks/sb3.py"},
     "sb3_contrib": {"agents/networks/sb3.py"},
     "onnxruntime": {"agents/networks/onnx.py"},
-    "jax": {"tasks/jaxworlds/rows.py"},
+    "jax": {"tasks/jaxworlds/rows.py", "testing/jax_pole.py"},
     "gymnax": {"tasks/jaxworlds/gymnax_worlds.py"},
     "ray": {"execution/backends/ray_cluster.py", "agents/networks/rllib.py"},
     "huggingface_hub": {"agents/hub.py"},

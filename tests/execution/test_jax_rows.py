@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
 import tightrope as tr
-from tests.jax_worlds import LIMIT, pole_task, policy, weights
+from tightrope.agents.behaviour import random_action, replaced_by_noise
 from tightrope.execution.naive import run_naively
 from tightrope.execution.worker import worker
+from tightrope.execution.worker.jax_rows import planned_noise
 from tightrope.simulation import conformance_of, open_simulator
+from tightrope.testing.jax_pole import LIMIT, pole_task, policy, weights
 
 
 def rollouts(task: tr.Task, number: int, *, fixed_prefix: bool = True) -> list[tr.Rollout]:
@@ -71,6 +74,15 @@ def test_rows_are_the_naive_way(wind: float, epsilon: float, used: list[bool]) -
     for place, expected in zip(places, naive(task, tested, [asked[place] for place in places]), strict=True):
         assert found[place] == expected
         assert (found[place].actions, found[place].rewards) == (expected.actions, expected.rewards)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.3, 1.0])
+def test_noise_is_planned_as_it_would_be_drawn_step_by_step(epsilon: float) -> None:
+    space = gym.spaces.Discrete(5)
+    for seed in range(20):
+        asked, planned = (np.random.Generator(np.random.PCG64(seed)) for _ in range(2))
+        one_by_one = {step: random_action(space, asked) for step in range(150) if replaced_by_noise(epsilon, asked)}
+        assert dict(planned_noise(planned, epsilon, space, 150)) == one_by_one
 
 
 def test_two_processes_give_the_same() -> None:

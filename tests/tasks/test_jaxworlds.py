@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tests.jax_worlds import LIMIT, pole_task, pole_world
 from tightrope.errors import UnknownName
 from tightrope.tasks.jaxworlds import JaxEnvironment
 from tightrope.tasks.jaxworlds.rows import WIDTH, rows_of
+from tightrope.testing.jax_pole import LIMIT, pole_task, pole_world
 
 
 def test_gymnasium_accepts_it() -> None:

@@ -12,7 +12,7 @@ from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
 from tightrope.simulation.limits import limit_to_keep, time_limit
-from tightrope.simulation.snapshots import Snapshotter, canonical_reseed, shows_its_draws
+from tightrope.simulation.snapshots import Snapshotter, canonical_reseed, draws_nothing, shows_its_draws
 from tightrope.simulation.snapshots.randomness import generator_states
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blame, ends_episode, require_info, reward_number, wrong_step
@@ -89,6 +89,7 @@ class Simulator:
         self._as_new = None if snapshotter is None else snapshotter.save()
         self._reseed: Callable[[int], None] | None = None
         self._watched = watched
+        self._draws_nothing = draws_nothing(env)
         self._shows_its_draws: bool | None = None
 
     @property
@@ -250,6 +251,8 @@ class Simulator:
 
         As long as nothing was, no fresh randomness could have led elsewhere.
         """
+        if self._draws_nothing:
+            return False
         if self._shows_its_draws is None:
             self._shows_its_draws = shows_its_draws(self.env)
         if not self._shows_its_draws:

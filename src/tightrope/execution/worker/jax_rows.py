@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.agents.agent import Agent
-from tightrope.agents.behaviour import random_action, replaced_by_noise
+from tightrope.agents.behaviour import random_action
 from tightrope.agents.networks.jax_network import JaxNetwork
 from tightrope.agents.networks.network_agent import NetworkAgent
 from tightrope.execution.counters import Counters
@@ -132,12 +133,11 @@ class RowLanes:
     def _draw(self, place: int, run: Run) -> None:
         """When the rollout's own stream has the agent play at random, and what: it does not hang on what is seen."""
         assert run.generator is not None
-        space = self._walker.simulator.env.action_space
-        for step in range(int(self._limit[place])):
-            noisy = replaced_by_noise(self._epsilon, run.generator)
-            self._noise[(self._tick + step) % LONGEST_KEPT, place] = (
-                random_action(space, run.generator) if noisy else -1
-            )
+        steps, space = int(self._limit[place]), self._walker.simulator.env.action_space
+        slots = np.arange(self._tick, self._tick + steps) % LONGEST_KEPT
+        self._noise[slots, place] = -1
+        for step, action in planned_noise(run.generator, self._epsilon, space, steps):
+            self._noise[slots[step], place] = action
 
     def _place(self, begun: list[tuple[int, Any, Any]]) -> None:
         places = [place for place, _, _ in begun]
@@ -211,6 +211,27 @@ class RowLanes:
             yield run
 
 
+def planned_noise(
+    generator: np.random.Generator, epsilon: float, space: gym.Space[Any], steps: int
+) -> Iterator[tuple[int, Any]]:
+    """At which of so many steps an action is replaced by noise, and by which: what asking step by step would give.
+
+    Numbers are drawn for all steps at once; at the first that means noise the stream goes back to just behind it.
+    """
+    bits, done = generator.bit_generator, 0
+    while done < steps:
+        # Going back forgets the half of a number that the last whole number left over.
+        left_over = {name: bits.state[name] for name in ("has_uint32", "uinteger")}
+        noisy = np.flatnonzero(generator.random(steps - done) < epsilon)
+        if not noisy.size:
+            return
+        first = int(noisy[0])
+        bits.advance(first + 1 - (steps - done))  # type: ignore[attr-defined]
+        bits.state = {**bits.state, **left_over}
+        done += first + 1
+        yield done - 1, random_action(space, generator)
+
+
 def _outcome(unsafe: Any, goal: Any, ended: Any) -> Outcome:
     if unsafe:
         return Outcome.UNSAFE
@@ -221,5 +242,7 @@ def _outcome(unsafe: Any, goal: Any, ended: Any) -> Outcome:
 
 def _shared_floats(rewards: NDArray[np.float64]) -> list[Any]:
     """As a list that keeps equal numbers once: a million steps of the same reward are one object."""
+    if len(rewards) and (rewards == rewards[0]).all():
+        return [float(rewards[0])] * len(rewards)
     known: dict[float, float] = {}
     return [known.setdefault(reward, reward) for reward in rewards.tolist()]

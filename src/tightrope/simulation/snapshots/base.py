@@ -113,3 +113,8 @@ def canonical_reseed(env: Any) -> Callable[[int], None]:
 def shows_its_draws(env: Any) -> bool:
     """Whether all that reseeding sets are generators that can be looked at; a user's snapshotter may set more."""
     return bool(getattr(applicable_snapshotters(env)[0](env), "reseeds_all_in_sight", False))
+
+
+def draws_nothing(env: Any) -> bool:
+    """Whether the environment itself says that its steps draw no random numbers."""
+    return bool(getattr(env.unwrapped, "draws_nothing", False))

@@ -45,8 +45,8 @@ class OwnMethodsSnapshotter:
 
     @property
     def reseeds_all_in_sight(self) -> bool:
-        """What the environment's own method sets, it alone knows, unless it says that its steps draw nothing."""
-        return not callable(getattr(self.owner, "reseed", None)) or bool(getattr(self.owner, "draws_nothing", False))
+        """What the environment's own method sets, it alone knows."""
+        return not callable(getattr(self.owner, "reseed", None))
 
     def reseed(self, seed: int) -> None:
         """Call ``reseed`` where there is one; set the generators in the attributes where there is not."""

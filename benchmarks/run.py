@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import against_naive, cluster, efficiency, peers, pipeline, resetting, rows
+from benchmarks import against_naive, cluster, efficiency, failures, peers, pipeline, resetting, rows
 from benchmarks.measuring import Figure
 
 FIGURES = Path(__file__).with_name("figures.json")
@@ -32,6 +32,7 @@ ITEMS: dict[int, tuple[str, Callable[..., Iterator[Figure]]]] = {
     7: ("Traffic, and what it comes to on a large cluster", cluster.figures),
     8: ("Training that begins in situations: what a reset costs", resetting.figures),
     9: ("Worlds and agents in JAX", rows.figures),
+    10: ("Failures found: distinct avoidable ones for a thousand steps, everything counted", failures.figures),
 }
 
 PREFACE = """# Benchmarks

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from tightrope.runs.config import CampaignConfig, sections, settings_in
-from tightrope.settings import AgentConfig, RiskConfig, Section, Setting
+from tightrope.settings import AgentConfig, BisectConfig, KeepConfig, RiskConfig, Section, Setting
 
 PAGE = Path(__file__).parent / "settings.md"
 HEAD = """# All settings
@@ -21,12 +21,14 @@ default.
 """
 VERBS = {"plain": "run", "fuzzing": "fuzz", "agents": "run`, `safety`, `performance`, `risk"}
 """Which verb has the options of a part, where it is not called as the part."""
+APART = {"risk": RiskConfig, "bisect": BisectConfig, "keep": KeepConfig}
+"""Settings of verbs that are no part of a campaign."""
 EVERYWHERE = "every verb that plays"
 
 
 def page() -> str:
     """The whole page."""
-    parts = {"agents": AgentConfig, **sections(), "risk": RiskConfig}
+    parts = {"agents": AgentConfig, **sections(), **APART}
     return "\n".join([HEAD, *_campaign(), *(line for name, part in parts.items() for line in _part(name, part))])
 
 
@@ -40,7 +42,7 @@ def _campaign() -> Iterator[str]:
 
 def _part(name: str, section: type[Section]) -> Iterator[str]:
     verb = EVERYWHERE if name == "execution" else f"`tightrope {VERBS.get(name, name)}`"
-    where = f"In campaign files: `{name}`. " if name != "risk" else ""
+    where = f"In campaign files: `{name}`. " if name not in APART else ""
     yield f"## {name}\n\n{section.__doc__} {where}Options: {verb}.\n"
     yield "| setting | default | range | option | what it is |\n|---|---|---|---|---|"
     for setting in section.settings().values():

@@ -1,7 +1,7 @@
 """Trains the small agents under agents/gallery and writes them as .onnx files: an early and a late one for each task.
 
-    pip install 'tightrope[sb3,torch,onnx,atari,mujoco]'
-    python examples/train_gallery_agents.py            # all of them, some ten minutes on one core
+    pip install 'tightrope[sb3,torch,onnx,atari,mujoco,box2d,minigrid,highway]'
+    python examples/train_gallery_agents.py            # all of them, less than an hour on one core
     python examples/train_gallery_agents.py frozenlake  # one of them
 
 The same seeds give the same files on the same machine and library versions. The agents are good, not perfect: what they
@@ -69,6 +69,19 @@ class Road(BaseFeaturesExtractor):
         return (height[:, :, None] * cars.flatten(1)[:, None, :]).flatten(1)
 
 
+class Cells(BaseFeaturesExtractor):
+    """What the walker sees, cell by cell: wall, green square or lava."""
+
+    def __init__(self, space: gym.Space[Any]) -> None:
+        super().__init__(space, features_dim=7 * 7 * 3)
+        self.register_buffer("kinds", torch.tensor([2.0, 8.0, 9.0]))
+
+    def forward(self, seen: torch.Tensor) -> torch.Tensor:
+        # In training the channels come first, in the environment last.
+        kinds = seen[:, 0] if seen.shape[1] == 3 else seen[..., 0]
+        return (kinds[..., None] == self.kinds).float().flatten(1)
+
+
 RECIPES = {
     "frozenlake": Recipe(
         task="FrozenLake-v1",
@@ -101,6 +114,44 @@ RECIPES = {
         steps=(8_000, 60_000),
         normalised=True,
         ppo={"n_steps": 256, "batch_size": 256, "gamma": 0.98, "learning_rate": 3e-4},
+    ),
+    "lunarlander": Recipe(
+        task="LunarLander-v3",
+        steps=(60_000, 500_000),
+        ppo={
+            "n_steps": 512,
+            "batch_size": 256,
+            "n_epochs": 6,
+            "gamma": 0.995,
+            "gae_lambda": 0.98,
+            "ent_coef": 0.005,
+            "learning_rate": 7e-4,
+        },
+    ),
+    "minigrid": Recipe(
+        task="MiniGrid-LavaCrossingS9N1-v0",
+        options={"observation": "image"},
+        steps=(60_000, 400_000),
+        ppo={
+            "n_steps": 256,
+            "batch_size": 256,
+            "gamma": 0.97,
+            "ent_coef": 0.01,
+            "learning_rate": 7e-4,
+            "policy_kwargs": {"features_extractor_class": Cells, "normalize_images": False},
+        },
+    ),
+    "highway": Recipe(
+        task="highway-fast-v0",
+        steps=(1_500, 12_000),
+        penalty=1.0,
+        ppo={"n_steps": 64, "batch_size": 128, "gamma": 0.85, "ent_coef": 0.01, "learning_rate": 1e-3},
+    ),
+    "bipedalwalker": Recipe(
+        task="BipedalWalker-v3",
+        steps=(60_000, 600_000),
+        normalised=True,
+        ppo={"n_steps": 512, "batch_size": 512, "gamma": 0.99, "learning_rate": 5e-4},
     ),
 }
 
@@ -200,7 +251,7 @@ def train(name: str, recipe: Recipe) -> None:
 def export(model: PPO, path: Path, task: tr.Task, **metadata: Any) -> Path:
     """Write the policy as a network that needs neither torch nor Stable-Baselines3 to run."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    sample = torch.as_tensor(np.stack([model.observation_space.sample() for _ in range(2)]))
+    sample = torch.as_tensor(np.stack([task.observation_space.sample() for _ in range(2)]))
     outputs = ["mean", "log_std"] if isinstance(model.action_space, gym.spaces.Box) else ["scores"]
     axes = {key: {0: "n"} for key in ("observation", *outputs)}
     torch.onnx.export(

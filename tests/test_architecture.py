@@ -24,6 +24,7 @@ FLOORS = [
     {"report"},
     {"training"},
     {"evaluation", "references", "safety", "fuzzing", "performance", "risk"},
+    {"failures"},
     {"explanation"},
     {"exploration"},
     {"testing"},

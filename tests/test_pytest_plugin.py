@@ -72,7 +72,13 @@ def test_a_failing_test_names_the_falls_and_how_to_replay_them(project: pytest.P
     )
     result = project.runpytest_subprocess("-p", "no:xdist")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*boundary state * fails 1*", "*tightrope replay *"])
+    result.stdout.fnmatch_lines(
+        [
+            "*of its fails (*, avoidable: At step * would have survived*",
+            "*boundary state * fails 1*",
+            "*tightrope replay *",
+        ]
+    )
 
 
 def test_two_agents_on_one_task_can_both_be_replayed(project: pytest.Pytester) -> None:

@@ -24,6 +24,9 @@ from tightrope.explanation import CloseUp as CloseUp
 from tightrope.explanation import Explanation as Explanation
 from tightrope.explanation import close_up as close_up
 from tightrope.explanation import explain as explain
+from tightrope.failures import FailureSearch as FailureSearch
+from tightrope.failures import FoundFailure as FoundFailure
+from tightrope.failures import search_failures as search_failures
 from tightrope.fuzzing import FuzzResult as FuzzResult
 from tightrope.fuzzing import Population as Population
 from tightrope.fuzzing import fuzz as fuzz

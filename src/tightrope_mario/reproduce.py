@@ -90,7 +90,7 @@ def _settings(config: ReproductionConfig, agents: Sequence[ShippedAgent]) -> tr.
             "seed": config.seed,
             # The paper plays no plain episodes; with noise they would take as long as all its suites.
             "plain": {"episodes": 0},
-            "search": {"method": "dfs", "probe_steps": config.probe_steps},
+            "search": {"method": "dfs", "probe_steps": config.probe_steps, "references": 1},
             "safety": {
                 "suites": config.suites,
                 "boundary_states": "proven",
@@ -118,7 +118,13 @@ def _proportional(run: tr.Run, settings: tr.CampaignConfig, on_progress: OnProgr
     changed: dict[str, Any] = settings.model_dump() | {
         "agents": [settings.agents[0]],
         # Nothing is left of a budget of one step, so nothing is spent on boundary states.
-        "search": {"method": "demonstration", "demonstration": trace, "steps": 1, "probe_steps": 0},
+        "search": {
+            "method": "demonstration",
+            "demonstration": trace,
+            "steps": 1,
+            "probe_steps": 0,
+            "references": 1,
+        },
         "performance": {"enabled": False},
     }
     changed["safety"] |= {"suites": (), "control": False}

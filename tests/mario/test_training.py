@@ -150,6 +150,19 @@ def test_the_command_line_changes_a_preset(tmp_path):
     config = parse(["--folder", str(tmp_path), "--preset", "fast", "--lanes", "2", "--stages", "5", "9"])
     assert (config.recipe.lanes, config.recipe.workers, config.stages) == (2, 15, (5, 9))
     assert config.name == "1-1-dense-2-moves"
+    write_traces(tmp_path / "ways.json", [ActionTrace("mario", 0, (0, 1))])
+    options = [
+        "--continue",
+        "agent.onnx",
+        "--situations",
+        str(tmp_path / "ways.json"),
+        "--last-exploration",
+        "0.2",
+        "0.01",
+    ]
+    config = parse(["--folder", str(tmp_path), *options])
+    assert (config.agent, config.recipe.last_exploration) == (Path("agent.onnx"), (0.2, 0.01))
+    assert config.starts.ways == (("right+B", "right+A+B"),)
 
 
 def test_bad_configurations_are_refused(tmp_path):

@@ -153,10 +153,10 @@ def test_nothing_is_searched_twice(monkeypatch):
     world = World({**corridor, **tunnel}, frozenset({20}), frozenset({225}))
     reference = probed(world.task())
     assert reference.proven == 20
-    # The survey walks the reference twice; each of the three blocks walks to its depths, tries its actions and searches
+    # The survey walks the reference once; each of the three blocks walks to its depths, tries its actions and searches
     # the tunnel once.
     walks = 7 + 15 + 19
-    assert reference.probing.steps == 2 * 20 + walks + 20 + 3 * 2 * 25
+    assert reference.probing.steps == 20 + walks + 20 + 3 * 2 * 25
 
 
 def test_stochastic_harm_is_found_on_the_reference_s_own_action_too():
@@ -227,3 +227,12 @@ def test_probing_with_a_borrowed_engine_leaves_it_open():
         first = tr.probe_boundary(task, reference, engine=engine)
         again = tr.probe_boundary(task, reference, engine=engine)
     assert replace(first, probing=None) == replace(again, probing=None)
+
+
+@pytest.mark.parametrize("steps", [300, 1_000, 5_000])
+@pytest.mark.parametrize("name", ["CartPole-v1", "LunarLander-v3"])
+def test_a_budget_in_steps_is_kept(name, steps):
+    task = tr.make_task(name)
+    reference = tr.search(task, "dfs", budget=tr.Budget(steps=5_000)).reference
+    spent = tr.probe_boundary(task, reference, budget=tr.Budget(steps=steps)).probing.steps
+    assert spent <= steps + len(reference), "within one rollout"

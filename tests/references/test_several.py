@@ -71,3 +71,33 @@ def test_the_same_seed_finds_the_same() -> None:
 def test_wrong_use_is_named() -> None:
     with pytest.raises(UsageError, match="count must be 1 or more"):
         find_references(corridor_task(), 0)
+
+
+def test_where_nothing_can_be_proven_the_moments_of_failures_are_boundary_states() -> None:
+    def act(observation: object) -> int:
+        """Balances, but gives up once the pole leans."""
+        wanted = observation @ [0.1, 0.5, 3.0, 1.0] > 0  # type: ignore[operator]
+        return int(wanted if abs(observation[2]) < 0.08 else not wanted)  # type: ignore[index]
+
+    agent = tr.load_agent(act, CARTPOLE, name="leaning")
+    found = find_references(CARTPOLE, 3, [agent], tr.Budget(steps=30_000))
+    failures = [reference for reference in found if reference.method.startswith("failure of leaning")]
+    assert failures
+    suite = tr.simple_suite(failures)
+    result = tr.run_suite(CARTPOLE, agent, suite, length=100)
+    # Its boundary states are where it went wrong, so from there it goes wrong again.
+    assert result.fails == len(result.cases)
+
+
+def test_known_references_come_first_and_count() -> None:
+    known = tr.search(corridor_task(), "dfs").reference
+    assert known is not None
+    found = find_references(corridor_task(), 2, budget=tr.Budget(steps=4_000), known=[known])
+    assert found[0] is known
+    assert len(found) <= 2
+
+
+def test_one_reset_seed_means_the_tasks_own() -> None:
+    late = tr.load_agent(GALLERY / "cartpole-late.onnx", CARTPOLE, name="late")
+    found = find_references(CARTPOLE, 3, [late], tr.Budget(steps=20_000), reset_seeds=1, probe=False)
+    assert {reference.actions.seed for reference in found} == {CARTPOLE.seed}

@@ -17,7 +17,7 @@ CONFIG = CampaignConfig.model_validate(
         "task": "tests.execution.late_randomness:late_slip",
         "agents": [{"source": "tests.runs.far:forward", "name": "forward"}],
         "plain": {"episodes": 20},
-        "search": {"probe_steps": 0, "steps": 20_000},
+        "search": {"probe_steps": 0, "steps": 20_000, "references": 1},
         "safety": {"suites": ["simple"], "repetitions": 4, "length": 40, "control": False},
         "fuzzing": {"enabled": False},
         "performance": {"enabled": False},

@@ -30,6 +30,7 @@ def config(*, strange: bool) -> CampaignConfig:
             "task": "tests.runs.far:far",
             "options": {"strange": strange},
             "agents": [{"source": "tests.runs.far:forward", "name": "forward"}],
+            "search": {"references": 1},
             "safety": {"suites": ["simple"], "repetitions": 3, "length": 40},
             "fuzzing": {"enabled": False},
             "performance": {"enabled": False},

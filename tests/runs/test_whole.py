@@ -68,7 +68,7 @@ def test_run_json_records_what_is_needed_to_believe_the_result(undisturbed: Path
     result = manifest["artefacts"]["2-safety/zigzag/simple.json"]
     assert result["cost"]["counters"]["steps_executed"] > 0
     assert result["settings"]["safety.repetitions"] == 5
-    assert [source["name"] for source in result["sources"]][0::5] == ["the task", "agent zigzag"]
+    assert [source["name"] for source in result["sources"]][0::6] == ["the task", "agent zigzag"]
     assert open_run(undisturbed).manifest.cost.seconds > 0
 
 
@@ -161,7 +161,7 @@ def test_what_is_found_again_as_it_was_makes_nothing_outdated(undisturbed: Path,
 
 def test_a_search_that_finds_nothing_leaves_no_reference_behind(undisturbed: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(undisturbed, tmp_path / "run")
-    run = searched_again(folder, steps=1, method="dfs")
+    run = searched_again(folder, steps=1, method="dfs", references=1)
     assert run.search is not None
     assert run.search.reference is None
     assert run.reference is None
@@ -361,7 +361,7 @@ def test_where_the_work_is_done_does_not_matter(undisturbed: Path, tmp_path: Pat
 
 def test_no_reference_is_a_result(tmp_path: Path) -> None:
     config = CampaignConfig.model_validate(
-        {**CONFIG.model_dump(), "search": {"method": "dfs", "steps": 3, "seconds": None}}
+        {**CONFIG.model_dump(), "search": {"method": "dfs", "steps": 3, "seconds": None, "references": 1}}
     )
     whole = run_campaign(config, tmp_path / "run")
     assert whole.reference is None

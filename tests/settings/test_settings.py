@@ -28,8 +28,10 @@ from tightrope.runs.manifest import Entry
 from tightrope.settings import (
     LIBRARY_BACKEND,
     AgentConfig,
+    BisectConfig,
     ExecutionConfig,
     FuzzingConfig,
+    KeepConfig,
     PerformanceConfig,
     PlainConfig,
     ReportConfig,
@@ -44,7 +46,8 @@ from tightrope.settings.setting import Count, Fraction, Share
 
 SOURCE = Path(tr.__file__).parent
 ROOT = Path(__file__).parents[2]
-PARTS: dict[str, type[Section]] = {"agents": AgentConfig, **sections(), "risk": RiskConfig}
+APART = {"risk": RiskConfig, "bisect": BisectConfig, "keep": KeepConfig}
+PARTS: dict[str, type[Section]] = {"agents": AgentConfig, **sections(), **APART}
 FUNCTIONS: dict[Callable[..., Any], type[Section]] = {
     tr.evaluate: PlainConfig,
     tr.search: SearchConfig,
@@ -57,6 +60,7 @@ FUNCTIONS: dict[Callable[..., Any], type[Section]] = {
     tr.compare_robustness: PerformanceConfig,
     tr.estimate_failure: RiskConfig,
     tr.load_agent: AgentConfig,
+    tr.bisect_checkpoints: BisectConfig,
 }
 ROOMS = {
     "evaluation": PlainConfig,
@@ -182,6 +186,8 @@ def _flags(parameter: Any) -> list[str]:
         ("performance", PerformanceConfig),
         ("report", ReportConfig),
         ("risk", RiskConfig),
+        ("bisect", BisectConfig),
+        ("keep", KeepConfig),
         ("safety", ExecutionConfig),
         ("fuzz", ExecutionConfig),
         ("performance", ExecutionConfig),
@@ -258,7 +264,7 @@ def test_the_example_has_every_setting_with_its_sentence() -> None:
     text = commented_example(CampaignConfig(task="FrozenLake-v1", agents=(AgentConfig(source="a.onnx"),)))
     content, lines = yaml.safe_load(text), text.splitlines()
     for name, part in PARTS.items():
-        if name == "risk":
+        if name in APART:
             continue
         written = content[name][0] if name == "agents" else content[name]
         assert list(written) == list(part.settings())

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import SeedOption, TrustOption
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
+from tightrope.settings import BisectConfig, SafetyConfig
 
 if TYPE_CHECKING:
     from tightrope.safety import TestSuite
@@ -21,6 +23,7 @@ NEEDS_ARGUMENTS = True
 
 
 @verb
+@takes(bisect=own(BisectConfig))
 def command(
     checkpoints: Annotated[
         list[str],
@@ -39,27 +42,23 @@ def command(
             help="A case's id, or how it begins; or the Nth failure group of the run. Default: the suite's only case.",
         ),
     ] = None,
-    limit: Annotated[
-        float, typer.Option("--max-fail", help="A checkpoint that fails more often fails.", min=0, max=1)
-    ] = 0.5,
-    length: Annotated[int | None, typer.Option("--length", "-l", help="Steps to survive.", min=1)] = None,
-    most: Annotated[int, typer.Option("--most", help="Executions after which a checkpoint is flaky.", min=1)] = 200,
+    given: Given = Given(),
     seed: SeedOption = 0,
     trust: TrustOption = False,
 ) -> int:
     """Find the first checkpoint that fails a case, in about log2 of their number tests."""
     from tightrope.safety.bisecting import bisect_checkpoints
 
-    interface = current_interface()
+    interface, asked = current_interface(), given.changed("bisect", BisectConfig())
     task, suite, stored_length = _asked(place, case, trust)
     with interface.progress() as show:
         found = bisect_checkpoints(
             task,
             _files(checkpoints),
             suite,
-            limit=limit,
-            length=length or stored_length,
-            most=most,
+            limit=asked.limit,
+            length=asked.length or stored_length,
+            most=asked.most,
             seed=seed,
             trust=trust,
             on_progress=show,
@@ -131,7 +130,6 @@ def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite
 def _of_suite(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int | None]:
     from tightrope.runs.trust import require_trust
     from tightrope.safety import kept_suite, load_suite
-    from tightrope.settings import SafetyConfig
     from tightrope.tasks import task_from_label
 
     suite = load_suite(place)

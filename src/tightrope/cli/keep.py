@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import RunArgument, TrustOption
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import PASSED
 from tightrope.errors import UsageError
+from tightrope.settings import KeepConfig
 
 if TYPE_CHECKING:
     from tightrope.runs.keeping import Keeping
@@ -22,6 +24,7 @@ NEEDS_ARGUMENTS = True
 
 
 @verb
+@takes(keep=own(KeepConfig))
 def command(
     run: RunArgument,
     out: Annotated[
@@ -33,9 +36,7 @@ def command(
     as_found: Annotated[
         bool, typer.Option("--as-found", help="Do not look for simpler situations; needs no agent.")
     ] = False,
-    steps: Annotated[
-        int, typer.Option("--steps", help="Environment steps to spend on making one situation simpler.", min=1)
-    ] = 50_000,
+    given: Given = Given(),
     trust: TrustOption = False,
 ) -> int:
     """Write what agents failed at, each failure group made as simple as it gets, as a suite for every later agent."""
@@ -53,7 +54,13 @@ def command(
     agents = None if as_found else load_agents(config.agents, opened.task)
     earlier = load_suite(out) if out.exists() else None
     with interface.progress() as show:
-        keeping = keep_failures(opened, agents, earlier=earlier, budget=Budget(steps=steps), on_progress=show)
+        keeping = keep_failures(
+            opened,
+            agents,
+            earlier=earlier,
+            budget=Budget(steps=given.changed("keep", KeepConfig()).steps),
+            on_progress=show,
+        )
     save_suite(keeping.suite, out)
     _report(opened, keeping, out)
     return PASSED

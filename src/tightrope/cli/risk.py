@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tightrope.cli.given import Given, own, takes
-from tightrope.cli.interface import current_interface, verb
+from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.options import (
     AgentOption,
     SeedOption,
@@ -20,6 +20,9 @@ from tightrope.cli.options import (
 from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 from tightrope.settings import AgentConfig, ExecutionConfig, RiskConfig
+
+if TYPE_CHECKING:
+    from tightrope.risk import FailureEstimate
 
 EXAMPLE = "tightrope risk CartPole-v1 --agent agent.onnx --epsilon 0.05 --max-risk 1e-4"
 NEEDS_ARGUMENTS = True
@@ -68,6 +71,12 @@ def command(
             )
             for each in agents.values()
         ]
+    _print(interface, f"Risk in use, {built.label}", found)
+    interface.data([risk.to_json() for risk in found])
+    return _code(found, asked.max_risk)
+
+
+def _print(interface: Interface, title: str, found: list[FailureEstimate]) -> None:
     rows = [
         (
             risk.agent,
@@ -80,15 +89,17 @@ def command(
         for risk in found
     ]
     columns = ("agent", "ends unsafe", "found by", "guide", "steps", "plain episodes for the same width")
-    interface.table(f"Risk in use, {built.label}", columns, rows)
+    interface.table(title, columns, rows)
     for risk in found:
         interface.say(risk.sentence())
         for note in risk.notes:
             interface.say(f"{risk.agent}: {note}.")
-    interface.data([risk.to_json() for risk in found])
+
+
+def _code(found: list[FailureEstimate], max_risk: float | None) -> int:
     highs = [risk.probability.high for risk in found]
     if any(high is None for high in highs):
         return NOTHING_JUDGED
-    if asked.max_risk is None:
+    if max_risk is None:
         return PASSED
-    return PASSED if all(high is not None and high <= asked.max_risk for high in highs) else GATE_FAILED
+    return PASSED if all(high is not None and high <= max_risk for high in highs) else GATE_FAILED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +32,7 @@ from tightrope.cli.options import (
 from tightrope.cli.reasons import print_reasons
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
+from tightrope.outcome import Outcome
 from tightrope.runs.config import CampaignConfig, sections
 from tightrope.settings import AgentConfig
 
@@ -98,6 +100,19 @@ def _configuration(task_or_file: str | None) -> CampaignConfig:
     return load_config(named) if named.suffix in FILES else CampaignConfig(task=str(task_or_file))
 
 
+def _ways(run: Run) -> str:
+    """On what the suites stand, and whether any of it reaches the goal."""
+    references = run.references
+    kinds = Counter(reference.method.partition(" after ")[0] for reference in references)
+    listed = ", ".join(f"{count} by {kind}" if " " not in kind else f"{count} {kind}" for kind, count in kinds.items())
+    states = sum(len(reference.boundary_states) for reference in references)
+    resets = len({reference.actions.seed for reference in references})
+    told = f"References: {len(references)} from {resets} resets with {states} boundary states ({listed})."
+    if any(reference.trace.outcome is Outcome.GOAL for reference in references):
+        return told
+    return f"{told} None reaches the goal: the agents' own runs serve."
+
+
 def _report(interface: Interface, run: Run) -> int:
     """Print what a run found and where its report is; returns the exit code."""
     from tightrope.runs.reasons import reasons_to_json
@@ -108,6 +123,15 @@ def _report(interface: Interface, run: Run) -> int:
             "folder": str(run.path),
             "report": str(run.report_path),
             "found_reference": found,
+            "references": [
+                {
+                    "method": reference.method,
+                    "seed": reference.actions.seed,
+                    "length": len(reference),
+                    "boundary_states": len(reference.boundary_states),
+                }
+                for reference in run.references
+            ],
             "plain": {agent: evaluation.to_json() for agent, evaluation in run.plain.items()},
             "fail_frequency": {
                 suite: {agent: result.fail_frequency.to_json() for agent, result in row.items()}
@@ -123,6 +147,7 @@ def _report(interface: Interface, run: Run) -> int:
     )
     print_plain(interface, run.plain)
     if found:
+        interface.say(_ways(run))
         print_safety(interface, safety)
         print_guidance(interface, safety, run.plain)
         print_reasons(interface, run.task, safety, run)

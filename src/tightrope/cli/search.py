@@ -88,7 +88,8 @@ def _report(interface: Interface, pipeline: Pipeline, result: SearchResult) -> i
 
 def _asked(given: Given) -> SearchConfig:
     """The settings of this search, none of which come from an earlier one."""
-    search = given.changed("search", SearchConfig())
+    # One reference, unless more are asked for: the others are mostly runs of agents, and here there are none.
+    search = given.changed("search", SearchConfig(references=1))
     told = given.values.get("search", {})
     if "seconds" in told or "steps" in told:
         # A budget that is given takes the place of the default, and not a part of it.

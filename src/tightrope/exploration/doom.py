@@ -18,7 +18,7 @@ from collections.abc import Hashable, Sequence
 
 from tightrope.exploration.knowledge import End, Knowledge, Way, Witness
 from tightrope.exploration.playing import timeout_is_unsafe
-from tightrope.exploration.sameness import Sameness
+from tightrope.exploration.sameness import STEPS_OF_A_TEST, Sameness
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.simulation import Simulator, Snapshot
@@ -75,6 +75,8 @@ class Classifier:
         self.actions, self.deterministic, self.deadline = actions, deterministic, deadline
         self.play_witnesses = play_witnesses
         self.sameness = Sameness(simulator, actions=actions, exact=exact)
+        self.limit: float = math.inf
+        """What ``spent`` must not exceed: nothing is tried that might, tests of names included."""
         self._lossy_key = not simulator.task.key_is_exact
         self._time_limit = simulator.time_limit
         self._stuck = simulator.task.stuck if cut_stuck else None
@@ -141,9 +143,9 @@ class Classifier:
         root = self.sameness.name()
         end = self._arrive(root, None)
         while end is _NOT_YET and self._frames:
-            if self.spent >= last or time.time() >= self.deadline or exact is not self.exact:
-                return Survivability.UNKNOWN, None
             frame = self._frames[-1]
+            if self.spent + self._way_back(frame) >= last or time.time() >= self.deadline or exact is not self.exact:
+                return Survivability.UNKNOWN, None
             if frame.tried == len(frame.actions):
                 self._leave()
             else:
@@ -156,6 +158,10 @@ class Classifier:
             return Survivability.UNKNOWN, None
         self.fuse = fuse
         return Survivability.NO, None
+
+    def _way_back(self, frame: _Frame) -> int:
+        """Steps it takes to put a situation back."""
+        return 0 if frame.snapshot is None or self.simulator.snapshotter is not None else frame.snapshot.depth
 
     def _try(self, frame: _Frame) -> Hashable:
         """Play the next action; where the branch survives, or `_NOT_YET`."""
@@ -191,7 +197,9 @@ class Classifier:
         if (way is not None and depth + way.steps >= self._due) or (name in self._open and self.deterministic):
             return name
         fuse = knowledge.doomed.get(name)
-        if fuse is not None and depth + fuse <= self._due:
+        if fuse is not None and depth + fuse <= self._due and self.spent + STEPS_OF_A_TEST > self.limit:
+            frames[-1].doomed = False
+        elif fuse is not None and depth + fuse <= self._due:
             if frames:
                 self.harms += 1
                 frames[-1].harm(fuse)
@@ -259,6 +267,9 @@ class Classifier:
         witness = self.knowledge.witness(root)
         together = self.deterministic and not isinstance(end, End)
         if together and (self.sameness.to_be_tested() or self.play_witnesses):
+            way_back = 0 if self.simulator.snapshotter is not None else self._start.depth
+            if self.spent + way_back + len(witness.actions) > self.limit:
+                return Survivability.UNKNOWN, None
             self._test(witness)
             if not self.exact:
                 return Survivability.UNKNOWN, None

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from tightrope.exploration.doom import Classifier
 from tightrope.exploration.knowledge import End, Knowledge, Way, Witness
-from tightrope.exploration.playing import replay_to_goal
 from tightrope.exploration.sameness import Sameness
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
@@ -28,8 +27,12 @@ class Survey:
     questions: tuple[Question, ...]
     """What to try at each depth."""
     knowledge: Knowledge
-    """Every situation of the reference survives, with the rest of it."""
+    """Every situation of a reference that reaches the goal survives, with the rest of it."""
     steps: int
+    outcome: Outcome
+    """Where it stands at its end."""
+    replays: bool
+    """Whether situations are put back by playing the way to them again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,8 @@ class Block:
     knowledge: Knowledge
     effort: int
     """Steps to spend on one successor."""
+    limit: int
+    """Steps to spend on all of them, ways there included."""
     deadline: float
     """Seconds since the epoch, which all workers of a machine agree on."""
     deterministic: bool
@@ -88,7 +93,6 @@ def survey(task: Task, request: tuple[ActionTrace, bool]) -> Survey:
     """
     reference, deterministic = request
     with exploring(task) as simulator:
-        replay_to_goal(simulator, reference)
         questions, names, sameness = [], list[Hashable](), Sameness(simulator)
         for moment in play(simulator, reference):
             if moment.upcoming is None:
@@ -97,8 +101,15 @@ def survey(task: Task, request: tuple[ActionTrace, bool]) -> Survey:
             available = simulator.available_actions()
             questions.append((moment.depth, tuple(action for action in available if action not in own)))
             names.append(sameness.name())
-        knowledge = _reference_survives(names, reference.actions) if sameness.exact else Knowledge()
-        return Survey(questions=tuple(questions), knowledge=knowledge, steps=2 * len(reference))
+        # A run that does not reach the goal is no proof that one can survive.
+        survives = simulator.outcome is Outcome.GOAL and sameness.exact
+        return Survey(
+            questions=tuple(questions),
+            knowledge=_reference_survives(names, reference.actions) if survives else Knowledge(),
+            steps=simulator.depth,
+            outcome=simulator.outcome,
+            replays=simulator.snapshotter is None,
+        )
 
 
 def probe_block(task: Task, block: Block) -> BlockAnswer:
@@ -112,6 +123,7 @@ def probe_block(task: Task, block: Block) -> BlockAnswer:
             deadline=block.deadline,
             exact=block.exact,
         )
+        classifier.limit = block.limit
         findings = _findings(classifier, block)
         refutation = classifier.sameness.refutation
         if refutation:
@@ -121,13 +133,27 @@ def probe_block(task: Task, block: Block) -> BlockAnswer:
 
 
 def _findings(classifier: Classifier, block: Block) -> list[Finding]:
+    """One finding per question; those the limit does not reach for stay open."""
     simulator, asked, findings = classifier.simulator, dict(block.questions), list[Finding]()
-    for depth in (moment.depth for moment in play(simulator, block.reference.prefix(max(asked)))):
-        if depth in asked:
-            here = simulator.save()
-            findings += [_probe(classifier, here, depth, action, block) for action in asked[depth]]
-            simulator.load(here)
+    if classifier.spent < block.limit:
+        for depth in (moment.depth for moment in play(simulator, block.reference.prefix(max(asked)))):
+            if depth in asked:
+                here = simulator.save()
+                findings += [_probe(classifier, here, depth, action, block) for action in asked[depth]]
+                if classifier.spent >= block.limit:
+                    break
+                simulator.load(here)
+    answered = {(finding.depth, finding.action) for finding in findings}
+    findings += [_open(*each) for each in _places(block) if each not in answered]
     return findings
+
+
+def _places(block: Block) -> list[tuple[int, Action]]:
+    return [(depth, action) for depth, actions in block.questions for action in actions]
+
+
+def _open(depth: int, action: Action) -> Finding:
+    return Finding(depth=depth, action=action, survivable=Survivability.UNKNOWN, final=False)
 
 
 def _reference_survives(names: list[Hashable], actions: tuple[Action, ...]) -> Knowledge:
@@ -139,11 +165,12 @@ def _reference_survives(names: list[Hashable], actions: tuple[Action, ...]) -> K
 
 
 def _probe(classifier: Classifier, here: Snapshot, depth: int, action: Action, block: Block) -> Finding:
-    if time.time() >= block.deadline:
-        return Finding(depth=depth, action=action, survivable=Survivability.UNKNOWN, final=False)
+    left = block.limit - classifier.spent
+    if left <= 0 or time.time() >= block.deadline:
+        return _open(depth, action)
     if block.deterministic:
         classifier.simulator.load(here)
-        return _follow(classifier, depth, action, block.effort)
+        return _follow(classifier, depth, action, min(block.effort, left))
     return _sample(classifier, here, depth, action, block)
 
 
@@ -179,6 +206,8 @@ def _sample(classifier: Classifier, here: Snapshot, depth: int, action: Action, 
     """
     findings: list[Finding] = []
     for repetition in range(block.repetitions):
+        if classifier.spent >= block.limit:
+            break
         classifier.simulator.load(here, reseed=derive_seed("probe", block.seed, depth, action, repetition))
         survived = any(finding.survivable is Survivability.YES for finding in findings)
         findings.append(_follow(classifier, depth, action, 0 if survived else block.effort // block.repetitions))
@@ -191,5 +220,5 @@ def _sample(classifier: Classifier, here: Snapshot, depth: int, action: Action, 
         witness=None if best is None else best.witness,
         harms=harms,
         harmful=harms > 0,
-        final=best is not None or all(finding.final for finding in findings),
+        final=best is not None or (len(findings) == block.repetitions and all(finding.final for finding in findings)),
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tightrope.budget import Budget, Meter
-from tightrope.errors import UsageError
+from tightrope.errors import NotReproducible, UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.exploration.knowledge import Knowledge
 from tightrope.outcome import StopReason
@@ -31,6 +31,7 @@ FIRST_EFFORT, EFFORT_GROWTH = 64, 8
 DEFAULT_EFFORT = 4096
 """Steps after which a successor stays unknown: in the case study, ten times the way from the start to the flag."""
 DEPTHS_PER_BLOCK, BLOCKS_PER_ROUND = 8, 8
+NO_LIMIT = 2**62
 
 
 @begun_again_if_stochastic
@@ -89,6 +90,7 @@ class _Probe:
         self.knowledge = Knowledge()
         self.findings: dict[tuple[int, Action], Finding] = {}
         self.refutation = ""
+        self.replays = False
 
     def run(self, most_effort: int | None) -> StopReason:
         """Ask about every successor, with growing effort, until all is settled or the budget is spent."""
@@ -132,7 +134,14 @@ class _Probe:
     def _begin(self) -> None:
         [surveyed] = self.engine.map(survey, [(self.reference.actions, self.engine.deterministic)])
         self.meter.spend(surveyed.steps)
-        self.knowledge = surveyed.knowledge
+        found = self.reference.trace.outcome
+        if (surveyed.steps, surveyed.outcome) != (len(self.reference), found):
+            raise NotReproducible(
+                f"task {self.task.label}: a way of {len(self.reference)} actions was found to end {str(found)!r}, but "
+                f"played from reset it stands at {str(surveyed.outcome)!r} after {surveyed.steps}. Run "
+                f"tightrope.check_task(task) to see what the environment does not put back"
+            )
+        self.knowledge, self.replays = surveyed.knowledge, surveyed.replays
         for depth, actions in surveyed.questions:
             for action in actions:
                 self.findings[depth, action] = Finding(
@@ -172,26 +181,34 @@ class _Probe:
             if self.meter.spent or affordable < 1:
                 yield []
                 return
-            parts = [tuple(asked[at : at + DEPTHS_PER_BLOCK]) for at in range(0, len(asked), DEPTHS_PER_BLOCK)]
-            yield [self._block(part, min(effort, affordable)) for part in parts]
+            yield [self._block(part, min(effort, affordable)) for part in _parts(asked)]
 
     def _affordable(self, asked: Sequence[Question]) -> int:
-        """Steps for each successor such that this round stays within the budget, walks to the blocks included."""
+        """Steps for each successor such that this round stays within the budget, ways there included."""
         left = self.meter.remaining().steps
         if left is None:
-            return 2**62
-        ends = range(DEPTHS_PER_BLOCK, len(asked) + DEPTHS_PER_BLOCK, DEPTHS_PER_BLOCK)
-        walks = sum(asked[min(end, len(asked)) - 1][0] for end in ends)
-        successors = sum(len(actions) for _, actions in asked)
-        return (left - walks - successors * self._repetitions) // successors
+            return NO_LIMIT
+        ways = sum(self._ways(part) for part in _parts(asked))
+        return (left - ways) // sum(len(actions) for _, actions in asked)
+
+    def _ways(self, questions: Sequence[Question]) -> int:
+        """Steps of a block beside those for its successors: the walk along it, and the ways back to each situation."""
+        walk = questions[-1][0]
+        tries = sum(len(actions) * self._repetitions for _, actions in questions)
+        if not self.replays:
+            return walk + tries
+        return walk + tries + sum(depth * (len(actions) * self._repetitions + 1) for depth, actions in questions)
 
     def _block(self, questions: tuple[Question, ...], effort: int) -> Block:
-        seconds = self.meter.remaining().seconds
+        remaining = self.meter.remaining()
+        seconds = remaining.seconds
+        successors = sum(len(actions) for _, actions in questions)
         return Block(
             reference=self.reference.actions,
             questions=questions,
             knowledge=self.knowledge,
             effort=effort,
+            limit=NO_LIMIT if remaining.steps is None else self._ways(questions) + successors * effort,
             deadline=time.time() + (1e9 if seconds is None else seconds),
             deterministic=self.engine.deterministic,
             repetitions=self._repetitions,
@@ -236,6 +253,12 @@ class _Probe:
             by_depth.setdefault(finding.depth, []).append(finding)
         states = (_boundary(keys[depth], by_depth[depth], earlier.get(depth)) for depth in sorted(by_depth))
         return tuple(state for state in states if state is not None)
+
+
+def _parts(questions: Sequence[Question]) -> list[tuple[Question, ...]]:
+    """The blocks that neighbouring depths are cut into."""
+    starts = range(0, len(questions), DEPTHS_PER_BLOCK)
+    return [tuple(questions[start : start + DEPTHS_PER_BLOCK]) for start in starts]
 
 
 def _boundary(key: object, findings: Sequence[Finding], earlier: BoundaryState | None) -> BoundaryState | None:

@@ -53,7 +53,8 @@ def run_campaign(
         believed = run.manifest.task.stochastic
         if config.plain.episodes:
             pipeline.with_engine(pipeline.plain)
-        if pipeline.search().reference is not None:
+        pipeline.search()
+        if run.references:
             pipeline.with_engine(lambda engine: _test(pipeline, engine))
         if config.plain.episodes and run.manifest.task.stochastic is not believed:
             # Those that were played before randomness was seen.

@@ -3,7 +3,8 @@
 ::
 
     0-plain/AGENT.json
-    1-search/search.json ──→ 1-search/reference.json ─┬─→ 2-safety/SUITE.suite.json ─┬─→ 2-safety/SUITE.survival.json
+    1-search/search.json ─┬→ 1-search/reference.json ─┬─→ 2-safety/SUITE.suite.json ─┬─→ 2-safety/SUITE.survival.json
+                          └→ 1-search/others.json ────┤                              │
                                                       │                              └─→ 2-safety/AGENT/SUITE.json
                                                       │                                  └─→ 2-safety/AGENT.why.json
                                                       └─→ 3-fuzzing/fuzzing.json ──────→ 4-performance/AGENT.json
@@ -31,7 +32,7 @@ from tightrope.safety.whys import Why, whys_from_json, whys_to_json
 from tightrope.settings import AgentConfig
 from tightrope.trace import Action, content_id
 
-SEARCH, REFERENCE = "1-search/search.json", "1-search/reference.json"
+SEARCH, REFERENCE, OTHERS = "1-search/search.json", "1-search/reference.json", "1-search/others.json"
 STEPS = {
     "0-plain": "plain",
     "1-search": "search",
@@ -47,6 +48,7 @@ beat, and random prefixes."""
 
 TASK, DEMONSTRATION = "the task", "the demonstration"
 FOUND, ACTIONS, BOUNDARY = "the way that was found", "the reference", "the boundary states"
+FURTHER = "the other references"
 SUITE, SURVIVAL, TRACES = "the suite", "what is known of its cases", "the fuzz traces"
 """What things are made from, as people call it."""
 
@@ -112,6 +114,11 @@ def search_settings(config: CampaignConfig) -> Settings:
 def probing_settings(config: CampaignConfig) -> Settings:
     """What decides which boundary states are found on the way."""
     return deciding(config, "probing")
+
+
+def others_settings(config: CampaignConfig) -> Settings:
+    """What decides which other references are found."""
+    return _of_step(config, "others")
 
 
 def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
@@ -183,6 +190,15 @@ def _found_id(result: SearchResult) -> str:
 
 SEARCH_CODEC = Codec(write=_search_to_json, read=_search_from_json, ids=lambda result: {FOUND: _found_id(result)})
 REFERENCE_CODEC = Codec(write=reference_to_json, read=reference_from_json, ids=_reference_ids)
+OTHERS_CODEC: Codec[tuple[Reference, ...]] = Codec(
+    write=lambda found: {
+        "format": "tightrope/references",
+        "version": 1,
+        "references": [reference_to_json(reference) for reference in found],
+    },
+    read=lambda data: tuple(reference_from_json(reference) for reference in data["references"]),
+    ids=lambda found: {FURTHER: content_id([_reference_ids(reference) for reference in found])},
+)
 SUITE_CODEC = Codec(write=suite_to_json, read=suite_from_json, ids=lambda suite: {SUITE: suite.id})
 SURVIVAL_CODEC: Codec[SuiteSurvival] = Codec(
     write=survival_to_json,

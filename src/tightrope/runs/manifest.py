@@ -167,7 +167,14 @@ def _refused(content: Mapping[str, Any]) -> Mapping[str, Any]:
     )
 
 
-MIGRATIONS: Migrations = {1: _refused}
+def _on_one_reference(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Runs used to stand on one reference, from the task's own reset."""
+    config = content["config"]
+    search = {**config.get("search", {}), "references": 1, "reset_seeds": 1}
+    return {**content, "config": {**config, "search": search}}
+
+
+MIGRATIONS: Migrations = {1: _refused, 2: _on_one_reference}
 """From each earlier version of run.json to the next."""
 VERSION = max(MIGRATIONS) + 1
 

@@ -8,10 +8,12 @@ it was, and a single step is the same function on the same run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+import numpy as np
 
 from tightrope.agents import Agent, own_actions
 from tightrope.agents.fingerprints import file_fingerprint
@@ -23,7 +25,7 @@ from tightrope.outcome import StopReason
 from tightrope.performance import Robustness, compare_robustness
 from tightrope.progress import ProgressCallback
 from tightrope.reference import Reference
-from tightrope.references import SearchResult, probe_boundary, search, with_keys
+from tightrope.references import SearchResult, find_references, probe_boundary, search, with_keys
 from tightrope.runs import layout
 from tightrope.runs.artefacts import Artefact
 from tightrope.runs.config import CampaignConfig
@@ -37,6 +39,7 @@ from tightrope.safety import (
     TestSuite,
     decide_gate,
     make_suite,
+    parse_spec,
     random_suite,
     run_suite,
     uniform_suite,
@@ -50,6 +53,10 @@ from tightrope.simulation import RandomnessMet, turn_stochastic
 from tightrope.trace import Action
 
 T = TypeVar("T")
+
+STATES_OF_SEVERAL = 40
+"""Boundary states that are tested where there are several references and nobody says otherwise: what varies in general
+are references, and more states on the same ones say little about that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +103,14 @@ class Pipeline:
         return {name: self._played(engine, agent) for name, agent in self.agents.items()}
 
     def search(self) -> SearchResult:
-        """Step 1: find a reference, then prove its boundary states."""
+        """Step 1: find a reference and prove its boundary states, then find others."""
+        result = self._searched()
+        if self.config.search.references > 1:
+            self._others(result)
+        # Randomness that finding the others was the first to see.
+        return result if self.run.outdated(layout.SEARCH) is None else self.search()
+
+    def _searched(self) -> SearchResult:
         found = self._made(
             Artefact(
                 path=layout.SEARCH,
@@ -122,7 +136,38 @@ class Pipeline:
             spent=lambda known: {"steps_executed": 0 if known.probing is None else known.probing.steps},
         )
         # Randomness that probing was the first to see.
-        return replace(found, reference=reference) if self.run.outdated(layout.SEARCH) is None else self.search()
+        return replace(found, reference=reference) if self.run.outdated(layout.SEARCH) is None else self._searched()
+
+    def _others(self, found: SearchResult) -> tuple[Reference, ...]:
+        """References that differ from the main one; where that was not found, all there are."""
+        config, known = self.config.search, () if found.reference is None else (found.reference,)
+
+        def find() -> tuple[Reference, ...]:
+            with self.run.engine(self.agents) as engine:
+                everything = find_references(
+                    self.run.task,
+                    config.references,
+                    tuple(self.agents.values()),
+                    Budget(seconds=config.seconds, steps=config.reference_steps),
+                    self.config.seed,
+                    known=known,
+                    reset_seeds=config.reset_seeds,
+                    engine=engine,
+                    on_progress=self.on_progress,
+                )
+            return everything[len(known) :]
+
+        artefact = Artefact(
+            path=layout.OTHERS,
+            settings=layout.others_settings(self.config),
+            sources=(self.run.source(layout.TASK), self.run.source(layout.FOUND, layout.SEARCH)),
+            codec=layout.OTHERS_CODEC,
+        )
+        whose = map(layout.agent_source, self.agents)
+        # An agent that joins later is tested on the references there are, or nobody could be compared with it.
+        if not self.run.is_current(artefact) or self.run.outdated(layout.OTHERS) is not None:
+            artefact = replace(artefact, sources=(*artefact.sources, *map(self.run.source, whose)))
+        return self._made(artefact, find, spent=lambda others: {"steps_executed": sum(map(_steps_probed, others))})
 
     def safety(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
         """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""
@@ -159,7 +204,7 @@ class Pipeline:
         artefact = Artefact(
             path=layout.fuzzing_path(actions),
             settings=layout.fuzzing_settings(self.config),
-            sources=(self.run.source(layout.TASK), self.run.source(layout.ACTIONS, layout.REFERENCE)),
+            sources=(self.run.source(layout.TASK), *self._main_sources()),
             codec=layout.FUZZING_CODEC,
         )
         return self._made(artefact, breed, engine)
@@ -182,20 +227,37 @@ class Pipeline:
         """The suites for a set of actions (default: the task's), by their short names, the control last."""
         if self.given is not None:
             return {self.given.name: self.given}
-        reference, config, task = self.reference(), self.config.safety, self.run.task
-        if config.boundary_states == "proven":
-            proven = tuple(state for state in reference.boundary_states if state.proven)
-            reference = replace(reference, boundary_states=proven)
-        suites = {
-            spec: make_suite(spec, reference, actions=actions, task=task, seed=self.config.seed)
-            for spec in config.suites
-        }
-        if _with_control(config) and suites and reference.boundary_states:
+        self.reference()
+        config, task = self.config.safety, self.run.task
+        references = tested_states(self.run.references, config)
+        suites = {spec: self._suite(spec, references, actions) for spec in config.suites}
+        if _with_control(config) and suites and any(reference.boundary_states for reference in references):
             like = next(iter(suites.values()))
             cases = len({case.id for case in like.cases})
-            suites[layout.UNIFORM] = uniform_suite(reference, cases, self.config.seed)
+            suites[layout.UNIFORM] = uniform_suite(references, cases, self.config.seed)
             suites[layout.RANDOM] = random_suite(task, len(like), self.config.seed, like=like)
         return suites
+
+    def _suite(self, spec: str, references: Sequence[Reference], actions: tuple[Action, ...] | None) -> TestSuite:
+        """One suite over all references; those of a number of cases have as many, however many references there are."""
+        kind, number = parse_spec(spec)
+        if kind.name == layout.UNIFORM:
+            return uniform_suite(references, number, self.config.seed)
+        chosen = references[:1] if kind.name == layout.RANDOM else references
+        task, seed = self.run.task, self.config.seed
+        return TestSuite.joined([make_suite(spec, each, actions=actions, task=task, seed=seed) for each in chosen])
+
+    def _main_sources(self) -> tuple[Source, ...]:
+        """The reference that fuzzing begins from: the main one, or the first there is."""
+        if layout.REFERENCE in self.run.manifest.artefacts:
+            return (self.run.source(layout.ACTIONS, layout.REFERENCE),)
+        return (self.run.source(layout.FURTHER, layout.OTHERS),)
+
+    def _reference_sources(self) -> tuple[Source, ...]:
+        """All references, with their boundary states."""
+        main = tuple(self.run.source(name, layout.REFERENCE) for name in (layout.ACTIONS, layout.BOUNDARY))
+        several = layout.OTHERS in self.run.manifest.artefacts
+        return (*main, self.run.source(layout.FURTHER, layout.OTHERS)) if several else main
 
     def planned(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """What is asked for now: the path of each thing that would be made, and its settings."""
@@ -204,6 +266,8 @@ class Pipeline:
             yield layout.plain_path(name), layout.plain_settings(config, name, agents[name].settings)
         yield layout.SEARCH, layout.search_settings(config)
         yield layout.REFERENCE, layout.probing_settings(config)
+        if config.search.references > 1:
+            yield layout.OTHERS, layout.others_settings(config)
         for name in self.agents:
             for spec in (*config.safety.suites, *(layout.CONTROLS if _with_control(config.safety) else ())):
                 yield layout.safety_path(name, spec), layout.safety_settings(config, name, agents[name].settings)
@@ -309,8 +373,7 @@ class Pipeline:
         config, run, path = self.config, self.run, layout.suite_path(spec, suite, own_actions(agent))
         origin: tuple[Source, ...] = (run.source(layout.TASK),)
         if self.given is None:
-            names = (layout.ACTIONS, layout.BOUNDARY)
-            origin += tuple(run.source(name, layout.REFERENCE) for name in names)
+            origin += self._reference_sources()
         stored = Artefact(path=path, settings={"id": suite.id}, sources=origin, codec=layout.SUITE_CODEC)
         suite = self._made(stored, lambda: suite)
         survival = self._survival(engine, suite, path, origin)
@@ -410,13 +473,31 @@ class Pipeline:
             settings=layout.performance_settings(self.config, agent.name, run.agents[agent.name].settings),
             sources=(
                 run.source(layout.TASK),
-                run.source(layout.ACTIONS, layout.REFERENCE),
+                *self._main_sources(),
                 run.source(layout.TRACES, layout.fuzzing_path(actions)),
                 run.source(layout.agent_source(agent.name)),
             ),
             codec=layout.PERFORMANCE_CODEC,
         )
         return self._made(artefact, compare, engine)
+
+
+def tested_states(references: Sequence[Reference], config: SafetyConfig) -> list[Reference]:
+    """The references with those of their boundary states that are to be tested: evenly along each of them."""
+    most = config.states or (STATES_OF_SEVERAL if len(references) > 1 else None)
+    kept = []
+    for number, reference in enumerate(references):
+        states = [state for state in reference.boundary_states if state.proven or config.boundary_states == "all"]
+        if most is not None:
+            share = most // len(references) + (number < most % len(references))
+            places = {round(place) for place in np.linspace(0, len(states) - 1, min(share, len(states)))}
+            states = [state for place, state in enumerate(states) if place in places]
+        kept.append(replace(reference, boundary_states=tuple(states)))
+    return kept
+
+
+def _steps_probed(reference: Reference) -> int:
+    return 0 if reference.probing is None else reference.probing.steps
 
 
 def _with_control(config: SafetyConfig) -> bool:

@@ -134,12 +134,21 @@ class Run(Shown):
     def search(self) -> SearchResult | None:
         """Step 1; its reference has all the boundary states that are known."""
         found = self.stored(layout.SEARCH, layout.SEARCH_CODEC)
-        return None if found is None else replace(found, reference=self.reference)
+        main = self.stored(layout.REFERENCE, layout.REFERENCE_CODEC)
+        return None if found is None else replace(found, reference=main)
 
     @property
     def reference(self) -> Reference | None:
-        """The way through the task, with its boundary states; None when none is known."""
-        return self.stored(layout.REFERENCE, layout.REFERENCE_CODEC)
+        """The main way through the task, with its boundary states; None when none is known."""
+        return next(iter(self.references), None)
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """All ways through the task that suites are made on, the main one first."""
+        main = self.stored(layout.REFERENCE, layout.REFERENCE_CODEC)
+        wanted = self.config.search.references > 1
+        others = (self.stored(layout.OTHERS, layout.OTHERS_CODEC) if wanted else None) or ()
+        return others if main is None else (main, *others)
 
     @property
     def safety(self) -> dict[str, dict[str, SafetyResult]]:
@@ -243,8 +252,11 @@ class Run(Shown):
         config = self.config
         wanted = [layout.plain_path(agent) for agent in self.agents] if config.plain.episodes else []
         wanted, found = [*wanted, layout.SEARCH], self.stored(layout.SEARCH, layout.SEARCH_CODEC)
+        if config.search.references > 1:
+            wanted += [layout.OTHERS]
         if found is not None and found.reference is not None:
             wanted += [layout.REFERENCE]
+        if self.references:
             wanted += [layout.safety_path(agent, suite) for agent in self.agents for suite in config.safety.suites]
             if config.fuzzing.enabled:
                 wanted += map(layout.fuzzing_path, self.manifest.action_sets)

@@ -37,11 +37,12 @@ def vouch(run: Run, engine: RememberingEngine, seconds: float) -> None:
     """
     if run.manifest.cross_check is not None and not engine.added:
         return
-    task, total, reference = engine.task, len(engine.store), run.reference
+    task, total = engine.task, len(engine.store)
     episodes = engine.store.sample(max(FEWEST, round(SHARE * total)))
     traces = [expected_episode(episode) for episode in episodes]
-    if reference is not None:
-        traces.insert(0, expected_reference(reference))
+    references = [expected_reference(reference) for reference in run.references]
+    # The main one first, and the others last: there may not be time for all.
+    traces = [*references[:1], *traces, *references[1:]]
     try:
         checked = cross_check(task, traces, seconds=max(FEWEST_SECONDS, SHARE_OF_TIME * seconds))
     except NotReproducible as error:

@@ -12,12 +12,9 @@ from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.suites import TestSuite
-from tightrope.settings import SafetyConfig
+from tightrope.settings import BisectConfig
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
-
-MOST = 200
-"""Executions after which a checkpoint is called flaky: a rate of 0.3 or 0.7 is told from 0.5 in a quarter of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +89,9 @@ def bisect_checkpoints(
     checkpoints: Sequence[Agent | str | PathLike[str]],
     suite: TestSuite,
     *,
-    limit: float = 0.5,
-    length: int | None = SafetyConfig.length,
-    most: int = MOST,
+    limit: float = BisectConfig.limit,
+    length: int | None = BisectConfig.length,
+    most: int = BisectConfig.most,
     seed: int = 0,
     trust: bool = False,
     on_progress: ProgressCallback | None = None,

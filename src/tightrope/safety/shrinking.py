@@ -17,11 +17,11 @@ from tightrope.safety.replay import replay_trace
 from tightrope.safety.results import CaseResult
 from tightrope.safety.suites import TestCase
 from tightrope.seeding import derive_seed
-from tightrope.settings import LIBRARY_BACKEND
+from tightrope.settings import LIBRARY_BACKEND, KeepConfig
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
-SHRINK_BUDGET = Budget(steps=50_000)
+SHRINK_BUDGET = Budget(steps=KeepConfig.steps)
 EXECUTIONS = 8
 """Executions of a candidate where chance decides; half as many fails as the original has are enough."""
 EFFORT = 500

@@ -257,12 +257,24 @@ def random_suite(
     lengths = [len(case.prefix) for case in like.cases] if like is not None and like.cases else None
     rng = generator("random suite", seed, task.label)
     start = ActionTrace(task.label, task.seed if like is None else like.reference.seed)
+    # From the resets of the other suite's cases, or a comparison would be one of resets as well.
+    resets = [start.seed] if like is None or not like.cases else [case.prefix.seed for case in like.cases]
+    starts = [start, *(replace(start, seed=reset) for reset in dict.fromkeys(resets) if reset != start.seed)]
+    numbers = {each.seed: place for place, each in enumerate(starts)}
     cases = []
     for number in range(n):
         length = int(rng.choice(RANDOM_LENGTHS)) if lengths is None else lengths[number % len(lengths)]
-        prefix = start.then(choices[index] for index in rng.integers(len(choices), size=length))
-        cases.append(TestCase(prefix=prefix, boundary=number, depth=None, kept=0))
-    return TestSuite(kind="random", parameters={"n": n, "seed": seed}, reference=start, depths=(), cases=tuple(cases))
+        reference = numbers[resets[number % len(resets)]]
+        prefix = starts[reference].then(choices[index] for index in rng.integers(len(choices), size=length))
+        cases.append(TestCase(prefix=prefix, boundary=number, depth=None, kept=0, reference=reference))
+    return TestSuite(
+        kind="random",
+        parameters={"n": n, "seed": seed},
+        reference=start,
+        depths=(),
+        cases=tuple(cases),
+        others=tuple(Way(actions=each) for each in starts[1:]),
+    )
 
 
 def _on_each(references: Sequence[Reference], make: Callable[[Reference], TestSuite]) -> TestSuite:

@@ -208,7 +208,7 @@ class _Search:
     def _escape_task(self, group: Sequence[TestCase]) -> EscapeTask:
         return EscapeTask(
             prefixes=tuple(case.prefix for case in group),
-            reference=self.suite.reference.actions,
+            reference=self.suite.ways[group[0].reference].actions.actions,
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             deterministic=True,
             provable=self.provable,

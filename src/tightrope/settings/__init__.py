@@ -7,7 +7,9 @@ not wait until a step is imported.
 """
 
 from tightrope.settings.agents import AgentConfig
+from tightrope.settings.checkpoints import BisectConfig, KeepConfig
 from tightrope.settings.execution import LIBRARY_BACKEND, ExecutionConfig
+from tightrope.settings.failures import FailuresConfig
 from tightrope.settings.fuzzing import FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
 from tightrope.settings.plain import PlainConfig
@@ -20,10 +22,13 @@ from tightrope.settings.setting import Count, Fraction, Natural, Range, Section,
 __all__ = [
     "LIBRARY_BACKEND",
     "AgentConfig",
+    "BisectConfig",
     "Count",
     "ExecutionConfig",
+    "FailuresConfig",
     "Fraction",
     "FuzzingConfig",
+    "KeepConfig",
     "Natural",
     "PerformanceConfig",
     "PlainConfig",

@@ -20,6 +20,9 @@ class SafetyConfig(Section):
         decides=(),
     )
     boundary_states: Literal["all", "proven"] = setting("all", "test at all boundary states, or at proven ones")
+    states: Count | None = setting(
+        None, "most boundary states to test at", none="all of one reference, 40 in all of several", decides=()
+    )
     repetitions: Count = setting(10, "executions of each case (n)", short="-n", run=True)
     length: Count | None = setting(
         None,

@@ -30,3 +30,12 @@ class SearchConfig(Section):
     repetitions: Count | None = setting(None, "samples of each action", none="1, or 22 when stochastic")
     demonstration: Path | None = setting(None, "file with an action trace that reaches the goal", none="none")
     probe_steps: Natural = setting(20_000, "steps to prove boundary states by probing; 0: do not", decides=("probing",))
+    references: Count = setting(
+        8, "ways through the task to test on: up to so many that differ", run=True, decides=("others",)
+    )
+    reset_seeds: Count = setting(
+        8, "resets that references begin from; 1: the task's own alone", run=True, decides=("others",)
+    )
+    reference_steps: Natural = setting(
+        120_000, "steps to find further references and their boundary states", decides=("others",)
+    )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tightrope.errors import UsageError
 from tightrope.seeding import derive_seed
-from tightrope.training.choice import StartChoice
+from tightrope.training.choice import WEIGHTS, StartChoice
 from tightrope_mario.game.actions import ACTION_SETS, action_names
 from tightrope_mario.game.levels import LEVEL_NAMES
 from tightrope_mario.game.rewards import REWARDS
@@ -25,7 +25,7 @@ from tightrope_mario.training.export import read_onnx, write_onnx
 from tightrope_mario.training.games import Games, GameSettings
 from tightrope_mario.training.learner import Learner, choose_device
 from tightrope_mario.training.recipe import PRESETS, Recipe, TrainingConfig, default_preset, find_recipe
-from tightrope_mario.training.starts import Starts, earlier_frames
+from tightrope_mario.training.starts import Starts, earlier_frames, starts_from
 
 CHECKPOINT, LOG, DESCRIPTION = "checkpoint.pt", "training-log.csv", "training.json"
 RECENT_EPISODES = 500
@@ -359,13 +359,23 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rom")
+    parser.add_argument("--continue", type=Path, dest="agent", metavar="AGENT", help="an exported agent to go on from")
+    parser.add_argument("--situations", type=Path, help="a run, suite or trace file with situations to begin games in")
+    parser.add_argument("--share", type=float, default=0.5, help="of games that begin in one")
+    parser.add_argument("--weights", choices=WEIGHTS, default="adaptive", help="how one is chosen")
     numbers = parser.add_argument_group("changes to the preset")
+    numbers.add_argument("--last-exploration", type=float, nargs=2, metavar=("BOLDEST", "MOST_CAREFUL"))
     for name in WHOLE_CHANGES:
         numbers.add_argument(f"--{name.replace('_', '-')}", type=int)
     for name in REAL_CHANGES:
         numbers.add_argument(f"--{name.replace('_', '-')}", type=float)
     given = vars(parser.parse_args(arguments))
     changes = {name: given.pop(name) for name in list(given) if name in Recipe.__dataclass_fields__}
+    if changes["last_exploration"] is not None:
+        changes["last_exploration"] = tuple(changes["last_exploration"])
+    situations, share, weights = (given.pop(name) for name in ("situations", "share", "weights"))
+    if situations is not None:
+        given["starts"] = starts_from(situations, given["level"], given["actions"], share=share, weights=weights)
     recipe = find_recipe(given.pop("preset") or default_preset(given["reward"]), **changes)
     return TrainingConfig(recipe=recipe, **{**given, "stages": tuple(given["stages"])})
 

@@ -29,10 +29,7 @@ def player_data(scene: Scene, sheet: str | None, size: tuple[int, int] | None) -
         "handover": why.handover,
         "strips": [
             {"title": "What it did", "cells": fail, "steps": _steps(scene, seen.fail)},
-            *(
-                [{"title": "What would have saved it", "cells": escape, "steps": _steps(scene, seen.escape)}]
-                * bool(escape)
-            ),
+            *([{"title": "The way out", "cells": escape, "steps": _steps(scene, seen.escape)}] * bool(escape)),
         ],
         "survival": _survival(why, seen.fail),
         "survival_text": survival_in_words(why),

@@ -18,6 +18,7 @@ BUILTIN_TASKS: dict[str, Callable[..., Task]] = {
     "MountainCar-v0": classic_control.mountain_car,
     "Acrobot-v1": classic_control.acrobot,
     "LunarLander-v3": box2d.lunar_lander,
+    "BipedalWalker-v3": box2d.bipedal_walker,
     **{name: partial(minigrid.lava_crossing, name) for name in minigrid.LAVA_CROSSINGS},
     **{name: partial(minigrid.dynamic_obstacles, name) for name in minigrid.DYNAMIC_OBSTACLES},
     "highway-v0": partial(highway.highway, "highway-v0"),
@@ -27,4 +28,5 @@ BUILTIN_TASKS: dict[str, Callable[..., Task]] = {
     "ALE/MsPacman-v5": atari.ms_pacman,
     "Hopper-v5": mujoco.hopper,
     "Walker2d-v5": mujoco.walker2d,
+    "HalfCheetah-v5": mujoco.half_cheetah,
 }

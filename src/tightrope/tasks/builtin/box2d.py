@@ -1,4 +1,4 @@
-"""LunarLander. Box2D cannot be saved, so situations are put back by replay."""
+"""LunarLander and BipedalWalker. Box2D cannot be saved, so situations are put back by replay."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 
 from tightrope.tasks.builtin.making import elapsed_steps, ended_badly, ended_well, make_environment
 from tightrope.tasks.keys import LossyKey, rounded_key
-from tightrope.tasks.task import Task, Visit
+from tightrope.tasks.task import Task, Transition, Visit
 from tightrope.trace import Action
 
 NOTHING, LEFT, MAIN, RIGHT = 0, 1, 2, 3
+FALLEN = -100
+"""BipedalWalker's reward for falling; at the end of its course it earns as much as for any other step."""
 ROUNDING = (0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.5, 0.5)
 
 
@@ -36,6 +38,57 @@ def lunar_lander(*, enable_wind: bool = False, max_episode_steps: int = 1000) ->
         position=place,
         position_names=("place from the pad", "height above the pad"),
     )
+
+
+def bipedal_walker(*, hardcore: bool = False, max_episode_steps: int = 1600) -> Task:
+    """Walk to the end of the course; falling is unsafe."""
+    return Task(
+        name="BipedalWalker-v3",
+        make_env=partial(
+            make_environment,
+            "BipedalWalker-v3",
+            "Box2D",
+            "box2d",
+            hardcore=hardcore,
+            max_episode_steps=max_episode_steps,
+        ),
+        goal=came_to_the_end,
+        unsafe=fell,
+        state_key=gait,
+        actions=paces(),
+        position=whereabouts,
+    )
+
+
+def came_to_the_end(transition: Transition) -> bool:
+    """The course is over and nobody fell."""
+    return bool(transition.terminated and transition.reward > FALLEN)
+
+
+def fell(transition: Transition) -> bool:
+    """The hull touched the ground, or the walker went back beyond the start."""
+    return bool(transition.terminated and transition.reward <= FALLEN)
+
+
+def paces() -> tuple[Action, ...]:
+    """Torques for two legs of hip and knee: rest, one leg against the other, both together."""
+    rest: list[Action] = [(0.0,) * 4]
+    against = [(hip, knee, -hip, -knee) for hip in (1.0, 0.0, -1.0) for knee in (1.0, 0.0, -1.0) if hip or knee]
+    together = [(hip, knee, hip, knee) for hip in (1.0, -1.0) for knee in (1.0, -1.0)]
+    return (*rest, *against, *together)
+
+
+@LossyKey
+def gait(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashable:
+    """Place on the course, and the rounded posture and speed."""
+    place = int(env.unwrapped.hull.position[0] / 0.2)
+    return place, tuple(int(value // 0.1) for value in observation[:14])
+
+
+def whereabouts(env: Any, observation: Any, info: Mapping[str, Any]) -> tuple[float, float]:
+    """Where the hull is on the course; y is upwards."""
+    x, y = env.unwrapped.hull.position
+    return float(x), float(y)
 
 
 _MOTION = rounded_key(*ROUNDING)

@@ -1,8 +1,9 @@
-"""MuJoCo walkers: getting somewhere is the goal, falling is unsafe."""
+"""MuJoCo walkers: getting somewhere is the goal, falling (of the cheetah: onto its back) is unsafe."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -43,6 +44,17 @@ def hopper(*, distance: float = 1.0, hold: int = 1) -> Task:
 def walker2d(*, distance: float = 1.0, hold: int = 2) -> Task:
     """Walk so many metres; falling is unsafe. ``hold``: steps an action is held; with 1 a search takes much longer."""
     return _walker_task("Walker2d-v5", distance, hold, strides(), posture(0.1, 0.2, 1.0))
+
+
+def half_cheetah(*, distance: float = 5.0, hold: int = 2, lean: float = 1.5) -> Task:
+    """Run so many metres; leaning by more than ``lean`` radians is unsafe. ``hold``: steps an action is held."""
+    task = _walker_task("HalfCheetah-v5", distance, hold, strides(), posture(0.2, 0.2, 1.0))
+    return replace(task, unsafe=partial(leans_too_far, lean))
+
+
+def leans_too_far(lean: float, transition: Transition) -> bool:
+    """Nose up or nose down by more than so many radians: on the way to lying on its back."""
+    return bool(abs(transition.observation[1]) > lean)
 
 
 def strides() -> tuple[Action, ...]:

@@ -1,0 +1,49 @@
+"""What to hold instead of the agent's own action, and how likely that is in use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import gymnasium as gym
+import numpy as np
+
+from tightrope.tasks.spaces import encode_action
+from tightrope.tasks.task import Task
+from tightrope.trace import Action
+
+NOISE = 0.05
+"""Share of random actions that is taken for the agent's own noise: what exploring agents are trained with at last."""
+SPREAD = 0.1
+"""The same for continuous actions: standard deviation as a share of what a component spans."""
+NEAR = 0.5
+"""Where candidates near the agent's own action are drawn from, in the same measure: five standard deviations."""
+MOST_CORNERS = 12
+"""Of the search actions of continuous tasks; one near the agent's own action comes beside them."""
+
+
+def candidates(task: Task, own: Action, rng: np.random.Generator) -> list[Action]:
+    """Actions to be held: all of a few, or some that span the space and one near the agent's own."""
+    actions = task.search_actions
+    space = task.action_space
+    if not isinstance(space, gym.spaces.Box):
+        return list(actions)
+    corners = [actions[round(place)] for place in np.linspace(0, len(actions) - 1, min(MOST_CORNERS, len(actions)))]
+    near = np.asarray(own, dtype=float) + NEAR * _span(space) * rng.standard_normal(space.shape)
+    return [*dict.fromkeys(corners), encode_action(space, np.clip(near, space.low, space.high).astype(space.dtype))]
+
+
+def log_likelihood(task: Task, action: Action, own: Sequence[Action]) -> float:
+    """How much less likely it is to play ``action`` at each of these steps than what the agent played undisturbed."""
+    space = task.action_space
+    if isinstance(space, gym.spaces.Box):
+        off = (np.asarray(action, dtype=float) - np.asarray(own, dtype=float)) / (SPREAD * _span(space))
+        return float(-0.5 * np.sum(off**2))
+    number = len(task.possible_actions or task.search_actions)
+    rare = math.log(NOISE / number) - math.log(1 - NOISE + NOISE / number)
+    return rare * sum(action != played for played in own)
+
+
+def _span(space: gym.spaces.Box) -> np.ndarray:
+    spans = space.high.astype(float) - space.low.astype(float)
+    return np.where(np.isfinite(spans), spans, 2.0)

@@ -1,0 +1,114 @@
+"""What a search for failures has found: each failure with what it took to bring it about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tightrope.display import Shown
+from tightrope.execution import Episode
+from tightrope.failures.moments import Moment
+from tightrope.outcome import StopReason
+from tightrope.trace import Action, ActionTrace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disturbance:
+    """What was done to a run of the agent; without any steps it is the run itself."""
+
+    reset: int
+    """The reset seed of the run."""
+    depth: int
+    """Steps of the run before it begins."""
+    steps: int = 0
+    """How long it lasts."""
+    action: Action | None = None
+    """What is played meanwhile, whatever the agent says; None: the agent's own actions, seen through noise."""
+    noise: float = 0.0
+    """How far each number of the observation is off at most."""
+    log_likelihood: float = 0.0
+    """Logarithm of its probability (of continuous actions: density) under the agent's own noise, less that of the
+    undisturbed run: 0 is normal operation."""
+
+    earlier: Disturbance | None = None
+    """One before it in the same episode, which the agent survived."""
+
+    @property
+    def total(self) -> tuple[float, int]:
+        """Likelihood and length of it and all before it."""
+        likelihood, steps = (0.0, 0) if self.earlier is None else self.earlier.total
+        return likelihood + self.log_likelihood, steps + self.steps
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return "none"
+        if self.earlier is not None and self.earlier.steps:
+            return f"{self.earlier}, then {self._told}"
+        return self._told
+
+    @property
+    def _told(self) -> str:
+        what = f"noise of {self.noise:g}" if self.action is None else f"action {_short(self.action)} held"
+        return f"{what} for {self.steps} steps from step {self.depth}"
+
+
+def _short(action: Action) -> str:
+    if isinstance(action, float):
+        return f"{action:.2g}"
+    return f"({', '.join(map(_short, action))})" if isinstance(action, tuple) else str(action)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundFailure(Shown):
+    """One failure, and how far from normal operation it lies."""
+
+    _shown = ("disturbance", "avoidable", "moment")
+
+    episode: Episode = field(repr=False)
+    """From hand-over, which is the end of the disturbance; its ``trace`` replays without the agent."""
+    disturbance: Disturbance
+    moment: Moment | None = None
+    """When it was lost; None where nobody was found who survives, or the budget did not reach for it."""
+    looked: bool = False
+    """Whether that was looked for."""
+
+    @property
+    def trace(self) -> ActionTrace:
+        """The whole episode from reset on."""
+        return self.episode.trace
+
+    @property
+    def avoidable(self) -> bool | None:
+        """Whether somebody survived after the disturbance; False: only before its end. None: nobody was found."""
+        return None if self.moment is None else self.moment.depth >= self.episode.prefix_steps
+
+    @property
+    def witness(self) -> ActionTrace | None:
+        """A way from reset on that survives after the disturbance; None where none is known."""
+        return self.moment.escape if self.moment is not None and self.avoidable else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureSearch(Shown):
+    """What a search for failures has found."""
+
+    _shown = ("task", "agent", "failures", "avoidable", "episodes", "steps", "stop_reason")
+
+    task: str
+    agent: str
+    failures: tuple[FoundFailure, ...]
+    """One for each cause (the moment it was lost and what was done there), the most likely first."""
+    episodes: int
+    """Episodes that were played, runs without disturbance included."""
+    failed: int
+    """How many of them failed; several can have one cause."""
+    steps: int
+    """Environment steps, replays and what it took to find the moments included."""
+    stop_reason: StopReason
+
+    @property
+    def avoidable(self) -> tuple[FoundFailure, ...]:
+        """Those that somebody would have avoided."""
+        return tuple(found for found in self.failures if found.avoidable)
+
+    def __len__(self) -> int:
+        return len(self.failures)

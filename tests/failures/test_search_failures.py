@@ -1,0 +1,132 @@
+"""Failures near an agent's own runs: replayable, ordered by likelihood, with the moment they were lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tightrope as tr
+from tightrope.cli import run_command
+from tightrope.errors import UsageError
+from tightrope.exploration.playing import replay
+from tightrope.failures import Disturbance
+from tightrope.failures.likelihood import log_likelihood
+from tightrope.failures.moments import find_moments
+from tightrope.simulation import open_simulator
+from tightrope.testing import JUMP, WALK, corridor_task
+
+CARTPOLE = tr.make_task("CartPole-v1")
+
+
+def walker(task: tr.Task, holes: tuple[int, ...]) -> Any:
+    """Jumps over the holes it knows and walks into every other."""
+    return tr.load_agent(lambda cell: JUMP if int(cell) + 1 in holes else WALK, task, name="walker")
+
+
+def leaning(task: tr.Task) -> Any:
+    """Balances well, but gives up once the pole leans: what it never meets by itself."""
+
+    def act(observation: Any) -> int:
+        wanted = observation @ [0.1, 0.5, 3.0, 1.0] > 0
+        return int(wanted if abs(observation[2]) < 0.08 else not wanted)
+
+    return tr.load_agent(act, task, name="leaning")
+
+
+def test_what_plain_episodes_do_not_see_is_found_with_a_witness() -> None:
+    agent = leaning(CARTPOLE)
+    assert tr.evaluate(CARTPOLE, agent, episodes=10).unsafe_rate.value == 0
+    found = tr.search_failures(CARTPOLE, agent, tr.Budget(steps=20_000))
+    assert found.avoidable
+    simulator = open_simulator(CARTPOLE)
+    for failure in found.avoidable:
+        assert replay(simulator, failure.trace).outcome is tr.Outcome.UNSAFE
+        assert failure.witness is not None
+        survived = replay(simulator, failure.witness)
+        assert survived.outcome is not tr.Outcome.UNSAFE
+        assert len(survived) > len(failure.trace)
+        assert failure.witness.actions[: failure.moment.depth] == failure.trace.actions[: failure.moment.depth]
+
+
+def test_the_most_likely_come_first_and_the_budget_is_kept() -> None:
+    found = tr.search_failures(CARTPOLE, leaning(CARTPOLE), tr.Budget(steps=20_000))
+    likelihoods = [failure.disturbance.total[0] for failure in found.failures]
+    assert likelihoods == sorted(likelihoods, reverse=True)
+    assert found.steps <= 20_000 + 500, "within one episode"
+    assert found.failed >= len(found.failures)
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    one, again, other = (
+        tr.search_failures(CARTPOLE, leaning(CARTPOLE), tr.Budget(steps=8_000), seed=seed) for seed in (0, 0, 1)
+    )
+    assert [failure.trace for failure in one.failures] == [failure.trace for failure in again.failures]
+    assert [failure.trace for failure in one.failures] != [failure.trace for failure in other.failures]
+
+
+def test_an_agent_that_fails_by_itself_needs_no_disturbance() -> None:
+    task = corridor_task(10, holes=(3, 6))
+    found = tr.search_failures(task, walker(task, holes=(3,)), tr.Budget(steps=500))
+    first = found.failures[0]
+    assert str(first.disturbance) == "none"
+    assert first.disturbance.total == (0.0, 0)
+    assert first.avoidable
+    assert first.moment is not None
+    # It stands before the hole, where a jump would have saved it.
+    assert first.moment.depth == len(first.trace) - 1
+    assert first.moment.action == WALK
+
+
+def test_an_agent_without_faults_is_not_blamed() -> None:
+    task = corridor_task(10, holes=(3, 6))
+    found = tr.search_failures(task, walker(task, holes=(3, 6)), tr.Budget(steps=2_000))
+    assert not found.avoidable
+
+
+def test_the_moment_is_the_last_from_which_somebody_survives() -> None:
+    task = corridor_task(10, holes=(6,))
+    with tr.Engine(task) as engine:
+        [episode] = engine.run([tr.Rollout(start=tr.ActionTrace(task.label, 0), actions=(WALK,) * 10)])
+        assert episode.outcome is tr.Outcome.UNSAFE
+        [moment], steps = find_moments(engine, [episode])
+    assert moment is not None
+    assert moment.depth == len(episode.trace) - 1
+    assert moment.escape.actions[moment.depth] == JUMP
+    assert steps > 0
+
+
+def test_noise_is_seen_by_the_agent_alone_and_only_where_numbers_are_real() -> None:
+    found = tr.search_failures(CARTPOLE, leaning(CARTPOLE), tr.Budget(steps=8_000), noise=0.2, longest=4)
+    assert found.episodes > 10
+    task = corridor_task()
+    with pytest.raises(UsageError, match="noise needs observations of real numbers"):
+        tr.search_failures(task, walker(task, ()), noise=0.1)
+
+
+def test_likelihood_counts_what_the_agent_would_not_have_done() -> None:
+    assert log_likelihood(CARTPOLE, 1, (1, 1, 1)) == 0
+    once, twice = log_likelihood(CARTPOLE, 1, (1, 0)), log_likelihood(CARTPOLE, 1, (0, 0))
+    assert twice == pytest.approx(2 * once)
+    assert once < -3
+    again = Disturbance(reset=0, depth=9, steps=1, action=0, log_likelihood=-1.0, earlier=Disturbance(reset=0, depth=3))
+    assert again.total == (-1.0, 1)
+
+
+@pytest.mark.parametrize("wrong", [{"longest": 0}, {"noise": -1.0}, {"reset_seeds": 0}, {"length": 0}])
+def test_wrong_use_is_named(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        tr.search_failures(CARTPOLE, leaning(CARTPOLE), **wrong)
+
+
+def test_the_command_prints_and_writes_what_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    traces = tmp_path / "failures.json"
+    arguments = ["failures", "FrozenLake-v1", "--set", "is_slippery=false", "--agent", "tests.sample_agents:zigzag"]
+    assert run_command([*arguments, "--steps", "500", "--backend", "inline", "--json", "--traces", str(traces)]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["agent"] == "zigzag"
+    assert len(tr.read_traces(traces)) == len(told["failures"])
+    assert run_command(["failures", "FrozenLake-v1"]) == 2
+    assert "which agent?" in capsys.readouterr().err

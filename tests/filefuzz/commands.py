@@ -6,6 +6,7 @@ is what ``python -m tightrope`` does. Importing takes a second, a fork some mill
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -56,6 +57,7 @@ class Commands:
                 stdout=subprocess.PIPE,
                 text=True,
             )
+            atexit.register(self.close)
         assert self._forker.stdin is not None
         assert self._forker.stdout is not None
         self._forker.stdin.write(json.dumps([seconds, *arguments]) + "\n")

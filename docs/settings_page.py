@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from tightrope.runs.config import CampaignConfig, sections, settings_in
-from tightrope.settings import AgentConfig, BisectConfig, KeepConfig, RiskConfig, Section, Setting
+from tightrope.settings import AgentConfig, BisectConfig, FailuresConfig, KeepConfig, RiskConfig, Section, Setting
 
 PAGE = Path(__file__).parent / "settings.md"
 HEAD = """# All settings
@@ -21,7 +21,7 @@ default.
 """
 VERBS = {"plain": "run", "fuzzing": "fuzz", "agents": "run`, `safety`, `performance`, `risk"}
 """Which verb has the options of a part, where it is not called as the part."""
-APART = {"risk": RiskConfig, "bisect": BisectConfig, "keep": KeepConfig}
+APART = {"risk": RiskConfig, "failures": FailuresConfig, "bisect": BisectConfig, "keep": KeepConfig}
 """Settings of verbs that are no part of a campaign."""
 EVERYWHERE = "every verb that plays"
 

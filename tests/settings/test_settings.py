@@ -30,6 +30,7 @@ from tightrope.settings import (
     AgentConfig,
     BisectConfig,
     ExecutionConfig,
+    FailuresConfig,
     FuzzingConfig,
     KeepConfig,
     PerformanceConfig,
@@ -46,7 +47,7 @@ from tightrope.settings.setting import Count, Fraction, Share
 
 SOURCE = Path(tr.__file__).parent
 ROOT = Path(__file__).parents[2]
-APART = {"risk": RiskConfig, "bisect": BisectConfig, "keep": KeepConfig}
+APART = {"risk": RiskConfig, "failures": FailuresConfig, "bisect": BisectConfig, "keep": KeepConfig}
 PARTS: dict[str, type[Section]] = {"agents": AgentConfig, **sections(), **APART}
 FUNCTIONS: dict[Callable[..., Any], type[Section]] = {
     tr.evaluate: PlainConfig,
@@ -310,7 +311,7 @@ def test_what_was_made_before_there_was_a_setting_was_made_by_its_default() -> N
 
 def test_every_setting_decides_something_that_is_stored_or_says_that_it_does_not() -> None:
     """A name of something that nobody makes would let a setting change without anything being made anew."""
-    known = {*sections(), "probing", "survival"}
+    known = {*sections(), "probing", "survival", "others"}
     said = {thing for part in PARTS.values() for things in part.deciding().values() for thing in things or ()}
     assert said <= known
     assert not ExecutionConfig.deciding()

@@ -18,7 +18,6 @@ import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget, Meter
-from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.failures.blurred import BlurredAgent
 from tightrope.failures.causes import most_likely_first, one_of_each_cause
@@ -28,17 +27,16 @@ from tightrope.failures.result import Disturbance, FailureSearch, FoundFailure
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import derive_seed, generator
+from tightrope.settings import FailuresConfig
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
-DEFAULT_BUDGET = Budget(steps=50_000)
+DEFAULT_BUDGET = Budget(steps=FailuresConfig.steps)
 MOMENTS_SHARE = 0.5
 """Of the budget, kept for finding out when each failure was lost, and whether somebody would have survived."""
 RUNS_SHARE = 0.4
 """Of the rest, at most so much for the runs that are disturbed."""
-WATCH = 100
-"""Steps in which the agent must fail after a disturbance, where nobody says otherwise."""
 MOST_RUNS = 64
 SECTIONS = 8
 """Parts of a run that are told apart by how often disturbances in them made the agent fail."""
@@ -56,10 +54,10 @@ def search_failures(
     budget: Budget | None = None,
     seed: int = 0,
     *,
-    longest: int = 16,
-    noise: float = 0.0,
-    reset_seeds: int = 8,
-    length: int = WATCH,
+    longest: int = FailuresConfig.longest,
+    noise: float = FailuresConfig.noise,
+    reset_seeds: int = FailuresConfig.reset_seeds,
+    length: int = FailuresConfig.length,
     moments: bool = True,
     engine: Engine | None = None,
     backend: str = "inline",
@@ -86,11 +84,7 @@ def search_failures(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    for name, value in (("longest", longest), ("reset_seeds", reset_seeds), ("length", length)):
-        if value < 1:
-            raise UsageError(f"{name} must be 1 or more, not {value}")
-    if noise < 0:
-        raise UsageError(f"noise must be 0 or more, not {noise}")
+    FailuresConfig.require(longest=longest, noise=noise, reset_seeds=reset_seeds, length=length)
     blurred = BlurredAgent(agent, noise, task.observation_space) if noise else None
     agents: dict[str, Agent] = {agent.name: agent} | ({blurred.name: blurred} if blurred else {})
     with borrowed_engine(task, agents, engine, backend, workers) as runner:

@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The ROM lives in this package and is only read from there; --no-deps leaves out its old gym and a compiler.
 ROM_PACKAGE := gym-super-mario-bros
 
-.PHONY: help setup demo test check format bench fuzz gallery docs clean
+.PHONY: help setup demo test check format bench fuzz soak gallery docs clean
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -36,6 +36,11 @@ bench: $(VENV)/.dev  ## all benchmarks, as ratios against a baseline in the same
 FUZZ_MINUTES ?= 60
 fuzz: $(VENV)/.dev  ## damage files of every kind and read them; FUZZ_MINUTES=60
 	$(BIN)/python -m tests.filefuzz --minutes $(FUZZ_MINUTES) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
+
+# SOAK_SEED= repeats the faults of an earlier one.
+SOAK_MINUTES ?= 60
+soak: $(VENV)/.dev  ## a long campaign that is disturbed all the time against one in peace; SOAK_MINUTES=60
+	$(BIN)/python -m tests.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_SEED),--seed $(SOAK_SEED))
 
 gallery: $(VENV)/.dev  ## the example reports of the documentation
 	$(BIN)/python examples/gallery.py --out runs/gallery

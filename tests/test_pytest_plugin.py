@@ -75,7 +75,7 @@ def test_a_failing_test_names_the_falls_and_how_to_replay_them(project: pytest.P
     result.stdout.fnmatch_lines(
         [
             "*of its fails (*, avoidable: At step * would have survived*",
-            "*boundary state * fails 1*",
+            "*place #* fails 1*",
             "*tightrope replay *",
         ]
     )
@@ -111,7 +111,7 @@ def test_suite_files_are_collected_when_there_is_an_agent(suite_file: Path, proj
     assert zigzag.parseoutcomes().get("failed", 0) > 0
     zigzag.stdout.fnmatch_lines(
         [
-            "*fails too often at boundary state 0: fail frequency * is above*",
+            "*fails too often at place #1: fail frequency * is above*",
             "*fails 1*",
             "*tightrope replay *",
         ]

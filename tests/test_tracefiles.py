@@ -69,3 +69,26 @@ def test_newer_and_damaged_files_are_refused(tmp_path):
     broken.write_bytes(b"PK not an archive")
     with pytest.raises(FormatError, match="not an npz file"):
         tr.read_traces(broken)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("actions", np.array([0.0, np.nan])),
+        ("actions", np.array([1, 2**63], dtype=np.uint64)),
+        ("actions", np.array([str(2**64), "1"])),
+        ("actions", np.array(["NaN", "1"])),
+        ("actions", np.array(["[1e999]", "1"])),
+        ("actions", np.array([True, False])),
+        ("reseeds", np.array([[np.inf, 1.0]])),
+        ("reseeds", np.array([[0, 2**63]], np.uint64)),
+    ],
+)
+def test_what_no_trace_holds_is_refused_when_it_is_read_and_not_when_it_is_written(tmp_path, field, value):
+    """Two actions and one reseed, in columns as an npz file has them."""
+    path = tmp_path / "traces.npz"
+    columns = {"task": np.array(["t"]), "seed": np.array(["1"]), "length": np.array([2]), "reseed_count": np.array([1])}
+    columns |= {"actions": np.array([1, 2]), "reseeds": np.array([[0, 5]]), field: value}
+    np.savez(path, header=np.array('{"format": "tightrope/traces", "version": 1}'), **columns)
+    with pytest.raises(FormatError, match=r"traces\.npz is not an npz file of action traces"):
+        tr.read_traces(path)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tightrope.seeding import derive_seed as derive_seed
     from tightrope.simulation import play as play
     from tightrope.trace import Action as Action
+    from tightrope.training.choice import StartChoice as StartChoice
 
 _HOME = {
     "Action": "tightrope.trace",
@@ -33,6 +34,7 @@ _HOME = {
     "PASSED": "tightrope.cli.supervision",
     "ProgressCallback": "tightrope.progress",
     "SeedOption": "tightrope.cli.options",
+    "StartChoice": "tightrope.training.choice",
     "current_interface": "tightrope.cli.interface",
     "derive_seed": "tightrope.seeding",
     "load_settings": "tightrope.runs.configfile",

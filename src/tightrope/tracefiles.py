@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from tightrope.files.arrays import read_arrays
 from tightrope.trace import Action, ActionTrace
 
 FORMAT, VERSION = "tightrope/traces", 1
+MOST = 2**63
+"""An npz file holds actions and steps in 64 bits."""
 
 
 def write_traces(path: str | PathLike[str], traces: Iterable[ActionTrace]) -> None:
@@ -68,7 +71,7 @@ def trace_from_json(content: Mapping[str, Any]) -> ActionTrace:
         str(content["task"]),
         int(content["seed"]),
         tuple(action_from_json(action) for action in content["actions"]),
-        tuple((int(index), int(seed)) for index, seed in content.get("reseeds", ())),
+        tuple((_whole(index), _whole(seed)) for index, seed in content.get("reseeds", ())),
     )
 
 
@@ -76,9 +79,16 @@ def action_from_json(value: Any) -> Action:
     """A hashable action from what JSON made of it."""
     if isinstance(value, (list, tuple)):
         return tuple(action_from_json(part) for part in value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, float) and isfinite(value):
         return value
-    raise ValueError(f"{value!r} is no action")
+    return _whole(value)
+
+
+def _whole(value: Any) -> int:
+    """A whole number that any of the files can hold."""
+    if type(value) is not int or not -MOST <= value < MOST:
+        raise ValueError(f"{value!r:.60} is no action, and no step or seed either")
+    return value
 
 
 def _columns(traces: Sequence[ActionTrace]) -> dict[str, Any]:
@@ -114,14 +124,13 @@ def _read_npz(path: Path) -> list[ActionTrace]:
 def _rows(columns: Mapping[str, Any]) -> list[ActionTrace]:
     actions = columns["actions"].tolist()
     if columns["actions"].dtype.kind == "U":
-        actions = [action_from_json(parse_json(action, "an action")) for action in actions]
-    reseeds = [(index, seed) for index, seed in columns["reseeds"].tolist()]
+        actions = [parse_json(action, "an action") for action in actions]
+    reseeds = columns["reseeds"].tolist()
     traces, action_at, reseed_at = [], 0, 0
     fields = zip(*(columns[name].tolist() for name in ("task", "seed", "length", "reseed_count")), strict=True)
     for task, seed, length, reseed_count in fields:
         action_end, reseed_end = action_at + length, reseed_at + reseed_count
-        traces.append(
-            ActionTrace(task, int(seed), tuple(actions[action_at:action_end]), tuple(reseeds[reseed_at:reseed_end]))
-        )
+        row = {"task": task, "seed": seed, "actions": actions[action_at:action_end]}
+        traces.append(trace_from_json({**row, "reseeds": reseeds[reseed_at:reseed_end]}))
         action_at, reseed_at = action_end, reseed_end
     return traces

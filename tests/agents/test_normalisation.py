@@ -138,3 +138,20 @@ def test_another_file_or_a_newer_format_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "newer.npz", format=np.array("tightrope/normalisation"), version=np.array(2))
     with pytest.raises(FormatError, match="version 2"):
         load_normalisation(tmp_path / "newer.npz", trust=False)
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "limits"),
+    [
+        (np.zeros(2), -np.ones(2), (10.0, 1e-8)), (np.zeros(2), np.zeros(2), (10.0, 0.0)),
+        (np.zeros(2), np.full(2, np.nan), (10.0, 1e-8)), (np.full(2, np.inf), np.ones(2), (10.0, 1e-8)),
+        (np.zeros(2), np.ones(3), (10.0, 1e-8)), (np.zeros(2), np.ones(2), (-1.0, 1e-8)),
+        (np.zeros(2), np.ones(2), (np.nan, 1e-8)),
+    ],
+)  # fmt: skip
+def test_statistics_that_nothing_can_be_divided_by_are_refused(mean, variance, limits, tmp_path):
+    statistics = Normalisation(
+        means={"observation": mean}, variances={"observation": variance}, clip=limits[0], epsilon=limits[1]
+    )
+    with pytest.raises(FormatError, match=r"s\.npz is damaged"):
+        load_normalisation(save_normalisation(statistics, tmp_path / "s.npz"), trust=False)

@@ -95,6 +95,21 @@ def test_missing_weights_are_named(tmp_path: Path) -> None:
         tr.load_agent(path, TASK)
 
 
+def test_a_name_that_no_file_can_have_is_a_missing_file(tmp_path: Path) -> None:
+    model = onnx.load(dense_network(tmp_path / "agent.onnx", 5, 4))
+    (tmp_path / "agent.onnx").write_bytes(elsewhere(model, "a" * 3000).SerializeToString())
+    with pytest.raises(AgentError, match="there is no such file beside it"):
+        tr.load_agent(tmp_path / "agent.onnx", TASK)
+
+
+def test_a_network_without_outputs_is_told(tmp_path: Path) -> None:
+    model = onnx.load(dense_network(tmp_path / "agent.onnx", 5, 4))
+    del model.graph.output[:]
+    (tmp_path / "agent.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(FormatError, match=r"agent\.onnx (cannot be read as an agent|is no \.onnx file)"):
+        tr.load_agent(tmp_path / "agent.onnx", TASK)
+
+
 def outside(name: str) -> Any:
     tensor = numpy_helper.from_array(np.ones(4, np.float32), name)
     external_data_helper.set_external_data(tensor, name)

@@ -6,26 +6,29 @@ import json
 import re
 import shutil
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 
 import tightrope as tr
-from tests.agents.networks import dense_network
+from tests.agents.networks import cell_network, dense_network
 from tests.agents.tasks import MOVES, VECTOR, noise_task
-from tests.filefuzz.mutations import (
-    Mutation,
-    damaged_bytes,
-    damaged_json,
-    damaged_packed_json,
-    damaged_text,
-    in_archive,
+from tests.filefuzz.commands import Commands
+from tests.filefuzz.deeper import (
+    damaged_arrays,
+    damaged_database,
+    damaged_hdf5,
+    damaged_onnx,
+    damaged_weights,
+    either,
+    sometimes_in_bytes,
 )
+from tests.filefuzz.mutations import Mutation, damaged_bytes, damaged_json, damaged_text, in_archive
 from tests.runs.conftest import CONFIG
 from tightrope.agents.networks.normalisation import Normalisation, load_normalisation, save_normalisation
 from tightrope.agents.networks.rllib import require_format
@@ -55,14 +58,17 @@ class Kind:
     """Where a damaged one is put."""
     mutate: Mutation
     read: Callable[[Path], Any]
-    share: int = 1
+    share: int = 150
     """How often it is tried, against the others."""
+    stays: bool = True
+    """Whether the honest file lies there between two cases. What is played back into another file does not."""
 
 
 def all_kinds(folder: Path) -> list[Kind]:
     """The honest files, made in a folder."""
     run = small_run(folder / "made")
-    return [*files_of_a_run(run, folder), *files_by_themselves(run, folder), *agents(folder), *data_sets(folder)]
+    alone = [*files_of_a_run(run, folder), *files_by_themselves(run, folder), *agents(folder), *data_sets(folder)]
+    return [*alone, *through_commands(run, folder, alone)]
 
 
 def small_run(folder: Path) -> Path:
@@ -87,7 +93,7 @@ def files_of_a_run(made: Path, folder: Path) -> Iterator[Kind]:
     (made / "run.json").write_text(json.dumps(manifest))
     run = shutil.copytree(made, folder / "run")
     text = (made / "run.json").read_bytes()
-    yield Kind(name="run.json", sample=text, path=run / "run.json", mutate=damaged_json, read=_read_run, share=4)
+    yield Kind(name="run.json", sample=text, path=run / "run.json", mutate=damaged_json, read=_read_run, share=300)
     for name in manifest["artefacts"]:
         if "careful" not in name:
             yield Kind(
@@ -96,12 +102,19 @@ def files_of_a_run(made: Path, folder: Path) -> Iterator[Kind]:
                 path=run / name,
                 mutate=damaged_json,
                 read=_reads_artefact(run, name, text),
-                share=2,
+                share=150,
             )
     with closing(sqlite3.connect(run / DATABASE)) as connection:
         connection.execute("pragma journal_mode = delete")
     database = (run / DATABASE).read_bytes()
-    yield Kind(name=DATABASE, sample=database, path=run / DATABASE, mutate=_damaged_database, read=_read_run, share=2)
+    yield Kind(
+        name=DATABASE,
+        sample=database,
+        path=run / DATABASE,
+        mutate=sometimes_in_bytes(damaged_database, 0.4),
+        read=_read_run,
+        share=150,
+    )
     for ending in ("-wal", "-journal"):
         yield Kind(
             name=DATABASE + ending,
@@ -109,6 +122,8 @@ def files_of_a_run(made: Path, folder: Path) -> Iterator[Kind]:
             path=run / (DATABASE + ending),
             mutate=damaged_bytes,
             read=_beside_the_database(database),
+            stays=False,
+            share=30,
         )
 
 
@@ -120,7 +135,7 @@ def _reads_artefact(run: Path, name: str, manifest: bytes) -> Callable[[Path], N
         content["artefacts"][name]["checksum"] = checksum(path.read_bytes())
         (run / "run.json").write_text(json.dumps(content))
         try:
-            _trying_again(path, lambda: _read_run(run), lambda: read(path))
+            _trying_again(path, lambda: _read_run(run, name), lambda: read(path))
         finally:
             (run / "run.json").write_bytes(manifest)
 
@@ -134,9 +149,9 @@ def _beside_the_database(database: bytes) -> Callable[[Path], None]:
         try:
             _read_run(path.parent)
         finally:
-            (path.parent / DATABASE).write_bytes(database)
-            for ending in ("-wal", "-shm", "-journal"):
+            for ending in ("", "-wal", "-shm", "-journal"):
                 (path.parent / (DATABASE + ending)).unlink(missing_ok=True)
+            (path.parent / DATABASE).write_bytes(database)
 
     return read
 
@@ -159,18 +174,29 @@ def _trying_again(path: Path, read: Callable[[], None], again: Callable[[], None
         again()
 
 
-def _read_run(path: Path) -> None:
+PARTS: dict[str, Callable[[Run], Any]] = {
+    "0": lambda run: run.plain,
+    "1": lambda run: (run.search, run.reference),
+    "2": lambda run: run.safety,
+    "3": lambda run: run.fuzzing,
+    "4": lambda run: run.performance,
+}
+"""What of a run is read from its files, by how their names begin."""
+WHOLE = 4
+"""One in so many files is read with all of the run and what is told of it, which takes ten times as long."""
+
+
+def _read_run(path: Path, name: str = "") -> None:
+    """The part of a run that a file belongs to, and for some files all of it."""
     folder = path if path.is_dir() else path.parent
     # Another task is made for a run.json that names one; else it is examined once, not for every case.
     task = TASK if path.is_dir() or path.name != "run.json" else None
     run = Run(RunFolder.open(folder), task=task)
-    for _ in (run.config, repr(run), run.plain, run.search, run.reference, run.safety, run.fuzzing, run.performance):
-        pass
+    if name and zlib.crc32((folder / name).read_bytes()) % WHOLE:
+        repr(PARTS[name[0]](run))
+        return
+    assert repr(run)
     results_to_json(tr.report_results([run]))
-    _look(run)
-
-
-def _look(run: Run) -> None:
     list(run.missing())
     for stored in stored_fails(run)[:3]:
         repr(stored.episode())
@@ -178,44 +204,23 @@ def _look(run: Run) -> None:
         list(store.sample(5))
 
 
-def _damaged_database(rng: Random, content: bytes) -> bytes:
-    """Values of the database changed, or its bytes."""
-    if rng.random() < 0.5:
-        return damaged_bytes(rng, content)
-    columns: dict[tuple[str, str], Mutation] = {
-        ("episodes", "content"): damaged_packed_json,
-        ("episodes", "rollout"): damaged_json,
-        ("traces", "content"): damaged_json,
-    }
-    (table, column), mutate = rng.choice(list(columns.items()))
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.deserialize(content)
-        for (identifier,) in connection.execute(f"select id from {table}").fetchall():
-            (value,) = connection.execute(f"select {column} from {table} where id = ?", (identifier,)).fetchone()
-            changed: Any = mutate(rng, value if isinstance(value, bytes) else value.encode())
-            if rng.random() < 0.1:
-                changed = rng.choice((None, 1, 0.5, "", b"", "x", b"x", "1" * 400))
-            elif isinstance(value, str):
-                changed = changed.decode("utf-8", "replace")
-            if changed is not None:
-                connection.execute(f"update {table} set {column} = ? where id = ?", (changed, identifier))
-        connection.commit()
-        return connection.serialize()
-
-
 def files_by_themselves(made: Path, folder: Path) -> Iterator[Kind]:
-    def kind(name: str, sample: bytes, mutate: Mutation, read: Callable[[Path], Any], share: int = 2) -> Kind:
+    def kind(name: str, sample: bytes, mutate: Mutation, read: Callable[[Path], Any], share: int = 900) -> Kind:
         return Kind(name=name, sample=sample, path=folder / name, mutate=mutate, read=read, share=share)
 
     yield kind("a.suite.json", (made / "2-safety/simple.suite.json").read_bytes(), damaged_json, _read_suite)
     yield kind("reference.json", (made / "1-search/reference.json").read_bytes(), damaged_json, _read_reference)
     run = tr.open_run(made)
     assert run.fuzzing is not None
-    for ending, mutate in ((".json", damaged_json), (".npz", in_archive(lambda name: damaged_bytes))):
+    for ending, mutate in (
+        (".json", damaged_json),
+        (".npz", either(damaged_arrays, in_archive(lambda name: damaged_bytes))),
+    ):
         tr.write_traces(folder / f"sample{ending}", run.fuzzing.fittest)
         yield kind(f"traces{ending}", (folder / f"sample{ending}").read_bytes(), mutate, _read_traces)
-    yield kind("campaign.yaml", commented_example(CONFIG).encode(), damaged_text, tr.load_config, 4)
+    yield kind("campaign.yaml", commented_example(CONFIG).encode(), damaged_text, tr.load_config)
     yield kind("campaign.toml", TOML.encode(), damaged_text, tr.load_config)
+    yield kind("campaign.json", CONFIG.model_dump_json().encode(), damaged_json, tr.load_config)
     statistics = Normalisation(
         means={"observation": np.zeros(5)}, variances={"observation": np.ones(5)}, clip=10.0, epsilon=1e-8
     )
@@ -223,7 +228,7 @@ def files_by_themselves(made: Path, folder: Path) -> Iterator[Kind]:
     yield kind(
         "normalisation.npz",
         (folder / "statistics.npz").read_bytes(),
-        in_archive(lambda name: damaged_bytes),
+        either(damaged_arrays, in_archive(lambda name: damaged_bytes)),
         lambda path: load_normalisation(path, trust=False),
     )
 
@@ -276,25 +281,16 @@ def agents(folder: Path) -> Iterator[Kind]:
     from tests.agents.test_sb3 import saved, task_of
 
     task = noise_task(VECTOR, MOVES)
-    network = dense_network(folder / "sample.onnx", 5, int(MOVES.n))
     torch.save(torch.nn.Linear(5, int(MOVES.n)).state_dict(), folder / "sample.pt")
-
-    def load(task: Any, suffix: str = "") -> Callable[[Path], Any]:
-        return lambda path: tr.load_agent(f"{path}{suffix}", task)
-
-    yield Kind(
-        name="agent.onnx",
-        sample=network.read_bytes(),
-        path=folder / "agent.onnx",
-        mutate=damaged_bytes,
-        read=load(task),
-    )
+    weights = (folder / "sample.pt").read_bytes()
+    small = in_archive(lambda name: damaged_bytes)
+    yield from _networks(folder, _loads(task))
     yield Kind(
         name="agent.pt",
-        sample=(folder / "sample.pt").read_bytes(),
+        sample=weights,
         path=folder / "agent.pt",
-        mutate=in_archive(lambda name: damaged_bytes),
-        read=load(task, "@tests.filefuzz.kinds:linear"),
+        mutate=either(damaged_weights, damaged_weights, small),
+        read=_loads(task, "@tests.filefuzz.kinds:linear"),
     )
     layers = torch.nn.Sequential(*(torch.nn.Linear(*widths) for widths in ((5, 120), (120, 84), (84, int(MOVES.n)))))
     stock = {f"network.{2 * int(name[0])}{name[1:]}": tensor for name, tensor in layers.state_dict().items()}
@@ -303,8 +299,8 @@ def agents(folder: Path) -> Iterator[Kind]:
         name="agent.cleanrl_model",
         sample=(folder / "sample.cleanrl_model").read_bytes(),
         path=folder / "agent.cleanrl_model",
-        mutate=in_archive(lambda name: damaged_bytes),
-        read=load(task),
+        mutate=either(damaged_weights, small),
+        read=_loads(task),
     )
     checkpoint = folder / "checkpoint"
     checkpoint.mkdir()
@@ -315,13 +311,48 @@ def agents(folder: Path) -> Iterator[Kind]:
         mutate=damaged_json,
         read=lambda path: require_format(path.parent),
     )
-    yield Kind(
-        name="agent.zip",
-        sample=saved("ppo").read_bytes(),
-        path=folder / "agent.zip",
-        mutate=in_archive(_sb3_member),
-        read=load(task_of("ppo")),
+    archive = saved("ppo").read_bytes()
+    ask = _loads(task_of("ppo"))
+    yield Kind(name="agent.zip", sample=archive, path=folder / "agent.zip", mutate=in_archive(_sb3_member), read=ask)
+    beside = folder / "normalised"
+    beside.mkdir()
+    (beside / "agent.zip").write_bytes(archive)
+    for ending in (".npz", ".pkl"):
+        yield Kind(
+            name=f"vecnormalize{ending}",
+            sample=(folder / "statistics.npz").read_bytes(),
+            path=beside / f"vecnormalize{ending}",
+            mutate=either(damaged_arrays, small),
+            read=lambda path: ask(path.with_name("agent.zip")),
+            stays=False,
+        )
+
+
+def _networks(folder: Path, ask: Callable[[Path], None]) -> Iterator[Kind]:
+    import onnx
+
+    network = dense_network(folder / "sample.onnx", 5, int(MOVES.n))
+    change = sometimes_in_bytes(damaged_onnx)
+    yield Kind(name="agent.onnx", sample=network.read_bytes(), path=folder / "agent.onnx", mutate=change, read=ask)
+    apart = folder / "apart"
+    apart.mkdir()
+    model = onnx.load(network)
+    onnx.save_model(
+        model, apart / "agent.onnx", save_as_external_data=True, location="agent.onnx.data", size_threshold=0
     )
+    for name, mutate in (("agent.onnx", change), ("agent.onnx.data", damaged_bytes)):
+        yield Kind(
+            name=f"apart/{name}",
+            sample=(apart / name).read_bytes(),
+            path=apart / name,
+            mutate=mutate,
+            read=lambda path: ask(path.with_name("agent.onnx")),
+        )
+
+
+def _loads(task: Any, suffix: str = "") -> Callable[[Path], Any]:
+    """Load an agent, which asks it about some observations; what it answers in episodes is an error of theirs."""
+    return lambda path: tr.load_agent(f"{path}{suffix}", task)
 
 
 def linear() -> Any:
@@ -331,7 +362,9 @@ def linear() -> Any:
 
 
 def _sb3_member(name: str) -> Mutation | None:
-    return {"data": damaged_json, "policy.pth": in_archive(lambda name: damaged_bytes)}.get(name)
+    return {"data": damaged_json, "policy.pth": either(damaged_weights, in_archive(lambda name: damaged_bytes))}.get(
+        name
+    )
 
 
 def data_sets(folder: Path) -> Iterator[Kind]:
@@ -350,5 +383,68 @@ def data_sets(folder: Path) -> Iterator[Kind]:
     def read(path: Path) -> None:
         tr.minari_traces(folder / "set", task)
 
-    for name, mutate in (("main_data.hdf5", damaged_bytes), ("metadata.json", damaged_json)):
+    for name, mutate in (("main_data.hdf5", sometimes_in_bytes(damaged_hdf5, 0.5)), ("metadata.json", damaged_json)):
         yield Kind(name=name, sample=(data / name).read_bytes(), path=data / name, mutate=mutate, read=read)
+
+
+LAKE = ("FrozenLake-v1", "--set", "is_slippery=true")
+PLAY = ("-n", 1, "-l", 5, "--no-control", "--backend", "inline")
+COMMAND = "$ "
+"""How the names of kinds begin that are read by a command."""
+SAMPLE_AGENT = b"tests.sample_agents:zigzag"
+
+
+def through_commands(made: Path, folder: Path, alone: list[Kind]) -> Iterator[Kind]:
+    """Some of the same files through the command line: what it says must be clear, too."""
+    place, give = folder / "commands", Commands().give
+    place.mkdir()
+    network = cell_network(folder / "cells.onnx", 16, 4)
+
+    def in_a_run(name: str) -> Callable[[Path], None]:
+        def read(path: Path) -> None:
+            shutil.rmtree(place / "run", ignore_errors=True)
+            run = shutil.copytree(made, place / "run")
+            shutil.copy(path, run / name)
+            give(*_one_of(path, _about_a_run(run, network)))
+
+        return read
+
+    ways: dict[str, Callable[[Path], None]] = {
+        "a.suite.json": lambda path: give("safety", path, *PLAY, "--agent", network),
+        **dict.fromkeys(
+            ("traces.json", "traces.npz"),
+            lambda path: give("search", *LAKE, "--demonstration", path, "--out", place / "found", "--probe-steps", 50),
+        ),
+        # An agent that is not there: a campaign that can be read ends there, and runs no hour.
+        **{f"campaign.{ending}": lambda path: give("run", path, "--out", place / "out") for ending in CAMPAIGNS},
+        "agent.onnx": lambda path: give("safety", made, *PLAY, "--suite", "simple", "--agent", path),
+        "agent.pt": lambda path: give("safety", made, *PLAY, "--agent", f"{path}@tests.filefuzz.kinds:linear"),
+        "agent.zip": lambda path: give("safety", made, *PLAY, "--agent", path),
+    }
+    for like in alone:
+        inside = like.path.is_relative_to(folder / "run") and like.stays
+        read = in_a_run(str(like.path.relative_to(folder / "run"))) if inside else ways.get(like.name)
+        if read is not None:
+            sample = network.read_bytes() if like.name == "agent.onnx" else like.sample
+            sample = sample.replace(SAMPLE_AGENT, b"gone.onnx") if like.name.startswith("campaign") else sample
+            yield replace(
+                like, name=f"{COMMAND}{like.name}", sample=sample, path=place / like.path.name, read=read, share=1
+            )
+
+
+CAMPAIGNS = ("yaml", "toml", "json")
+
+
+def _about_a_run(run: Path, network: Path) -> list[list[Any]]:
+    return [
+        ["report", run, "--videos", 0],
+        ["replay", run],
+        ["compare", run],
+        ["run", "--resume", run],
+        ["safety", run, *PLAY, "--suite", "simple", "--agent", network],
+    ]
+
+
+def _one_of(path: Path, choices: list[list[Any]]) -> list[Any]:
+    """Any of these, but for the same content the same one."""
+    return choices[zlib.crc32(path.read_bytes()) % len(choices)]

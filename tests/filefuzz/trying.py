@@ -6,7 +6,7 @@ import signal
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +42,9 @@ class Fuzzer:
     """Tries damaged files of all kinds in turn; case n of a seed is always the same file."""
 
     def __init__(self, kinds: list[Kind], seed: int = 0) -> None:
-        self.kinds = [kind for kind in kinds for _ in range(kind.share)]
+        places = ((number / kind.share, kind) for kind in kinds for number in range(kind.share))
+        self.kinds = [kind for _, kind in sorted(places, key=lambda place: place[0])]
+        """In the order in which they are tried, over and over: every kind comes soon, and as often as it should."""
         self.seed = seed
         self.counts: Counter[str] = Counter()
         self.refused = 0
@@ -55,7 +57,10 @@ class Fuzzer:
         try:
             told, where = self._outcome(kind)
         finally:
-            kind.path.write_bytes(kind.sample)
+            if kind.stays:
+                kind.path.write_bytes(kind.sample)
+            else:
+                kind.path.unlink(missing_ok=True)
         if not told:
             return None
         return Finding(kind=kind.name, seed=self.seed, case=case, content=content, told=told, where=where)
@@ -100,6 +105,3 @@ def keep(finding: Finding, folder: Path) -> Path:
     path = folder / f"{finding.seed}-{finding.case}-{finding.kind.replace('/', '-')}"
     path.write_bytes(finding.content)
     return path
-
-
-Report = Callable[[Finding], None]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from tests.files.bombs import nested_json
 from tightrope.errors import FormatError
-from tightrope.files import parse_json, read_json_file
+from tightrope.files import hash_from_text, parse_json, read_json_file
 from tightrope.files.limits import DIGITS, JSON_FILE, NESTING
 
 
@@ -37,6 +38,25 @@ def test_numbers_of_thousands_of_digits_are_told() -> None:
 def test_what_is_no_text_or_no_json_is_a_format_error(content: bytes) -> None:
     with pytest.raises(FormatError, match=r"x\.json is not a JSON file"):
         parse_json(content, "x.json")
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "-1E+400", "9" * 400 + ".0"])
+def test_numbers_that_are_not_finite_are_told_unless_they_are_asked_for(number: str) -> None:
+    with pytest.raises(FormatError, match=r"x\.json is not a JSON file \(.* is not a finite number\)"):
+        parse_json(f'{{"a": [{number}]}}', "x.json")
+    assert not math.isfinite(parse_json(f'{{"a": [{number}]}}', "x.json", finite=False)["a"][0])
+
+
+def test_finite_numbers_stay_what_they_are() -> None:
+    numbers = [1e308, 1e-400, -1.5e100, 0.1, 7]
+    assert parse_json(json.dumps(numbers), "x.json") == numbers
+
+
+def test_a_hash_has_sixteen_digits() -> None:
+    """Python reads any number of them, and then refuses to print the number."""
+    assert hash_from_text("ffffffffffffffff") == 2**64 - 1
+    with pytest.raises(ValueError, match="no hash of 16 digits"):
+        hash_from_text("a" * 5000)
 
 
 def test_pairs_of_surrogates_are_letters() -> None:

@@ -65,3 +65,14 @@ def test_half_a_file_is_refused(reference, tmp_path):
     path.write_text(path.read_text()[:100])
     with pytest.raises(FormatError, match="not a JSON file"):
         tr.load_reference(path)
+
+
+@pytest.mark.parametrize("depth", [-1, 99])
+def test_a_boundary_state_beside_the_way_is_refused(reference, tmp_path, depth):
+    path = tmp_path / "a.json"
+    tr.save_reference(reference, path)
+    content = json.loads(path.read_text())
+    content["boundary_states"][0]["depth"] = depth
+    path.write_text(json.dumps(content))
+    with pytest.raises(FormatError, match="damaged"):
+        tr.load_reference(path)

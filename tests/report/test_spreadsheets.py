@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from tests.report.synthetic import empty_run, grid_run, several_results
 from tightrope.report import Results
@@ -39,3 +42,15 @@ def test_an_estimate_is_six_columns_and_nothing_is_empty(tmp_path: Path) -> None
 def test_nothing_makes_files_that_say_so(tmp_path: Path) -> None:
     write_spreadsheets(Results(title="t", runs=(empty_run(),)), tmp_path)
     assert (tmp_path / "cases.csv").read_text().strip() == "no data"
+
+
+@pytest.mark.parametrize("name", ["=cmd|'/C calc'!A0", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "＝1", '=1","x\n=2'])
+def test_a_name_from_a_file_is_no_formula(name: str, tmp_path: Path) -> None:
+    run = grid_run()
+    result = next(iter(next(iter(run.safety.values())).values()))
+    safety = {name: {name: replace(result, agent=name)}}
+    write_spreadsheets(Results(title="t", runs=(replace(run, name=name, safety=safety),)), tmp_path)
+    for row in rows_of(tmp_path / "cases.csv"):
+        assert row["run"] == row["agent"] == row["suite"] == f"'{name}"
+    depths = {row["depth"] for row in rows_of(tmp_path / "boundary.csv")}
+    assert all(depth.isdigit() for depth in depths), "numbers stay numbers"

@@ -19,6 +19,7 @@ from tightrope.outcome import Outcome
 from tightrope.report import CaseView, SuiteView
 from tightrope.report.verdict import verdicts
 from tightrope.safety import interval_suite, simple_suite
+from tightrope.safety.controls import uniform_suite
 
 
 def test_a_view_keeps_no_copy() -> None:
@@ -62,6 +63,17 @@ def test_places_on_several_references_are_told_apart() -> None:
         (1, 0, 2), (2, 0, 4), (3, 1, 2), (4, 1, 3),
     ]  # fmt: skip
     assert [place.state is None for place in run.places] == [False, False, True, True]
+
+
+def test_the_cases_of_a_control_have_no_place() -> None:
+    task = lake_task()
+    reference = made_reference(task, (1, 4), 6)
+    drawn = judged_by(uniform_suite(reference, 3), "ppo", lambda case, number: Outcome.UNSAFE)
+    run = replace(grid_run(), safety={"uniform": {"ppo": drawn}}, controls=("uniform",), search=searched(reference, 9))
+    (suite,) = run.suites
+    assert {case.place for case in suite.cases} == {None}
+    assert suite.states == ()
+    assert [place.depth for place in run.places] == [1, 4]
 
 
 def test_without_suites_the_reference_numbers_them() -> None:

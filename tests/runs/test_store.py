@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from tightrope.agents import Answer
 from tightrope.errors import FormatError
 from tightrope.execution import Engine, Rollout
-from tightrope.runs.store import EpisodeStore, RememberingEngine
+from tightrope.runs.store import NO_ROOM, EpisodeStore, RememberingEngine
 from tightrope.testing import corridor_task
 from tightrope.trace import ActionTrace
 
@@ -97,3 +98,34 @@ def test_a_damaged_store_is_told_with_what_to_do(tmp_path: Path) -> None:
         FormatError, match=r"episodes\.sqlite cannot be used \(file is not a database\).*Remove the file"
     ):
         EpisodeStore(path)
+
+
+@pytest.mark.parametrize("code", NO_ROOM)
+def test_a_full_disk_is_not_taken_for_a_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Whoever followed the advice to remove a damaged file would lose all episodes for want of room."""
+    path = tmp_path / "episodes.sqlite"
+    EpisodeStore(path).close()
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = code
+
+    def write_nothing(store: EpisodeStore, *, read_only: bool) -> None:
+        raise full
+
+    monkeypatch.setattr(EpisodeStore, "_open", write_nothing)
+    with pytest.raises(OSError, match="No space left on device") as told:
+        EpisodeStore(path)
+    assert told.value.filename == str(path)
+
+
+def test_a_database_that_may_not_grow_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
+    store = EpisodeStore(tmp_path / "episodes.sqlite")
+    pages = store.connection.execute("pragma page_count").fetchone()[0]
+    store.connection.execute(f"pragma max_page_count = {pages + 2}")
+    store._ask("insert into traces values ('kept', 'x')")
+    with pytest.raises(OSError, match="No space left on device"):
+        store._ask("insert into traces values (?, ?)", ("large", "x" * 100_000))
+    store.close()
+    with closing(EpisodeStore(tmp_path / "episodes.sqlite")) as again:
+        assert again._ask("select id from traces") == [("kept",)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ import pytest
 from tests.runs.far import GOAL
 from tightrope.errors import NotReproducible
 from tightrope.execution import Engine, Rollout
+from tightrope.runs.assembly import report_results
 from tightrope.runs.campaign import run_campaign
+from tightrope.runs.comparison import compare_runs
 from tightrope.runs.config import CampaignConfig
+from tightrope.runs.run import open_run
 from tightrope.runs.vouching import expected_episode
 from tightrope.simulation import cross_check
 from tightrope.testing import RandomAgent, corridor_task
@@ -55,8 +59,26 @@ def test_a_place_too_rare_for_the_check_stops_the_run_by_name_and_for_good(tmp_p
     with pytest.raises(NotReproducible, match=told):
         run_campaign(config(strange=True), tmp_path)
     assert "reward differs at step 21" in entry(tmp_path)["failed"]
-    with pytest.raises(NotReproducible, match=f"was stopped and cannot go on; begin another with --out.*{told}"):
+    with pytest.raises(NotReproducible, match=f"cannot go on. Begin another with --out.*{told}"):
         run_campaign(config(strange=True), tmp_path)
+
+
+def at_once(config: CampaignConfig) -> CampaignConfig:
+    """Without plain episodes, so that nothing is played again before there are results."""
+    return CampaignConfig.model_validate({**config.model_dump(), "plain": {"episodes": 0}})
+
+
+def test_nobody_judges_by_the_episodes_of_a_run_that_was_stopped(tmp_path: Path) -> None:
+    for strange in (True, False):
+        with nullcontext() if not strange else pytest.raises(NotReproducible):
+            run_campaign(at_once(config(strange=strange)), tmp_path / ("strange" if strange else "sound"))
+    stopped, sound = open_run(tmp_path / "strange", trust=True), open_run(tmp_path / "sound", trust=True)
+    assert stopped.safety["simple"], "results were stored before it was stopped"
+    for pair in ((stopped, sound), (sound, stopped)):
+        with pytest.raises(NotReproducible, match="nothing can be judged by its episodes"):
+            compare_runs(*pair)
+        with pytest.raises(NotReproducible, match="nothing can be judged by its episodes"):
+            report_results(pair)
 
 
 def test_an_episode_is_expected_as_it_was_with_its_randomness() -> None:

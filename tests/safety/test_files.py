@@ -63,10 +63,11 @@ def test_a_changed_file_is_noticed() -> None:
     data["reference"][0] = 1
     with pytest.raises(FormatError, match="has the id"):
         suite_from_json(data)
-    data = suite_to_json(SUITES[0])
-    data["cases"][0][1] = 99
-    with pytest.raises(FormatError, match="damaged"):
-        suite_from_json(data)
+    for place, value in ((1, 99), (0, -1), (0, 99)):
+        data = suite_to_json(SUITES[0])
+        data["cases"][0][place] = value
+        with pytest.raises(FormatError, match="damaged"):
+            suite_from_json(data)
 
 
 def test_a_case_remembers_its_reference_and_files_from_before_have_one() -> None:

@@ -17,7 +17,8 @@ from tightrope.agents.loaders import AgentLoader, AgentRequest, no_such_file
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
 from tightrope.agents.networks.normalisation import load_normalisation
 from tightrope.agents.spaces import TaskSpaces
-from tightrope.errors import AgentError
+from tightrope.errors import AgentError, FormatError, TightropeError
+from tightrope.files import DAMAGE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +104,12 @@ def _network_agent(
     """Also what a worker process calls; the file must still be the one the agent was loaded from."""
     if reader.fingerprint(file) != fingerprint:
         raise AgentError(f"{file.path} has changed since agent {name!r} was loaded; load it again")
-    reading = reader.read(file, spaces)
+    try:
+        reading = reader.read(file, spaces)
+    except TightropeError:
+        raise
+    except DAMAGE as error:
+        raise FormatError(f"{file.path} cannot be read as an agent ({type(error).__name__}: {error})") from error
     return NetworkAgent(
         _normalising(reading.parts, file, spaces),
         reading.spaces,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import MAY_STAND_ALONE, current_interface, verb
-from tightrope.cli.judging import code_of, general, print_gates
+from tightrope.cli.judging import code_of, general, place_text, print_gates
 from tightrope.cli.options import TrustOption
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
@@ -202,7 +202,7 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
     rows = [
         (
             case.case.id,
-            case.case.depth,
+            place_text(case.case, suite),
             case.case.label,
             format(case.fail_frequency_a, ".2f"),
             format(case.fail_frequency_b, ".2f"),
@@ -210,7 +210,7 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
         )
         for case in more[:SHOWN]
     ]
-    columns = ("case", "boundary state at", "situation", "fails before", "fails now", "survivable")
+    columns = ("case", "place", "situation", "fails before", "fails now", "survivable")
     shown = f"{len(rows)} of {len(more)}" if len(rows) < len(more) else str(len(rows))
     current_interface().table(f"Failed more often in {suite} ({shown} cases)", columns, rows)
 

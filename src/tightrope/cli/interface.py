@@ -36,7 +36,7 @@ EVERYWHERE = {
 MAY_STAND_ALONE = {"--fail-if-worse": ("on-these-cases", "in-general")}
 """Options that take one of these values, or none, which is the first."""
 
-UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EPIPE)
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EPIPE)
 """What the system says when a disk is full, or nobody reads any more."""
 
 LOG_WIDTH = 140
@@ -211,12 +211,13 @@ def _told(error: BaseException) -> int:
     if isinstance(error, ValidationError):
         interface.error("\n".join(map(_broken_rule, error.errors())))
         return WRONG_USE
+    if isinstance(error, OSError) and error.errno in UNWRITABLE:
+        where = "the results" if error.filename is None else error.filename
+        interface.error(f"{where} could not be written ({error.strerror}); with room again, the same command continues")
+        return NOTHING_JUDGED
     if isinstance(error, OSError) and error.filename is not None:
         interface.error(f"{error.filename}: {error.strerror}")
         return WRONG_USE
-    if isinstance(error, OSError) and error.errno in UNWRITABLE:
-        interface.error(f"the results could not be written ({error.strerror})")
-        return NOTHING_JUDGED
     if not isinstance(error, Exception):
         interface.error(f"{_origin(error)} {misdeed(error)}, so nothing was judged")
         return NOTHING_JUDGED

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
     from tightrope.runs.config import CampaignConfig
     from tightrope.runs.gates import Gate
-    from tightrope.safety import SafetyResult
+    from tightrope.safety import SafetyResult, TestCase
     from tightrope.statistics import Estimate
 
 
@@ -132,6 +132,13 @@ def check_gates(config: CampaignConfig) -> None:
     for rule in asked:
         if rule.lacks(config):
             raise UsageError(f"{rule.option} {rule.limit(config):g} gates on nothing without {rule.lacks(config)}")
+
+
+def place_text(case: TestCase, suite: str) -> str:
+    """A case's place by the number that the report calls it by; the cases of a control have none."""
+    from tightrope.runs.layout import CONTROLS
+
+    return "–" if suite in CONTROLS or case.place is None else f"#{case.place}"
 
 
 def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:

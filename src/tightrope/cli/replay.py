@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tightrope.cli.interface import Interface, current_interface, verb
+from tightrope.cli.judging import place_text
 from tightrope.cli.options import RunArgument, TrustOption
 from tightrope.cli.supervision import PASSED
 
@@ -186,14 +187,14 @@ def _list_fails(interface: Interface, run: Run, agent: str | None, suite: str | 
             stored.result.case.id,
             stored.agent,
             stored.suite,
-            stored.result.case.depth,
+            place_text(stored.result.case, stored.suite),
             stored.result.case.label,
             format(stored.result.fail_frequency, ".2f"),
             str(stored.result.survivable),
         )
         for stored in fails
     ]
-    columns = ("case", "agent", "suite", "boundary state at", "situation", "fails", "survivable")
+    columns = ("case", "agent", "suite", "place", "situation", "fails", "survivable")
     shown = f"the worst {SHOWN} of " if len(rows) > SHOWN else ""
     interface.table(f"Fails: {shown}{len(rows)}", columns, rows[:SHOWN])
     interface.data([dict(zip(columns, row, strict=True)) for row in rows])

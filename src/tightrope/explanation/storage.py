@@ -9,6 +9,7 @@ from typing import Any
 from tightrope.agents.preferences import Meaning, Preferences
 from tightrope.explanation.closeup import CloseUp, Instant
 from tightrope.explanation.explanation import Explanation
+from tightrope.files import hash_from_text
 from tightrope.reference import Survivability
 from tightrope.statistics import Estimate
 from tightrope.trace import Action
@@ -53,7 +54,7 @@ def explanation_from_json(data: Mapping[str, Any]) -> Explanation:
         unsettled=tuple(action_from_json(action) for action in data["unsettled"]),
         agents_fault=data["agents_fault"],
         proven=bool(data["proven"]),
-        key=None if key is None else int(key, 16),
+        key=None if key is None else hash_from_text(key),
         observation=None if seen is None else tuple(map(float, seen)),
         reach=None if data.get("reach") is None else tuple((float(low), float(high)) for low, high in data["reach"]),
         curve=tuple((int(depth), Survivability(verdict)) for depth, verdict in data["curve"]),

@@ -6,13 +6,22 @@ Every reader of foreign files starts here; what they raise is FormatError, with 
 
 from tightrope.files.content import read_content, require_plain_file
 from tightrope.files.fields import require_fields
-from tightrope.files.jsonfiles import DAMAGE, Migrations, check_header, migrated, parse_json, read_json_file
+from tightrope.files.jsonfiles import (
+    DAMAGE,
+    Migrations,
+    check_header,
+    hash_from_text,
+    migrated,
+    parse_json,
+    read_json_file,
+)
 from tightrope.files.writing import json_bytes, plain_number, write_json, write_whole
 
 __all__ = [
     "DAMAGE",
     "Migrations",
     "check_header",
+    "hash_from_text",
     "json_bytes",
     "migrated",
     "parse_json",

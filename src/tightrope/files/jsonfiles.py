@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +18,10 @@ Migrations: TypeAlias = Mapping[int, Callable[[Mapping[str, Any]], Mapping[str, 
 DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
 """What a reader meets when a field is missing or of another kind than it should be."""
 
+HASH_DIGITS = 16
 LONG_NUMBER = re.compile(rf"[0-9]{{{DIGITS + 1}}}")
+BEYOND_BOUNDS = re.compile(r"[eE]\+?[0-9]{3}")
+"""How a number may be written that is read as infinity; a long one is another."""
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -28,12 +32,14 @@ def read_json_file(path: Path, *, kind: str, version: int) -> dict[str, Any]:
     return content
 
 
-def parse_json(content: bytes | str, source: str) -> Any:
-    """The value of a JSON text; anything else, and anything out of all proportion, is a FormatError."""
+def parse_json(content: bytes | str, source: str, *, finite: bool = True) -> Any:
+    """The value of a JSON text; anything else, and anything out of all proportion, is a FormatError.
+
+    JSON has neither infinity nor NaN, but some who write it do; without ``finite`` they are read.
+    """
     try:
         text = content.decode("utf-8") if isinstance(content, bytes) else content
-        # Asking Python about every number takes longer than reading them, so only texts that need it are asked about.
-        value = json.loads(text, parse_int=_whole_number if LONG_NUMBER.search(text) else None)
+        value = json.loads(text, **_hooks(text, finite))
         if SURROGATE.search(text):
             # Half of a pair can be held, but neither written nor printed.
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -43,6 +49,13 @@ def parse_json(content: bytes | str, source: str) -> Any:
         raise FormatError(f"{source} is not a JSON file ({error}); was it written to the end?") from error
     require_shallow(value, source)
     return value
+
+
+def hash_from_text(text: str) -> int:
+    """A hash of 64 bits, which files hold in hexadecimal digits."""
+    if len(text) > HASH_DIGITS:
+        raise ValueError(f"{text!r:.60} is no hash of {HASH_DIGITS} digits")
+    return int(text, 16)
 
 
 def require_shallow(value: Any, source: str) -> None:
@@ -86,6 +99,24 @@ def migrated(name: str, content: Any, format: str, migrations: Migrations) -> di
             raise FormatError(f"{name} has version {version!r} of {format!r}, which there never was")
         content = {**migrations[version](content), "version": version + 1}
     return dict(content)
+
+
+def _hooks(text: str, finite: bool) -> dict[str, Any]:
+    """Asking Python about every number takes longer than reading them, so only texts that need it are asked about."""
+    is_long = LONG_NUMBER.search(text)
+    hooks: dict[str, Any] = {"parse_int": _whole_number} if is_long else {}
+    if finite:
+        hooks["parse_constant"] = _finite_number
+        if is_long or BEYOND_BOUNDS.search(text):
+            hooks["parse_float"] = _finite_number
+    return hooks
+
+
+def _finite_number(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"{text:.20} is not a finite number")
+    return value
 
 
 def _whole_number(text: str) -> int:

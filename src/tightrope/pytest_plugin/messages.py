@@ -97,7 +97,7 @@ def told_fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) 
     failing.sort(key=lambda case: -(case.fail_frequency.value or 0))
     for case in failing[:SHOWN_CASES]:
         yield (
-            f"  boundary state {case.case.boundary} at depth {case.case.depth}, {case.case.label}: "
+            f"  place #{case.case.boundary + 1} at depth {case.case.depth}, {case.case.label}: "
             f"fails {case.fail_frequency:.2f}, survivable: {case.survivable}"
         )
         yield f"    {_replay_command(result, case, folder)}"

@@ -60,7 +60,7 @@ class SuiteFile(pytest.File):
         if self.config.getini("tightrope_max_fail_plain"):
             yield PlainItem.from_parent(self, name="plain-episodes")
         for number in numbers:
-            yield SuiteItem.from_parent(self, name=f"boundary-{number}", number=number)
+            yield SuiteItem.from_parent(self, name=f"place-{number + 1}", number=number)
         if not numbers:
             yield EmptySuite.from_parent(self, name="no-cases")
 
@@ -182,13 +182,13 @@ class SuiteItem(pytest.Item):
         if self.parent.plain is not None:
             say_plainly(self, self.parent.plain)
         state = next(state for state in result.boundary_states if state.number == self.number)
-        measured = measured_fails(result.agent, f"boundary state {self.number}", state.cases)
+        measured = measured_fails(result.agent, f"place #{self.number + 1}", state.cases)
         gate = judge_gate("fail frequency", measured, share(self.config, "tightrope_max_fail"))
         if gate.passed is None:
             require_no_errors(state.cases)
             require_some_judged(result)
             pytest.skip(
-                f"no data: all cases of boundary state {self.number} are invalid or proven doomed; a suite made from a "
+                f"no data: all cases of place #{self.number + 1} are invalid or proven doomed; a suite made from a "
                 f"reference with other boundary states would test more"
             )
         if not gate.passed:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, plain_number, read_json_file, require_fields, write_json
+from tightrope.files import DAMAGE, hash_from_text, plain_number, read_json_file, require_fields, write_json
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
 from tightrope.seeding import StoredKey, stable_hash
@@ -72,14 +72,14 @@ def reference_to_json(reference: Reference) -> dict[str, Any]:
 def reference_from_json(content: Mapping[str, Any]) -> Reference:
     """A reference from plain values."""
     actions = trace_from_json(content["trace"])
-    keys = [StoredKey(int(text, 16), f"#{text}") for text in content["keys"]]
+    keys = [StoredKey(hash_from_text(text), f"#{text}") for text in content["keys"]]
     outcomes = [Outcome.ONGOING] * (len(actions) - 1) + [Outcome(content["outcome"])]
     rows = zip(actions.actions, content["rewards"], keys[1:], outcomes, strict=True)
     probing = content.get("probing")
     return Reference(
         trace=Trace(keys[0], tuple(Step(action, float(reward), key, outcome) for action, reward, key, outcome in rows)),
         actions=actions,
-        boundary_states=tuple(_boundary_from_json(state) for state in content["boundary_states"]),
+        boundary_states=tuple(_boundary_from_json(state, len(actions)) for state in content["boundary_states"]),
         method=str(content["method"]),
         search_actions=tuple(action_from_json(action) for action in content["search_actions"]),
         probing=None if probing is None else _probing_from_json(probing),
@@ -100,10 +100,13 @@ def _boundary_to_json(state: BoundaryState) -> dict[str, Any]:
     }
 
 
-def _boundary_from_json(content: Mapping[str, Any]) -> BoundaryState:
+def _boundary_from_json(content: Mapping[str, Any], length: int) -> BoundaryState:
+    depth = int(content["depth"])
+    if not 0 <= depth <= length:
+        raise ValueError(f"a boundary state after {depth} of {length} actions")
     return BoundaryState(
-        depth=int(content["depth"]),
-        key=StoredKey(int(content["key"]["hash"], 16), str(content["key"]["text"])),
+        depth=depth,
+        key=StoredKey(hash_from_text(content["key"]["hash"]), str(content["key"]["text"])),
         actions=tuple(action_from_json(action) for action in content["actions"]),
         proven=bool(content["proven"]),
         evidence={str(ending): int(count) for ending, count in content["evidence"].items()},
@@ -151,4 +154,4 @@ def _probing_to_json(probing: Probing) -> dict[str, Any]:
 
 def _probing_from_json(content: Mapping[str, Any]) -> Probing:
     counts = {name: int(content[name]) for name in ("successors", "doomed", "survivable", "unknown", "steps")}
-    return Probing(**counts, seconds=float(content["seconds"]), stop_reason=StopReason(content["stop_reason"]))
+    return Probing(**counts, seconds=content["seconds"], stop_reason=StopReason(content["stop_reason"]))

@@ -63,7 +63,7 @@ def _data_file(dataset: str | PathLike[str]) -> Path:
             f"the Minari data set {str(dataset)!r} is not on this machine; get it with: minari download {dataset}"
         )
     about = folder / "metadata.json"
-    metadata = parse_json(read_content(about, SETTINGS_FILE), str(about))
+    metadata = parse_json(read_content(about, SETTINGS_FILE), str(about), finite=False)
     form = metadata.get("data_format") if isinstance(metadata, dict) else None
     if form != "hdf5":
         raise UsageError(f"{about} says that the data are {form!r}; Minari data sets are read where they are 'hdf5'")

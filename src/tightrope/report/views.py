@@ -69,8 +69,8 @@ class SuiteView:
 
     @property
     def states(self) -> tuple[BoundaryResult, ...]:
-        """Its boundary states; random cases belong to none."""
-        return tuple(state for state in self.result.boundary_states if state.depth is not None)
+        """Its boundary states; the cases of a control belong to none."""
+        return () if self.control else tuple(state for state in self.result.boundary_states if state.depth is not None)
 
     @property
     def judged(self) -> int:
@@ -112,8 +112,8 @@ class CaseView:
 
     @property
     def place(self) -> int | None:
-        """The number of the place it belongs to; None for a random situation."""
-        return self.result.case.boundary + 1 if self.suite.result.suite.depths else None
+        """The number of the place it belongs to; None for a case of a control, which has places of its own."""
+        return None if self.suite.control else self.result.case.place
 
     @property
     def depth(self) -> int | None:

@@ -12,6 +12,7 @@ from tightrope.report.results import FINISHED
 from tightrope.runs.layout import CONTROLS, STEPS
 from tightrope.runs.reasons import case_command
 from tightrope.runs.run import Run
+from tightrope.runs.vouching import require_unbroken
 from tightrope.simulation import conformance_of
 from tightrope.trace import ActionTrace
 
@@ -26,6 +27,8 @@ def report_results(runs: Sequence[Run], title: str | None = None) -> Results:
         runs: The runs, in order.
         title: The headline; None: the tasks.
     """
+    for run in runs:
+        require_unbroken(run)
     return Results(
         title=title or " and ".join(dict.fromkeys(run.config.report.title or run.task_label for run in runs)),
         runs=tuple(run_results(run) for run in runs),

@@ -8,6 +8,7 @@ from tightrope.errors import UnknownName, UsageError
 from tightrope.evaluation import PlainComparison, compare_plain
 from tightrope.runs.layout import CONTROLS
 from tightrope.runs.run import Run
+from tightrope.runs.vouching import require_unbroken
 from tightrope.safety import SafetyComparison, SafetyResult, compare_safety
 
 
@@ -22,6 +23,8 @@ def compare_runs(
         agent_a: Which agent of the first run; None: its only one.
         agent_b: Which agent of the second run; None: its only one.
     """
+    for run in (run_a, run_b):
+        require_unbroken(run)
     name_a, name_b = chosen_agents(run_a, run_b, agent_a, agent_b)
     results_a, results_b = _results_of(run_a, name_a), _results_of(run_b, name_b)
     for run, agent, results in ((run_a, name_a, results_a), (run_b, name_b, results_b)):

@@ -28,7 +28,7 @@ SCHEMA_VERSION = 2
 TABLES = {("table", "traces"), ("table", "episodes"), ("index", "episodes_by_start")}
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """How a journal ends that names another file, which SQLite deletes once it has used the journal."""
-NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
 """What SQLite meets when the disk is full, or a file may not grow."""
 Result = TypeVar("Result")
 
@@ -60,7 +60,7 @@ class EpisodeStore:
             self._open(read_only=read_only)
         except sqlite3.DatabaseError as error:
             self.close()
-            raise FormatError(f"{path} cannot be used ({error}). {WHAT_TO_DO}") from error
+            raise self._refusal(error) from error
 
     def _open(self, *, read_only: bool) -> None:
         # A schema is a program, too: triggers and views of whoever made the file.
@@ -132,7 +132,7 @@ class EpisodeStore:
 
     def clear(self) -> None:
         """Forget all episodes."""
-        self.connection.execute("delete from episodes")
+        self._ask("delete from episodes")
 
     def __len__(self) -> int:
         return int(self._ask("select count(*) from episodes where not raised")[0][0])
@@ -142,9 +142,13 @@ class EpisodeStore:
         try:
             return self.connection.execute(command, values).fetchall()
         except (sqlite3.Error, *DAMAGE) as error:
-            if getattr(error, "sqlite_errorcode", None) in NO_ROOM:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path)) from error
-            raise FormatError(f"{self.path} cannot be used ({error}). {WHAT_TO_DO}") from error
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: Exception) -> Exception:
+        """What to tell the user. A file that only lacks room is a good one, and must not be removed."""
+        if getattr(error, "sqlite_errorcode", None) in NO_ROOM:
+            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+        return FormatError(f"{self.path} cannot be used ({error}). {WHAT_TO_DO}")
 
     def close(self) -> None:
         """Close the file."""

@@ -21,10 +21,13 @@ SHARE_OF_TIME, FEWEST_SECONDS = 0.02, 1.0
 
 
 def require_unbroken(run: Run) -> None:
-    """Refuse to go on with a run whose episodes could not be found again."""
+    """Refuse to go on with a run whose episodes could not be found again, and to judge anything by them."""
     checked = run.manifest.cross_check
     if checked is not None and checked.failed:
-        raise NotReproducible(f"{run.path} was stopped and cannot go on; begin another with --out. {checked.failed}")
+        raise NotReproducible(
+            f"{run.path} was stopped: nothing can be judged by its episodes, and it cannot go on. Begin another with "
+            f"--out. {checked.failed}"
+        )
 
 
 def vouch(run: Run, engine: RememberingEngine, seconds: float) -> None:

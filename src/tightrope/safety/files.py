@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import FormatError
-from tightrope.files import DAMAGE, Migrations, migrated, parse_json, read_content, require_fields, write_json
+from tightrope.files import (
+    DAMAGE,
+    Migrations,
+    hash_from_text,
+    migrated,
+    parse_json,
+    read_content,
+    require_fields,
+    write_json,
+)
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites import TestCase, TestSuite, Way
 from tightrope.trace import Action, ActionTrace, content_id
@@ -109,7 +118,7 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         kind=data["kind"],
         parameters=parameters,
         reference=reference,
-        checksums=tuple(int(checksum, 16) for checksum in data["checksums"]),
+        checksums=tuple(hash_from_text(checksum) for checksum in data["checksums"]),
         depths=tuple(map(int, data["depths"])),
         doomed=tuple(_proof(*proof) for proof in data["doomed"] if len(proof) == len(PROOF)),
         cases=tuple(_case(references, data["depths"], *case) for case in data["cases"]),
@@ -133,7 +142,7 @@ def _way(task: str, data: Mapping[str, Any]) -> Way:
         tuple(action_from_json(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
-    return Way(actions=actions, checksums=tuple(int(checksum, 16) for checksum in data["checksums"]))
+    return Way(actions=actions, checksums=tuple(hash_from_text(checksum) for checksum in data["checksums"]))
 
 
 def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:
@@ -157,6 +166,9 @@ def _case(
     references: list[ActionTrace], depths: list[int], boundary: int, kept: int, added: list[Any], number: int = 0
 ) -> TestCase:
     boundary, kept = int(boundary), int(kept)
+    # Python would count from the end.
+    if boundary < 0 or number < 0:
+        raise ValueError(f"a case at the boundary state {boundary} of reference {number}, which cannot be")
     prefix = references[number].prefix(kept).then(action_from_json(action) for action in added)
     depth = int(depths[boundary]) if depths else None
     return TestCase(prefix=prefix, boundary=boundary, depth=depth, kept=kept, reference=int(number))

@@ -13,7 +13,7 @@ from tightrope.errors import FormatError
 from tightrope.execution import Episode, Rollout
 from tightrope.execution.episode_codec import episode_from_json, episode_to_json
 from tightrope.explanation.storage import explanation_from_json, explanation_to_json
-from tightrope.files import DAMAGE, Migrations, check_header, migrated
+from tightrope.files import DAMAGE, Migrations, check_header, hash_from_text, migrated
 from tightrope.reference import Survivability
 from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.files import suite_from_json, suite_to_json
@@ -40,7 +40,7 @@ def _second(data: Mapping[str, Any]) -> Mapping[str, Any]:
             **known,
             "prefix_reward": float(known["prefix_reward"]),
             "rewards": [reward if isinstance(reward, float) else {"float": reward} for reward in known["rewards"]],
-            "checksum": None if checksum is None else int(checksum, 16),
+            "checksum": None if checksum is None else hash_from_text(checksum),
         }
 
     cases = {
@@ -224,7 +224,7 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
         evidence=data["evidence"],
         steps=data.get("steps"),
         best=None if data.get("best") is None else Estimate.from_json(data["best"]),
-        checksum=None if data.get("checksum") is None else int(data["checksum"], 16),
+        checksum=None if data.get("checksum") is None else hash_from_text(data["checksum"]),
         thorough=bool(data.get("thorough", False)),
     )
     return NOT_ASKED if known == NOT_ASKED else known

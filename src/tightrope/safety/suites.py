@@ -54,6 +54,11 @@ class TestCase(Shown):
         return self.prefix.id
 
     @property
+    def place(self) -> int | None:
+        """The number that its boundary state is called by everywhere, from 1 on; None for a random case."""
+        return None if self.depth is None else self.boundary + 1
+
+    @property
     def added(self) -> tuple[Action, ...]:
         """The actions after the part taken from the reference."""
         return self.prefix.actions[self.kept :]

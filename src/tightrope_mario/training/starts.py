@@ -10,8 +10,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope import open_run
 from tightrope.errors import UsageError
-from tightrope.runs.run import open_run
 from tightrope.training import Situation, situations_from
 from tightrope_mario.game.actions import action_names
 from tightrope_mario.game.environment import MarioEnv, SavedState

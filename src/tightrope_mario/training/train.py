@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import UsageError
-from tightrope.seeding import derive_seed
-from tightrope.training.choice import WEIGHTS, StartChoice
+from tightrope.extending import StartChoice, derive_seed
 from tightrope_mario.game.actions import ACTION_SETS, action_names
 from tightrope_mario.game.levels import LEVEL_NAMES
 from tightrope_mario.game.rewards import REWARDS
@@ -362,7 +361,9 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
     parser.add_argument("--continue", type=Path, dest="agent", metavar="AGENT", help="an exported agent to go on from")
     parser.add_argument("--situations", type=Path, help="a run, suite or trace file with situations to begin games in")
     parser.add_argument("--share", type=float, default=0.5, help="of games that begin in one")
-    parser.add_argument("--weights", choices=WEIGHTS, default="adaptive", help="how one is chosen")
+    parser.add_argument(
+        "--weights", choices=("equal", "fails", "adaptive"), default="adaptive", help="how one is chosen"
+    )
     numbers = parser.add_argument_group("changes to the preset")
     numbers.add_argument("--last-exploration", type=float, nargs=2, metavar=("BOLDEST", "MOST_CAREFUL"))
     for name in WHOLE_CHANGES:

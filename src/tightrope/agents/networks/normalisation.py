@@ -138,11 +138,26 @@ def _read_npz(path: Path) -> Normalisation:
         if (version := int(content["version"])) > VERSION:
             raise FormatError(f"{path} has version {version}; this tightrope reads up to {VERSION}. Update it")
         clip, epsilon = map(float, content["limits"])
-        return Normalisation(
+        statistics = Normalisation(
             means=_named(content, "mean/"), variances=_named(content, "variance/"), clip=clip, epsilon=epsilon
         )
+        _require_usable(statistics)
+        return statistics
     except DAMAGE as error:
         raise FormatError(f"{path} is damaged: its statistics lack or garble a field ({error!r})") from error
+
+
+def _require_usable(statistics: Normalisation) -> None:
+    """Refuse what observations cannot be divided by."""
+    if {name: mean.shape for name, mean in statistics.means.items()} != {
+        name: variance.shape for name, variance in statistics.variances.items()
+    }:
+        raise ValueError("each part has a mean and a variance, of the same shape")
+    if not all(np.isfinite(mean).all() for mean in statistics.means.values()):
+        raise ValueError("means are finite")
+    spread = (variance + statistics.epsilon for variance in statistics.variances.values())
+    if not (statistics.clip > 0 and all(((part > 0) & np.isfinite(part)).all() for part in spread)):
+        raise ValueError("variances are not negative, epsilon and clip are above 0")
 
 
 def _named(content: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:

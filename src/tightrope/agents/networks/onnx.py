@@ -110,7 +110,8 @@ def _open(path: Path) -> Any:
     options = runtime.SessionOptions()
     # One thread: workers share the cores, and the order of additions must not depend on how many there are.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    # What goes wrong is raised; said a second time, by the library itself, it is noise.
+    options.log_severity_level = 4
     if _limit_memory(runtime):
         options.add_session_config_entry("session.use_env_allocators", "1")
     # From bytes, weights in other files would be looked for in the working folder, and not beside the model.

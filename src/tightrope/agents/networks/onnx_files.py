@@ -5,6 +5,7 @@ Told from the bytes of the file, without the onnx package. Of its messages only 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -49,7 +50,8 @@ def _beside(model: Path, location: str) -> Path:
             f"{model} names {location!r} as a file of its weights, which lies outside of its folder; such files are "
             f"not read. Put model and weights into one folder, and export the model there"
         )
-    if not found.is_file():
+    # Unlike Path.is_file, this also says no to names that no file can have.
+    if not os.path.isfile(found):
         raise AgentError(f"{model} keeps weights in {location!r}, and there is no such file beside it; copy both")
     return found
 

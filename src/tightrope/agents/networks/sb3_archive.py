@@ -69,7 +69,7 @@ def read_archive(path: Path) -> Archive:
             raise FormatError(
                 f"its data have {in_words(len(members['data']))}; at most {in_words(AGENT_DATA)} are read"
             )
-        return _archive(path, _table(parse_json(members["data"], "its data")), members["policy.pth"])
+        return _archive(path, _table(parse_json(members["data"], "its data", finite=False)), members["policy.pth"])
     except (FormatError, KeyError) as error:
         raise FormatError(
             f"{path} is not a Stable-Baselines3 archive: a zip with 'data' and 'policy.pth' in it ({error})"

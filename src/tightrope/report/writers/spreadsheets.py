@@ -18,6 +18,8 @@ from tightrope.statistics.estimate import Estimate
 Row = dict[str, Any]
 NO_COLUMNS = ("witness", "failing_trace")
 """Of a case: lists of actions, which results.json has."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a text begins that a spreadsheet program takes for a formula, which may call others (OWASP, CSV injection)."""
 
 
 def write_spreadsheets(results: Results, folder: Path, films: Mapping[str, str] | None = None) -> tuple[Path, ...]:
@@ -39,7 +41,12 @@ def _write(path: Path, rows: list[Row]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else ["no data"])
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """Texts are texts, also those that come from files of others: a quote before them makes sure."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _estimates(estimates: Mapping[str, Estimate]) -> Row:

@@ -1,0 +1,1 @@
+"""A long campaign that is disturbed all the time must find what an undisturbed one finds."""

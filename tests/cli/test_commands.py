@@ -566,8 +566,13 @@ def test_a_whole_run_until_it_is_decided(tmp_path: Path, run: Run) -> None:
     assert (again, "decided by" in out) == (1, True)
 
 
-def test_one_reference_cannot_tell_whether_an_agent_is_worse_in_general(finished: Path, run: Run) -> None:
-    code, out, _ = run("compare", finished, "--fail-if-worse", "in-general")
+def test_one_reference_cannot_tell_whether_an_agent_is_worse_in_general(
+    finished: Path, tmp_path: Path, run: Run
+) -> None:
+    folder = tmp_path / "run"
+    run("search", *LAKE, "--out", folder)
+    run("safety", folder, "--agent", ZIGZAG, "--agent", CAREFUL, "--suite", "simple", *SMALL)
+    code, out, _ = run("compare", folder, "--fail-if-worse", "in-general")
     assert code == 3
     assert "one reference: nothing shows how others would differ" in " ".join(out.split())
     sides = ["--agent-a", "careful", "--agent-b", "zigzag"]

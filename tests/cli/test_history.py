@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tightrope.cli import run_command
+from tightrope.cli.given import Given
 from tightrope.cli.options import agent_configs
 from tightrope.runs.history import history_of
 from tightrope.runs.run import open_run
@@ -65,7 +66,7 @@ def test_a_folder_without_runs_says_what_to_do(tmp_path: Path, capsys) -> None:
 def test_a_folder_of_checkpoints_is_as_many_agents(tmp_path: Path) -> None:
     for step in (900, 10000):
         (tmp_path / f"ppo_{step}_steps.zip").write_bytes(b"")
-    configs = agent_configs([str(tmp_path), "other.onnx"])
+    configs = agent_configs([str(tmp_path), "other.onnx"], Given())
     assert [Path(config.source).name for config in configs] == [
         "ppo_900_steps.zip",
         "ppo_10000_steps.zip",

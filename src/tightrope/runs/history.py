@@ -11,6 +11,7 @@ from tightrope.agents.checkpoints import training_step
 from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.evaluation import Evaluation
+from tightrope.runs.layout import CONTROLS
 from tightrope.runs.run import Run, open_run
 from tightrope.safety import FailureGroup, SafetyResult, group_failures
 from tightrope.statistics import Estimate
@@ -140,7 +141,7 @@ def runs_in(folder: Path, *, trust: bool = False) -> list[Run]:
 
 
 def _checkpoint(run: Run, agent: str) -> Checkpoint:
-    results = {suite: row[agent] for suite, row in run.safety.items() if agent in row}
+    results = {suite: row[agent] for suite, row in run.safety.items() if agent in row and suite not in CONTROLS}
     return Checkpoint(agent=agent, step=training_step(agent), plain=run.plain.get(agent), safety=results)
 
 

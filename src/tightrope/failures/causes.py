@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from tightrope.failures.moments import Moment
 from tightrope.failures.result import FoundFailure
@@ -20,11 +20,21 @@ def most_likely_first(found: Sequence[FoundFailure]) -> list[FoundFailure]:
 def one_of_each_cause(found: Sequence[FoundFailure]) -> tuple[FoundFailure, ...]:
     """The most likely failure of each cause, in order."""
     spans = _spans([each.moment for each in found])
+    # Told apart by their keys first: of thousands of failures of a weak agent most are the same few.
+    distinct = {_exact_cause(each): each for each in reversed(most_likely_first(found))}
     kept: list[FoundFailure] = []
-    for each in most_likely_first(found):
+    for each in most_likely_first([*distinct.values()]):
         if not any(_one_cause(each, other, spans) for other in kept):
             kept.append(each)
     return tuple(kept)
+
+
+def _exact_cause(found: FoundFailure) -> tuple[Hashable, ...]:
+    """What failures of one cause share where nothing has to be near."""
+    moment = found.moment
+    if moment is None:
+        return found.trace.seed, found.episode.prefix_steps, found.episode.checksum
+    return moment.action, found.avoidable, moment.key
 
 
 def _rank(found: FoundFailure) -> tuple[float, int, int]:
@@ -36,8 +46,7 @@ def _one_cause(one: FoundFailure, other: FoundFailure, spans: Sequence[float]) -
     """What was not decided stands for the situation in which the agent took over."""
     a, b = one.moment, other.moment
     if a is None or b is None:
-        start = one.trace.seed == other.trace.seed and one.episode.prefix_steps == other.episode.prefix_steps
-        return a is b and start and one.episode.checksum == other.episode.checksum
+        return a is b and _exact_cause(one) == _exact_cause(other)
     return a.action == b.action and one.avoidable is other.avoidable and _one_place(a, b, spans)
 
 

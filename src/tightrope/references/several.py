@@ -45,6 +45,9 @@ RUNS_PER_AGENT = 2
 NOISE = 0.05
 """Share of random actions in noisy runs: enough to leave the agent's own path, seldom enough to end it."""
 
+FAILURE_STEPS = 20_000
+"""Most steps for failures near one agent's runs: a handful of moments is wanted, and a weak agent fails everywhere."""
+
 
 @begun_again_if_stochastic
 def find_references(
@@ -169,13 +172,18 @@ class _Gathering:
             searched = search_failures(
                 self.task,
                 self.engine.agents[name],
-                self.meter.remaining().share(1 / (len(agents) - place)),
+                self._for_failures(len(agents) - place),
                 self.seed,
                 reset_seeds=self.resets,
                 engine=self.engine,
             )
             self.meter.spend(searched.steps)
             yield from searched.failures
+
+    def _for_failures(self, agents: int) -> Budget:
+        """What one of so many agents' failures may cost."""
+        left = self.meter.remaining().share(1 / agents)
+        return replace(left, steps=FAILURE_STEPS if left.steps is None else min(left.steps, FAILURE_STEPS))
 
     def _of_failure(self, found: FoundFailure) -> Reference | None:
         """A failed run up to before its harm, with the moment it was lost as boundary state."""

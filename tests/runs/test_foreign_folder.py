@@ -7,15 +7,19 @@ import shutil
 import sqlite3
 import struct
 import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.filefuzz.trying import at_most as in_time
 from tests.files.bombs import at_most
 from tightrope.cli import run_command
 from tightrope.errors import FormatError, UsageError
 from tightrope.execution import Engine, Rollout
-from tightrope.runs.run import open_run
+from tightrope.runs.assembly import report_results
+from tightrope.runs.run import Run, open_run
 from tightrope.runs.store import SUPER_JOURNAL, EpisodeStore
 from tightrope.safety import load_suite
 from tightrope.tasks import task_from_label
@@ -155,7 +159,7 @@ def suite_data(**changes: object) -> dict[str, object]:
         ({"reseeds": [[0, 1]] * 20_000, "cases": [[0, 0, []]] * 20_000}, "400,000,000 actions together"),
         ({"cases": [[7, 1, []]]}, "damaged"),
         ({"cases": [[0, 1]]}, "damaged"),
-        ({"seed": 1e999}, "damaged"),
+        ({"seed": 1e999}, "not a finite number"),
         ({"reference": 5}, "damaged"),
     ],
 )
@@ -181,3 +185,64 @@ def test_a_suite_out_of_all_proportion_is_refused(tmp_path: Path, changes: dict[
 def test_a_label_that_no_task_has_is_told(options: str) -> None:
     with pytest.raises(UsageError):
         task_from_label(f"FrozenLake-v1({options})")
+
+
+def forged(folder: Path, copy: Path, change: Callable[[dict[str, Any]], None]) -> Run:
+    """A copy of a run, whose run.json says something else of its files."""
+    shutil.copytree(folder, copy)
+    content = json.loads((copy / "run.json").read_text())
+    change(content["artefacts"])
+    (copy / "run.json").write_text(json.dumps(content))
+    return open_run(copy)
+
+
+def made_from(path: str, name: str = "x") -> dict[str, Any]:
+    return {"name": name, "path": path, "id": "x"}
+
+
+def test_files_that_are_made_from_each_other_are_told(undisturbed: Path, tmp_path: Path) -> None:
+    def in_circles(artefacts: dict[str, Any]) -> None:
+        for entry in artefacts.values():
+            entry["sources"] = [made_from(path) for path in artefacts]
+
+    run = forged(undisturbed, tmp_path / "run", in_circles)
+    with pytest.raises(FormatError, match=r"run\.json says that .* is made from itself"):
+        report_results([run])
+
+
+def test_a_run_json_that_asks_for_the_same_over_and_over_is_read_in_no_time(undisturbed: Path, tmp_path: Path) -> None:
+    """Forty files, each made from the one before it, twice: that is 2^40 ways to the first."""
+
+    def doubling(artefacts: dict[str, Any]) -> None:
+        first = "1-search/search.json"
+        (name, identifier), *_ = artefacts[first]["ids"].items()
+        latest = first
+        for number in range(40):
+            source = {"name": name, "path": latest, "id": identifier}
+            latest = f"1-search/{number}.json"
+            artefacts[latest] = {**artefacts[first], "sources": [source, source]}
+        artefacts["1-search/reference.json"]["sources"].append({"name": name, "path": latest, "id": identifier})
+
+    run = forged(undisturbed, tmp_path / "run", doubling)
+    with in_time(30):
+        assert run.outdated("1-search/reference.json") is None
+
+
+def test_a_long_row_of_files_is_told(undisturbed: Path, tmp_path: Path) -> None:
+    def row(artefacts: dict[str, Any]) -> None:
+        first = artefacts["1-search/search.json"]
+        for number in range(3000):
+            artefacts[f"1-search/{number}.json"] = {**first, "sources": [made_from(f"1-search/{number + 1}.json")]}
+        artefacts["1-search/3000.json"] = first
+
+    run = forged(undisturbed, tmp_path / "run", row)
+    with pytest.raises(FormatError, match="made from too much to be followed"):
+        run.outdated("1-search/0.json")
+
+
+def test_a_result_that_does_not_say_what_it_was_made_from_is_told(undisturbed: Path, tmp_path: Path) -> None:
+    run = forged(
+        undisturbed, tmp_path / "run", lambda artefacts: [entry.update(sources=[]) for entry in artefacts.values()]
+    )
+    with pytest.raises(FormatError, match=r"run\.json does not say"):
+        report_results([run])

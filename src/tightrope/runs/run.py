@@ -73,6 +73,8 @@ class Run(Shown):
         self._values: dict[str, Any] = {}
         self._lost: dict[str, str] = {}
         """Stored things that were read and are not what they were, and in what."""
+        self._judged: tuple[Any, dict[str, Change | None]] = (None, {})
+        """Which stored things are outdated, as long as run.json and what is lost stay the same."""
 
     # What a run is.
 
@@ -166,11 +168,16 @@ class Run(Shown):
         path = layout.safety_path(agent, suite)
         if self.outdated(path) is not None:
             return None
-        made_from = {source.name: source.path for source in self.manifest.artefacts[path].sources}
-        tested = self.stored(str(made_from[layout.SUITE]), layout.SUITE_CODEC)
-        known = self.stored(str(made_from[layout.SURVIVAL]), layout.SURVIVAL_CODEC)
+        tested = self.stored(self._made_from(path, layout.SUITE), layout.SUITE_CODEC)
+        known = self.stored(self._made_from(path, layout.SURVIVAL), layout.SURVIVAL_CODEC)
         result = None if tested is None or known is None else self.stored(path, self.safety_codec(tested, known))
         return None if result is None else with_whys(result, self.whys(agent))
+
+    def _made_from(self, path: str, name: str) -> str:
+        for source in self.manifest.artefacts[path].sources:
+            if source.name == name and source.path is not None:
+                return source.path
+        raise FormatError(f"{self.folder.manifest_path} does not say what {name} of {path} was")
 
     def whys(self, agent: str) -> dict[str, Why]:
         """Why the representatives of an agent's groups of failures failed, by case id."""
@@ -241,10 +248,28 @@ class Run(Shown):
 
     def outdated(self, path: str) -> Change | None:
         """Why a stored thing says nothing about the run any more, by the first cause; None: it is valid."""
+        try:
+            return self._judgement(path, ())
+        except RecursionError as error:
+            raise FormatError(f"{self.folder.manifest_path}: {path} is made from too much to be followed") from error
+
+    def _judgement(self, path: str, asked: tuple[str, ...]) -> Change | None:
+        """Whether something is outdated, found out once for each: a forged run.json could ask for it for ever."""
+        state = (self.manifest, len(self._lost))
+        if self._judged[0] is None or self._judged[0][0] is not state[0] or self._judged[0][1] != state[1]:
+            self._judged = (state, {})
+        known = self._judged[1]
+        if path not in known:
+            if path in asked:
+                raise FormatError(f"{self.folder.manifest_path} says that {path} is made from itself; nothing is")
+            known[path] = self._change(path, (*asked, path))
+        return known[path]
+
+    def _change(self, path: str, asked: tuple[str, ...]) -> Change | None:
         entry = self.manifest.artefacts.get(path)
         if entry is None or path in self._lost:
             return Change(name=self._lost.get(path, FILE), was="there", now="lost", setting=False)
-        now = tuple(source.model_copy(update={"id": self._now(source)}) for source in entry.sources)
+        now = tuple(source.model_copy(update={"id": self._now(source, asked)}) for source in entry.sources)
         return next(changes(entry, entry.settings, now), None)
 
     def missing(self) -> Iterator[str]:
@@ -315,11 +340,13 @@ class Run(Shown):
         sources = (source.model_copy(update={"id": self._now(source)}) for source in artefact.sources)
         return replace(artefact, sources=tuple(sources))
 
-    def _now(self, source: Source) -> str | None:
+    def _now(self, source: Source, asked: tuple[str, ...] = ()) -> str | None:
         """The present id of something that a stored thing was made from."""
         if source.path is not None:
             entry = self.manifest.artefacts.get(source.path)
-            return None if entry is None or self.outdated(source.path) is not None else entry.ids.get(source.name)
+            if entry is None or self._judgement(source.path, asked) is not None:
+                return None
+            return entry.ids.get(source.name)
         if source.name == layout.TASK:
             return self.manifest.task.id
         agents = {layout.agent_source(name): agent.fingerprint for name, agent in self.agents.items()}

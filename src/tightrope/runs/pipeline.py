@@ -416,13 +416,16 @@ class Pipeline:
         made_from = (
             (layout.result_source(result), layout.safety_path(name, suite)) for suite, result in results.items()
         )
+        # Causes before what follows from them, so that a change is told by its first cause.
+        origin = () if self.given is not None else self._reference_sources()
         artefact = Artefact(
             path=layout.why_path(name),
             settings={},
             sources=(
                 run.source(layout.TASK),
-                *(run.source(*result) for result in made_from),
+                *origin,
                 run.source(layout.agent_source(name)),
+                *(run.source(*result) for result in made_from),
             ),
             codec=layout.WHY_CODEC,
         )

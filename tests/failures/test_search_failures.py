@@ -130,3 +130,11 @@ def test_the_command_prints_and_writes_what_was_found(tmp_path: Path, capsys: py
     assert len(tr.read_traces(traces)) == len(told["failures"])
     assert run_command(["failures", "FrozenLake-v1"]) == 2
     assert "which agent?" in capsys.readouterr().err
+
+
+def test_an_agent_that_raises_at_once_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOD", "bad")
+    task = tr.make_task("FrozenLake-v1", is_slippery=False)
+    found = tr.search_failures(task, tr.load_agent("tests.sample_agents:moody", task), tr.Budget(steps=20_000))
+    assert found.failures == ()
+    assert found.episodes < 200

@@ -165,8 +165,7 @@ class _Search:
         while self._resets and not share.spent and idle < AT_A_TIME:
             before = self.meter.steps
             if not self.runs or self._best([RESET, *self._places]) == RESET:
-                self._play_run()
-                new = 1
+                new = self._play_run()
             else:
                 left = share.remaining().steps
                 dearest = self.length + self.longest
@@ -201,18 +200,20 @@ class _Search:
             self._play_run()
             share.spend(self.meter.steps - before)
 
-    def _play_run(self) -> None:
-        """A run from another reset; one that fails is found, any other can be disturbed."""
+    def _play_run(self) -> bool:
+        """A run from another reset; one that fails is found, any other can be disturbed. False: it showed nothing."""
         number, self._resets = self._resets, self._resets + 1
         reset = self.engine.task.seed if number == 0 else derive_seed("failure start", self.seed, number)
         start, seed = ActionTrace(self.engine.task.label, reset), derive_seed("failure run", self.seed, number)
         [episode] = self._run([Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True)])
         self.episodes += 1
-        if episode.error is None and episode.actions:
-            failed = self._note(episode, Disturbance(reset=reset, depth=0))
-            self._learn((RESET,), failed)
-            if not failed:
-                self._add(episode, Disturbance(reset=reset, depth=0))
+        if episode.error is not None or not episode.actions:
+            return False
+        failed = self._note(episode, Disturbance(reset=reset, depth=0))
+        self._learn((RESET,), failed)
+        if not failed:
+            self._add(episode, Disturbance(reset=reset, depth=0))
+        return True
 
     def _draw(self, count: int) -> list[_Try]:
         """Smaller versions of what failed, then what is drawn."""
@@ -317,5 +318,6 @@ class _Search:
         """Run rollouts; what was really executed counts, prefixes included where they had to be played again."""
         before = self.engine.counters.steps_executed
         episodes = self.engine.run(rollouts)
-        self.meter.spend(self.engine.counters.steps_executed - before)
+        # A run that takes no step has cost a reset, and must not be free for ever.
+        self.meter.spend(max(len(episodes), self.engine.counters.steps_executed - before))
         return episodes

@@ -293,7 +293,7 @@ def test_many_slow_steps_are_not_one_that_hangs(backend: str, step_timeout: floa
 
 
 def test_a_limit_below_zero_is_refused() -> None:
-    with pytest.raises(UsageError, match="step_timeout is a number of seconds, or 0 for no limit, not -1"):
+    with pytest.raises(UsageError, match="step_timeout must be 0 or more, not -1"):
         Engine(corridor_task(), step_timeout=-1)
 
 

@@ -19,7 +19,8 @@ def test_a_suite_file_runs_no_command(undisturbed: Path, tmp_path: Path) -> None
     suite = tmp_path / "evil.suite.json"
     task = f"subprocess:call(args='touch {tmp_path / 'owned'}', shell=True)"
     honest = load_suite(undisturbed / "2-safety" / "simple.suite.json")
-    cases = tuple(replace(case, prefix=replace(case.prefix, task=task)) for case in honest.cases)
+    own = [case for case in honest.cases if case.reference == 0]
+    cases = tuple(replace(case, prefix=replace(case.prefix, task=task)) for case in own)
     save_suite(replace(honest, reference=replace(honest.reference, task=task), cases=cases, others=()), suite)
     told = r"evil\.suite\.json names code to run: task subprocess:call\. .*--trust"
     with pytest.raises(UsageError, match=told), working_on_suite(suite, tmp_path / "run", trust=False):

@@ -141,9 +141,11 @@ def passing_then_hanging() -> Answer:
 
 
 def slow() -> Answer:
-    """Takes its time."""
+    """Takes its time, and tells a file which process it is asked in."""
 
     def answer(observation: Any) -> int:
+        with open(os.environ["ASKED_IN"], "a") as asked:
+            asked.write(f"{os.getpid()}\n")
         time.sleep(0.2)
         return 0
 

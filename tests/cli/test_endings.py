@@ -187,13 +187,19 @@ def runs(process: int) -> bool:
 
 
 @pytest.fixture
-def busy(searched: Path) -> Iterator[subprocess.Popen[str]]:
-    """A command in the middle of its work, with a worker."""
-    process = started("safety", searched, *agent("slow"), "--suite", "simple", *PROCESSES, start_new_session=True)
+def busy(searched: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """A command in the middle of its work, and its processes: one of them a worker that asks the agent."""
+    asked_in = tmp_path / "asked"
+    asked_in.touch()
+    environment = {**os.environ, "ASKED_IN": str(asked_in)}
+    slow = ["safety", searched, *agent("slow"), "--suite", "simple", *PROCESSES]
+    process = started(*slow, start_new_session=True, env=environment)
     deadline = time.monotonic() + 60
-    while len(family(process.pid)) < 3 and time.monotonic() < deadline:
+    members: list[int] = []
+    while not {*asked_in.read_text().split()} & {*map(str, members[2:])} and time.monotonic() < deadline:
         time.sleep(0.05)
-    yield process
+        members = family(process.pid)
+    yield process, members
     process.kill()
     process.communicate()
 
@@ -210,20 +216,20 @@ def busy(searched: Path) -> Iterator[subprocess.Popen[str]]:
     ],
 )
 def test_a_signal_ends_the_command_and_all_it_has_started(
-    busy: subprocess.Popen[str], signals: list[signal.Signals], to_all: bool, code: int
+    busy: tuple[subprocess.Popen[str], list[int]], signals: list[signal.Signals], to_all: bool, code: int
 ) -> None:
-    members = family(busy.pid)
+    command, members = busy
     assert len(members) >= 3, "the command, the process that does its work, and a worker"
     for number in signals:
-        (os.killpg if to_all else os.kill)(busy.pid, number)
-    assert busy.wait(10) == code
+        (os.killpg if to_all else os.kill)(command.pid, number)
+    assert command.wait(30) == code
     deadline = time.monotonic() + 5
     while any(map(runs, members)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(runs, members))
     if code == 130:
-        assert busy.stderr is not None
-        assert "error: interrupted; what was finished is kept" in busy.stderr.read()
+        assert command.stderr is not None
+        assert "error: interrupted; what was finished is kept" in command.stderr.read()
 
 
 def test_output_that_cannot_be_written_is_not_a_success() -> None:

@@ -165,7 +165,7 @@ class _Search:
         while self._resets and not share.spent and idle < AT_A_TIME:
             before = self.meter.steps
             if not self.runs or self._best([RESET, *self._places]) == RESET:
-                new = self._play_run()
+                new = int(self._play_run())
             else:
                 left = share.remaining().steps
                 dearest = self.length + self.longest

@@ -79,8 +79,12 @@ def render_page(
     videos: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     posters: Mapping[str, str] | None = None,
+    live: Markup | None = None,
 ) -> str:
-    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack."""
+    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack.
+
+    ``live`` stands above it where a server sends it, which then says what the page may do.
+    """
     videos, posters = videos or {}, posters or {}
     pages = tuple(_run_page(f"run{index}", run, videos) for index, run in enumerate(results.runs))
     overall = safety_charts.safety_against_reward(results.runs) if len(results.runs) > 1 else None
@@ -109,11 +113,17 @@ def render_page(
             overall=overall,
             overview=safety_charts.overview_table(results.runs) if len(results.runs) > 1 else None,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
-            css=Markup(_asset("report.css") + _asset("player.css")),
+            css=style(),
             script=Markup("".join(('"use strict";(() => {\n', *map(_asset, SCRIPTS), "})();"))),
             data=script_json(data),
+            live=live,
         )
     )
+
+
+def style() -> Markup:
+    """The style sheet of the page."""
+    return Markup(_asset("report.css") + _asset("player.css"))
 
 
 def script_json(data: Any) -> Markup:

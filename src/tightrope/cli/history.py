@@ -13,7 +13,7 @@ from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 
 if TYPE_CHECKING:
     from tightrope.risk import FailureEstimate
-    from tightrope.runs.history import FailureRow, History
+    from tightrope.runs.questions.history import FailureRow, History
     from tightrope.runs.run import Run
 
 EXAMPLE = "tightrope run CartPole-v1 --agent checkpoints/ --out run/   then   tightrope history run/"
@@ -37,7 +37,7 @@ def command(
     trust: TrustOption = False,
 ) -> int:
     """Show fail frequency, return and kinds of failure over training: what appears, and what goes."""
-    from tightrope.runs.history import history_of, runs_in
+    from tightrope.runs.questions.history import history_of, runs_in
 
     interface = current_interface()
     runs = runs_in(folder, trust=trust)

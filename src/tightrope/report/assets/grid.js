@@ -11,7 +11,7 @@ function gridPicture(chart, view) {
   const parts = view.columns.map((column, index) => index % every ? null : svg("text", { x: left + (index + .5) * wide, y: top - 8, "text-anchor": "middle" }, column.text));
   view.rows.forEach((row, index) => {
     const y = top + index * tall, fits = Math.floor((left - 8) / letter);
-    parts.push(svg("text", { class: "name", x: 0, y: y + tall / 2 + 4 }, [row.text.length > fits ? row.text.slice(0, fits - 1) + "…" : row.text, svg("title", {}, row.text)]));
+    parts.push(svg("text", { class: "name", x: 0, y: y + tall / 2 + 4 }, [shortName(row.text, fits), svg("title", {}, row.text)]));
     for (const point of view.series[0]?.points ?? []) if (point.row === row.name && columns.has(point.column)) parts.push(...cell(chart, point, columns.get(point.column), y, wide, tall));
   });
   parts.push(svg("text", { class: "axis-title", x: left + Math.min(wide * view.columns.length, room), y: height - 6, "text-anchor": "end" }, view.x ?? chart.spec.x));
@@ -20,6 +20,9 @@ function gridPicture(chart, view) {
     "aria-label": `${chart.spec.title}. ${chart.marks.length} cells; move with the arrow keys.` }, parts);
   return width > chart.width ? { picture, node: html("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `${chart.spec.title}, scrolls` }, picture) } : { picture, node: picture };
 }
+
+// Names of checkpoints differ at their end, so it is the middle that goes.
+const shortName = (name, fits) => name.length <= fits ? name : name.slice(0, fits - 1 - Math.ceil(fits / 2)) + "…" + name.slice(-Math.ceil(fits / 2));
 
 function cell(chart, point, x, y, wide, tall) {
   const known = point.value !== null, { fill, text } = known ? heat(point.value) : NOTHING;

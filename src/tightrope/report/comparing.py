@@ -72,8 +72,8 @@ class Change:
 
     @property
     def tone(self) -> str:
-        """Whether that is good or bad; empty: neither."""
-        return "bad" if self.difference > 0 else "good" if self.difference < 0 else ""
+        """Whether it got worse or better; empty: neither."""
+        return "worse" if self.difference > 0 else "better" if self.difference < 0 else ""
 
 
 def ranking(run: RunResults) -> tuple[Rank, ...]:

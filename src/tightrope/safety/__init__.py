@@ -3,7 +3,7 @@
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.failing.bisecting import Bisection, bisect_checkpoints
-from tightrope.safety.failing.groups import FailureGroup, group_failures, groups_by_agent
+from tightrope.safety.failing.groups import FailureGroup, GroupShare, group_failures, groups_by_agent, shares_of_groups
 from tightrope.safety.failing.shrinking import shrink
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.findings import Finding, FindingKind
@@ -34,6 +34,7 @@ __all__ = [
     "Finding",
     "FindingKind",
     "GateDecision",
+    "GroupShare",
     "Guidance",
     "SafetyComparison",
     "SafetyResult",
@@ -66,6 +67,7 @@ __all__ = [
     "rate_without_doomed",
     "run_suite",
     "save_suite",
+    "shares_of_groups",
     "shrink",
     "simple_suite",
     "suite_rollouts",

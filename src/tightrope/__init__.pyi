@@ -58,6 +58,10 @@ from tightrope.runs.configuration.config import CampaignConfig as CampaignConfig
 from tightrope.runs.configuration.configfile import load_config as load_config
 from tightrope.runs.questions.assembly import report_results as report_results
 from tightrope.runs.questions.comparison import compare_runs as compare_runs
+from tightrope.runs.questions.contest import AgentComparison as AgentComparison
+from tightrope.runs.questions.contest import Contender as Contender
+from tightrope.runs.questions.contest import ReturnDifference as ReturnDifference
+from tightrope.runs.questions.contest import compare_agents as compare_agents
 from tightrope.runs.questions.keeping import Keeping as Keeping
 from tightrope.runs.questions.keeping import keep_failures as keep_failures
 from tightrope.runs.run import Run as Run

@@ -138,12 +138,12 @@ def test_a_run_folder_with_links_is_refused_by_name(server: LiveServer) -> None:
 
 def test_its_films_are_served_and_nothing_beside_them(server: LiveServer, shelf: Path) -> None:
     films = shelf / "deep" / "run" / "report" / "videos"
-    film = next(path for path in films.iterdir() if path.suffix == ".webp")
+    film = next(path for path in films.iterdir() if path.suffix == ".png")
     name = run_id(server, "deep/run")
     raw = f"GET /{server.door.key}/runs/{name}/videos/{film.name} HTTP/1.1\r\nHost: localhost:{server.door.port}\r\n"
     whole = sent(server, f"{raw}\r\n".encode())
     assert whole.endswith(film.read_bytes())
-    assert b"Content-Type: image/webp" in whole
+    assert b"Content-Type: image/png" in whole
     part = sent(server, f"{raw}Range: bytes=2-5\r\n\r\n".encode())
     assert part.startswith(b"HTTP/1.1 206 ")
     assert part.endswith(b"\r\n\r\n" + film.read_bytes()[2:6])

@@ -14,7 +14,7 @@ GATE = "TIGHTROPE_TEST_GATE"
 
 
 def patient() -> Callable[[Any], int]:
-    """The careful agent; once the run beside it has begun, it waits for the file that the environment variable names."""
+    """The careful agent; once the run beside it has begun, it waits for the file that the variable names."""
     answer = careful()
 
     def act(observation: Any) -> int:

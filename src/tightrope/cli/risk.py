@@ -43,7 +43,7 @@ def command(
     seed: SeedOption = 0,
 ) -> int:
     """Estimate the probability that an episode in use ends unsafe, down to one in a million."""
-    from tightrope.agents.importing import import_named
+    from tightrope.agents.sources.importing import import_named
     from tightrope.budget import Budget
     from tightrope.risk import estimate_failure
     from tightrope.runs.campaign import load_agents

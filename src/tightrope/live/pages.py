@@ -25,7 +25,7 @@ from tightrope.report.results import Results
 from tightrope.report.sections import with_sections
 from tightrope.report.writers.page import style
 from tightrope.report.writers.writing import KINDS, page_with_films
-from tightrope.runs.assembly import report_results
+from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.run import Run, open_run
 
 MOST_KEPT = 8

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tightrope.runs.folder import LOCK, MANIFEST
+from tightrope.runs.storage.folder import LOCK, MANIFEST
 
 DEPTH = 6
 """Folders below each other that are looked through."""

@@ -13,8 +13,8 @@ from operator import attrgetter
 from tightrope.evaluation import Evaluation, PlainComparison
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
-from tightrope.runs.config import CampaignConfig, sections
-from tightrope.runs.layout import CONTROLS
+from tightrope.runs.configuration.config import CampaignConfig, sections
+from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import (
     CaseResult,
     GateDecision,
@@ -23,7 +23,7 @@ from tightrope.safety import (
     avoidable_fail_frequency,
     rate_without_doomed,
 )
-from tightrope.safety.avoidable import left_to_chance, tried_by_chance
+from tightrope.safety.judging.avoidable import left_to_chance, tried_by_chance
 from tightrope.statistics import Estimate
 
 PLAIN = "plain episodes"

@@ -539,7 +539,7 @@ def test_a_gate_stops_as_soon_as_it_is_decided_and_says_what_that_saved(
     gate = ["--suite", "simple", "--repetitions", "60", "--max-fail", "0.05", "--until-decided", *SMALL]
     code, out, _ = run("safety", folder, *WILD, *gate)
     assert code == 1
-    assert "is above the allowed 0.05; decided by" in " ".join(out.split())
+    assert "is above the allowed 5%; decided by" in " ".join(out.split())
     assert "saved" in out
     told = json.loads(run("safety", folder, *WILD, *gate, "--json")[1])["safety"]
     assert list(told) == ["simple"], "random cases beside it would cost more than the gate"

@@ -58,6 +58,10 @@ from tightrope.runs.campaign import run_campaign as run_campaign
 from tightrope.runs.comparison import compare_runs as compare_runs
 from tightrope.runs.config import CampaignConfig as CampaignConfig
 from tightrope.runs.configfile import load_config as load_config
+from tightrope.runs.contest import AgentComparison as AgentComparison
+from tightrope.runs.contest import Contender as Contender
+from tightrope.runs.contest import ReturnDifference as ReturnDifference
+from tightrope.runs.contest import compare_agents as compare_agents
 from tightrope.runs.keeping import Keeping as Keeping
 from tightrope.runs.keeping import keep_failures as keep_failures
 from tightrope.runs.run import Run as Run

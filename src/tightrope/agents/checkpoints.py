@@ -8,13 +8,25 @@ from pathlib import Path
 from tightrope.agents.loaders import all_loaders
 from tightrope.errors import UsageError
 
-NUMBER = re.compile(r"\d+")
+NUMBER = re.compile(r"(\d+(?:\.\d+)?)([km])(?![a-z])|\d+", re.IGNORECASE)
+"""A number in a name, with its unit: thousands (``250k``) or millions (``1.5M``)."""
+UNITS = {"k": 1_000, "m": 1_000_000}
 
 
 def training_step(name: str) -> int | None:
-    """The training step that a file name tells: its largest number, as in ``rl_model_250000_steps``."""
-    numbers = [int(number) for number in NUMBER.findall(Path(name).stem)]
-    return max(numbers, default=None)
+    """The training step that a name tells: its largest number, as in ``rl_model_250000_steps`` or ``ppo-1.5M``."""
+    return max(map(_steps, NUMBER.finditer(_without_ending(name))), default=None)
+
+
+def _steps(found: re.Match[str]) -> int:
+    value, unit = found.group(1), found.group(2)
+    return int(found.group(0)) if value is None else round(float(value) * UNITS[unit.lower()])
+
+
+def _without_ending(name: str) -> str:
+    """The name without the ending of its kind of file; a dot within a number is none."""
+    path = Path(name)
+    return path.stem if path.suffix[1:2].isalpha() else path.name
 
 
 def checkpoints_in(folder: Path) -> list[Path]:

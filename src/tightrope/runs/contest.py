@@ -7,44 +7,74 @@ situations and with the very seeds, so that every pair shares all cases that eit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tightrope.agents.agent import Agent
 from tightrope.display import Shown
-from tightrope.errors import TightropeError, UsageError
+from tightrope.errors import TightropeError, UnknownName, UsageError
 from tightrope.evaluation import Evaluation, PlainComparison, compare_plain, evaluate
 from tightrope.performance import Robustness
 from tightrope.progress import Progress, ProgressCallback
+from tightrope.runs.campaign import load_agents
 from tightrope.runs.layout import CONTROLS
 from tightrope.runs.run import Run
+from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyComparison, SafetyResult, compare_safety, run_suite
 from tightrope.statistics import ON_THESE_CASES, Estimate, paired_difference_estimate
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contender:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Contender(Shown):
     """An agent, the run whose situations it is judged in, and what is known of it."""
+
+    _shown = ("name", "run", "suites")
 
     name: str
     """By which it is told from the others."""
     run: Run
-    load: Callable[[], Agent]
+    load: Callable[[], Agent] = field(repr=False)
     """Loads the agent; called only when something has to be executed."""
-    safety: Mapping[str, SafetyResult] = field(default_factory=dict)
+    safety: Mapping[str, SafetyResult] = field(default_factory=dict, repr=False)
     """By id of the suite."""
-    plain: Evaluation | None = None
-    performance: Robustness | None = None
+    plain: Evaluation | None = field(default=None, repr=False)
+    performance: Robustness | None = field(default=None, repr=False)
     left_out: str = ""
     """Why it could not be tested with what others know; empty: it was, or did not have to be."""
 
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """Names of the suites that it has met."""
+        return tuple(result.suite.name for result in self.safety.values())
+
     @classmethod
-    def of_run(cls, run: Run, agent: str, name: str, load: Callable[[], Agent]) -> Contender:
-        """An agent with all that its run has stored."""
+    def of_run(
+        cls,
+        run: Run,
+        agent: str,
+        *,
+        name: str | None = None,
+        load: Callable[[], Agent] | None = None,
+        trust: bool = False,
+    ) -> Contender:
+        """An agent with all that its run has stored.
+
+        Args:
+            run: Where it was tested.
+            agent: Its name there.
+            name: What to call it here; None: as there.
+            load: Loads it; None: from where the run says, which must still be the agent that was tested.
+            trust: Let the run's own files say which code to import for that. Only what you wrote yourself.
+        """
+        if agent not in run.agents:
+            raise UnknownName("agent in this run", agent, list(run.agents))
+        name = name or agent
         rows = {suite: row[agent] for suite, row in run.safety.items() if agent in row and suite not in CONTROLS}
         return cls(
             name=name,
             run=run,
-            load=load,
+            load=load or partial(stored_agent, run, agent, trust=trust),
             safety={result.suite.id: replace(result, agent=name) for result in rows.values()},
             plain=run.plain.get(agent),
             performance=run.performance.get(agent),
@@ -52,7 +82,7 @@ class Contender:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReturnDifference:
+class ReturnDifference(Shown):
     """How much more reward B gets than A, from the middle of the same fuzz traces."""
 
     prefix_length: int
@@ -109,6 +139,9 @@ def compare_agents(
     """
     if len(contenders) < 2:
         raise UsageError("a comparison needs two agents at least")
+    names = [each.name for each in contenders]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"two contenders are called {twice!r}; give one of them another name")
     tasks = dict.fromkeys(each.run.task_label for each in contenders)
     if len(tasks) > 1:
         raise UsageError(f"agents of different tasks cannot be compared: {', '.join(tasks)}")
@@ -124,6 +157,17 @@ def compare_agents(
     complete = [_completed(each, missing[each.name], union, everybody, told) for each in contenders]
     first, *others = complete
     return tuple(_compared(first, other, contenders, _labels(union)) for other in others)
+
+
+def stored_agent(run: Run, name: str, *, trust: bool = False) -> Agent:
+    """An agent of a run, loaded from where the run says; refused where it is no longer the one that was tested."""
+    require_trust(run.folder.manifest_path, run.config.task, run.config.agents, trust=trust)
+    agent = load_agents(run.config.agents, run.task).get(name)
+    if agent is None:
+        raise UsageError(f"{name} of {run.path} is not among the agents it names; test it there again")
+    if agent.fingerprint != run.agents[name].fingerprint:
+        raise UsageError(f"{name} is not the agent that {run.path} tested: its file has changed since; run it again")
+    return agent
 
 
 def _completed(
@@ -143,18 +187,28 @@ def _completed(
         if not contender.safety:
             raise
         return replace(contender, left_out=str(error))
-    agent.name = contender.name
     results = dict(contender.safety)
-    for suite in missing:
-        next(told)
-        results[suite] = _tested(agent, *union[suite])
-    played = contender.plain
-    if played is None and plain is not None:
-        with contender.run.folder.locked(), contender.run.engine({agent.name: agent}) as engine:
-            played = evaluate(
-                contender.run.task, agent, len(plain.episodes), plain.seed, length=plain.length, engine=engine
-            )
+    with _called(agent, contender.name):
+        for suite in missing:
+            next(told)
+            results[suite] = _tested(agent, *union[suite])
+        played = contender.plain
+        if played is None and plain is not None:
+            with contender.run.folder.locked(), contender.run.engine({agent.name: agent}) as engine:
+                played = evaluate(
+                    contender.run.task, agent, len(plain.episodes), plain.seed, length=plain.length, engine=engine
+                )
     return replace(contender, safety=results, plain=played)
+
+
+@contextmanager
+def _called(agent: Agent, name: str) -> Iterator[None]:
+    """The agent under another name; it is the user's own, and has its old one back afterwards."""
+    before, agent.name = agent.name, name
+    try:
+        yield
+    finally:
+        agent.name = before
 
 
 def _tested(agent: Agent, home: Run, known: SafetyResult) -> SafetyResult:

@@ -8,7 +8,7 @@ from tightrope.safety.deciding import decide_gate
 from tightrope.safety.files import load_suite, save_suite
 from tightrope.safety.findings import Finding, FindingKind
 from tightrope.safety.frequencies import avoidable_fail_frequency, rate_without_doomed
-from tightrope.safety.groups import FailureGroup, group_failures, groups_by_agent
+from tightrope.safety.groups import FailureGroup, GroupShare, group_failures, groups_by_agent, shares_of_groups
 from tightrope.safety.judge import judge_case, judge_episode, judge_suite
 from tightrope.safety.kept import kept_suite
 from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
@@ -34,6 +34,7 @@ __all__ = [
     "Finding",
     "FindingKind",
     "GateDecision",
+    "GroupShare",
     "Guidance",
     "SafetyComparison",
     "SafetyResult",
@@ -66,6 +67,7 @@ __all__ = [
     "rate_without_doomed",
     "run_suite",
     "save_suite",
+    "shares_of_groups",
     "shrink",
     "simple_suite",
     "suite_rollouts",

@@ -67,6 +67,11 @@ class _Member:
         """How much is known of why it failed."""
         return (self.explanation is not None) + (self.close_up is not None)
 
+    @property
+    def decided(self) -> bool:
+        """Whether the moment it was lost is known."""
+        return self.explanation is not None and self.explanation.depth is not None
+
 
 def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
     """The fails of several results by their cause: those that were avoidable first, and the most frequent first.
@@ -74,17 +79,44 @@ def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
     A case that an agent was put into by several suites counts once.
     """
     members = _members(results)
-    spans = _spans([member.explanation for member in members])
-    groups: list[list[_Member]] = []
-    for member in members:
-        same = next((group for group in groups if _belongs(member, group, spans)), None)
-        if same is None:
-            groups.append([member])
-        else:
-            same.append(member)
+    groups = _sorted_by_cause(members)
     total = sum(member.case.fails for member in members)
     found = [_group(group, total) for group in groups]
     return tuple(sorted(found, key=lambda group: (group.avoidable is not True, -group.share)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupShare:
+    """How often an agent fails in the way of a group, in the cases of that group."""
+
+    fails: int
+    executions: int
+    """Those that were judged; 0: it met none of these cases."""
+
+    @property
+    def value(self) -> float | None:
+        """The share; None: no data."""
+        return self.fails / self.executions if self.executions else None
+
+
+def shares_of_groups(groups: Sequence[FailureGroup], results: Iterable[SafetyResult]) -> tuple[GroupShare, ...]:
+    """How often one agent's results have the fails of each group; a case that several suites have counts once."""
+    met: dict[str, list[CaseResult]] = {}
+    for case in (case for result in results for case in result.distinct_cases):
+        if not case.invalid:
+            met.setdefault(case.case.id, []).append(case)
+    return tuple(_share(group, met) for group in groups)
+
+
+def _share(group: FailureGroup, met: Mapping[str, Sequence[CaseResult]]) -> GroupShare:
+    own = {id(case) for case in group.members}
+    names = {case.case.id for case in group.members} & met.keys()
+    # The one that is counted among the fails, where suites share a case.
+    chosen = [next((case for case in met[name] if id(case) in own), met[name][0]) for name in names]
+    return GroupShare(
+        fails=sum(case.fails for case in chosen if id(case) in own),
+        executions=sum(len(case.verdicts) - case.errors - case.ended_early for case in chosen),
+    )
 
 
 def groups_by_agent(
@@ -98,6 +130,24 @@ def groups_by_agent(
     agents = dict.fromkeys(agent for row in rows for agent in row)
     found = {agent: group_failures(row[agent] for row in rows if agent in row) for agent in agents}
     return {agent: groups for agent, groups in found.items() if groups}
+
+
+def _sorted_by_cause(members: Sequence[_Member]) -> list[list[_Member]]:
+    spans = _spans([member.explanation for member in members])
+    groups: list[list[_Member]] = []
+    of_case: dict[str, list[_Member]] = {}
+    for member in members:
+        if member.decided:
+            same = next((group for group in groups if _belongs(member, group, spans)), None)
+        else:
+            # It belongs to its case alone, and looking that up spares thousands of fails the way through all groups.
+            same = of_case.get(member.case.case.id)
+        if same is None:
+            same = []
+            groups.append(same)
+        same.append(member)
+        of_case.setdefault(member.case.case.id, same)
+    return groups
 
 
 def _members(results: Iterable[SafetyResult]) -> list[_Member]:

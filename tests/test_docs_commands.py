@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import typer
 import yaml
+from examples.train_cartpole import main as train_cartpole
 
 import tightrope as tr
 from tightrope.cli import run_command
@@ -183,6 +184,8 @@ def test_a_wrong_command_is_seen() -> None:
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as the reader has it: agents, and runs in which one of them fails."""
     folder = tmp_path_factory.mktemp("reader")
+    (folder / "agents").symlink_to(ROOT / "agents")
+    train_cartpole(["--early", "256", "--late", "512", "--out", str(folder)])
     early, late = ROOT / "agents/gallery/cartpole-early.onnx", ROOT / "agents/gallery/cartpole-late.onnx"
     for name in ("agent", "early", "old"):
         shutil.copyfile(early, folder / f"{name}.onnx")
@@ -225,7 +228,7 @@ def test_the_commands_of_a_page_do_their_work(
     page: Path, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "here"
-    shutil.copytree(reader, folder)
+    shutil.copytree(reader, folder, symlinks=True)
     monkeypatch.chdir(folder)
     for words in executed(page):
         code = run_command([*words, *SMALL.get(words[0], [])])

@@ -48,7 +48,7 @@ LEAVES = {
     "jax": {"tasks/jaxworlds/rows.py", "testing/jax_pole.py"},
     "gymnax": {"tasks/jaxworlds/gymnax_worlds.py"},
     "ray": {"execution/backends/ray_cluster.py", "agents/networks/rllib.py"},
-    "huggingface_hub": {"agents/hub.py"},
+    "huggingface_hub": {"agents/sources/hub.py"},
     "stable_retro": set(),
     "cv2": set(),
     "ale_py": {"tasks/builtin/atari.py"},

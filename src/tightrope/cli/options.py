@@ -70,8 +70,8 @@ def uses_stored_cluster(given: Given) -> bool:
 
 def _each_checkpoint(agents: list[str]) -> list[str]:
     """Agents with a folder of checkpoints replaced by the files in it."""
-    from tightrope.agents.checkpoints import checkpoints_in
-    from tightrope.agents.loaders import loader_for
+    from tightrope.agents.sources.checkpoints import checkpoints_in
+    from tightrope.agents.sources.loaders import loader_for
 
     found: list[str] = []
     for agent in agents:

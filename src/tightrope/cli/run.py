@@ -33,7 +33,7 @@ from tightrope.cli.reasons import print_reasons
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.outcome import Outcome
-from tightrope.runs.config import CampaignConfig, sections
+from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def command(
 
 
 def _configuration(task_or_file: str | None) -> CampaignConfig:
-    from tightrope.runs.configfile import load_config
+    from tightrope.runs.configuration.configfile import load_config
 
     named = Path(str(task_or_file))
     return load_config(named) if named.suffix in FILES else CampaignConfig(task=str(task_or_file))
@@ -115,7 +115,7 @@ def _ways(run: Run) -> str:
 
 def _report(interface: Interface, run: Run) -> int:
     """Print what a run found and where its report is; returns the exit code."""
-    from tightrope.runs.reasons import reasons_to_json
+    from tightrope.runs.questions.reasons import reasons_to_json
 
     found, safety, gates = run.reference is not None, run.safety, run.gates
     interface.data(

@@ -15,18 +15,18 @@ from tightrope.guards.watchdog import time_limited
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.references import find_method
 from tightrope.report import write_report
-from tightrope.runs.artefacts import changes
-from tightrope.runs.assembly import report_results
-from tightrope.runs.config import CampaignConfig
-from tightrope.runs.folder import RunFolder
-from tightrope.runs.manifest import Manifest, read_manifest
-from tightrope.runs.names import file_name, require_name
-from tightrope.runs.pipeline import Pipeline
-from tightrope.runs.recording import present_manifest
+from tightrope.runs.configuration.config import CampaignConfig
+from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.run import Run
-from tightrope.runs.store import RememberingEngine
+from tightrope.runs.steps.pipeline import Pipeline
+from tightrope.runs.storage.artefacts import changes
+from tightrope.runs.storage.folder import RunFolder
+from tightrope.runs.storage.manifest import Manifest, read_manifest
+from tightrope.runs.storage.names import file_name, require_name
+from tightrope.runs.storage.recording import present_manifest
+from tightrope.runs.storage.store import RememberingEngine
 from tightrope.safety import TestSuite
-from tightrope.safety.shorthand import parse_spec
+from tightrope.safety.suites.shorthand import parse_spec
 from tightrope.settings import AgentConfig
 from tightrope.tasks import Task, make_task
 

@@ -13,7 +13,7 @@ import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,17 @@ from tightrope.cli import run_command
 from tightrope.cli.app import app
 from tightrope.cli.interface import EVERYWHERE, Interface
 from tightrope.errors import UsageError
-from tightrope.runs.config import sections
+from tightrope.runs.configuration.config import sections
 from tightrope.settings import AgentConfig, BisectConfig, FailuresConfig, KeepConfig, RiskConfig
 
 ROOT = Path(__file__).parent.parent
-OTHERS = ("CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md", "agents/mario/README.md", "agents/gallery/README.md")
+OTHERS = (
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "benchmarks/README.md",
+    "agents/mario/README.md",
+    "agents/gallery/README.md",
+)
 PAGES = [ROOT / "README.md", *(ROOT / name for name in OTHERS), *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"(?<!`)`(tightrope\s[^`]+)`")
@@ -42,8 +48,9 @@ RUN_TOO = ("safety kept.suite.json",)
 """Other commands that take no longer."""
 SMALL = {"keep": ["--steps", "300"], "safety": ["--episodes", "2", "--repetitions", "1"]}
 """Budgets with which they are executed, where the page leaves them out."""
-NOT_HERE = ("replay run/ CASE", "--minari")
-"""What is not executed though its verb is: a window or a terminal is asked for, or a data set outside of the folder."""
+NOT_HERE = ("replay run/ CASE", "--minari", "compare run-old run-new")
+"""What is not executed though its verb is: a window or a terminal is asked for, a data set outside of the folder, or
+two more runs, which the tests of `compare` make."""
 OTHER_PROGRAMS = ("ray", "git", "pre-commit", "cd", "source", "mkdocs")
 """Programs of others, whose options are theirs."""
 
@@ -80,9 +87,14 @@ SPOKEN = [
 ]
 
 
+@cache
+def the_command() -> Any:
+    return typer.main.get_command(app)
+
+
 def parsed(arguments: list[str]) -> tuple[str, dict[str, Any]]:
     """The verb and what its parameters are, by the real command line; it raises what the user would see."""
-    command, context, words = typer.main.get_command(app), None, Interface.from_arguments(arguments)[1]
+    command, context, words = the_command(), None, Interface.from_arguments(arguments)[1]
     path: list[str] = []
     while hasattr(command, "resolve_command"):
         context = command.make_context(path[-1] if path else "tightrope", words, parent=context)
@@ -160,7 +172,7 @@ def test_a_command_is_one_that_exists(page: Path, words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", SPOKEN)
 def test_a_command_in_a_sentence_has_a_verb_and_options_that_exist(words: list[str]) -> None:
-    command: Any = typer.main.get_command(app)
+    command = the_command()
     for word in words[1:]:
         if word in getattr(command, "commands", {}):
             command = command.commands[word]
@@ -185,16 +197,12 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as the reader has it: agents, and runs in which one of them fails."""
     folder = tmp_path_factory.mktemp("reader")
     (folder / "agents").symlink_to(ROOT / "agents")
-    train_cartpole(["--early", "256", "--late", "512", "--out", str(folder)])
     early, late = ROOT / "agents/gallery/cartpole-early.onnx", ROOT / "agents/gallery/cartpole-late.onnx"
     for name in ("agent", "early", "old"):
         shutil.copyfile(early, folder / f"{name}.onnx")
     for name in ("late", "new"):
         shutil.copyfile(late, folder / f"{name}.onnx")
-    for name, agents in {"run": ("early", "late"), "run-a": ("early",), "run-b": ("late",)}.items():
-        tr.run_campaign(small_campaign(folder, agents), folder / name)
-    shutil.copytree(folder / "run-a", folder / "run-old")
-    shutil.copytree(folder / "run-b", folder / "run-new")
+    tr.run_campaign(small_campaign(folder, ("early", "late")), folder / "run")
     return folder
 
 
@@ -213,27 +221,45 @@ def small_campaign(folder: Path, agents: tuple[str, ...]) -> tr.CampaignConfig:
     )
 
 
-def executed(page: Path) -> Iterator[list[str]]:
-    for words in commands(page):
-        line = shlex.join(words[1:])
-        quick = words[0] == "tightrope" and (words[1] in RUN or line.startswith(RUN_TOO))
-        if quick and not any(part in line for part in NOT_HERE):
-            yield words[1:]
+def quick(words: list[str]) -> bool:
+    line = shlex.join(words[1:])
+    named = words[0] == "tightrope" and (words[1] in RUN or line.startswith(RUN_TOO))
+    return named and not any(part in line for part in NOT_HERE)
+
+
+def executed() -> dict[Path, list[list[str]]]:
+    """Page → its quick commands; one that an earlier page has, but for names of files, is not executed twice."""
+    found: dict[Path, list[list[str]]] = {}
+    seen = set()
+    for page in PAGES:
+        for words in filter(quick, commands(page)):
+            kind = (words[1], *(word for word in words if word.startswith("-")))
+            if kind not in seen:
+                seen.add(kind)
+                found.setdefault(page, []).append(words[1:])
+    return found
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if list(executed(page))], ids=lambda page: str(page.relative_to(ROOT))
+    ("page", "lines"), executed().items(), ids=[str(page.relative_to(ROOT)) for page in executed()]
 )
 def test_the_commands_of_a_page_do_their_work(
-    page: Path, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, lines: list[list[str]], reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "here"
     shutil.copytree(reader, folder, symlinks=True)
     monkeypatch.chdir(folder)
-    for words in executed(page):
+    for words in lines:
         code = run_command([*words, *SMALL.get(words[0], [])])
         gated = {"--fail-if-worse", "--max-fail"} & {*words}
         assert code in ((0, 1) if gated else (0,)), shlex.join(words)
+
+
+def test_the_archives_of_the_tutorial_are_agents(tmp_path: Path) -> None:
+    train_cartpole(["--early", "256", "--late", "512", "--out", str(tmp_path)])
+    task = tr.make_task("CartPole-v1")
+    for name in ("early", "late"):
+        assert tr.load_agent(str(tmp_path / f"{name}.zip"), task).name == name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

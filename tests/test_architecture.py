@@ -20,6 +20,7 @@ FLOORS = [
     {"__main__"},
     {"extending"},
     {"cli", "pytest_plugin"},
+    {"live"},
     {"runs"},
     {"report"},
     {"training"},

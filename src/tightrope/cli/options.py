@@ -36,6 +36,11 @@ RunSeedOption = Annotated[
     int | None, typer.Option("--seed", help="All randomness follows from it; default: the run's.", min=0)
 ]
 
+PortOption = Annotated[
+    int | None,
+    typer.Option("--port", help="Of the live page on this machine; default: a free one.", min=1, max=65535),
+]
+
 
 def task_options(settings: list[str]) -> dict[str, Any]:
     """Options of a task from ``--set name=value``."""

@@ -19,6 +19,7 @@ from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.run import Run
 from tightrope.runs.steps.pipeline import Pipeline
+from tightrope.runs.steps.stages import CHECKS, REPORT
 from tightrope.runs.storage.artefacts import changes
 from tightrope.runs.storage.folder import RunFolder
 from tightrope.runs.storage.manifest import Manifest, read_manifest
@@ -96,6 +97,8 @@ def working_on(
     with folder.locked(wait=wait), time_limited(config.execution.step_timeout):
         if anew:
             folder.clear()
+        if on_progress is not None:
+            on_progress(Progress(CHECKS, 0, None, "the task and its agents are loaded"))
         task = make_task(config.task, **config.options)
         # Said now, not after a search of minutes.
         require_backend(config.execution.backend)
@@ -140,12 +143,12 @@ def load_agents(configs: tuple[AgentConfig, ...], task: Task) -> dict[str, Agent
 def write_run_report(run: Run, on_progress: ProgressCallback | None = None) -> Path:
     """Make the report of what a run holds."""
     if on_progress is not None:
-        on_progress(Progress("report", 0, 1))
+        on_progress(Progress(REPORT, 0, None, "page, films and tables are written"))
     path = write_report(
         report_results([run]), run.report_path.parent, tasks=[run.task], videos=run.config.report.videos
     )
     if on_progress is not None:
-        on_progress(Progress("report", 1, 1))
+        on_progress(Progress(REPORT, 1, 1))
     return path
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tightrope import __version__
-from tightrope.execution import Rollout
+from tightrope.execution import Episode, Rollout
 from tightrope.report import AgentInfo, MapPicture, Results, RunResults, StepCost, map_picture
 from tightrope.report.results import FINISHED
 from tightrope.runs.questions.reasons import case_command
 from tightrope.runs.run import Run
 from tightrope.runs.steps.vouching import require_unbroken
+from tightrope.runs.storage.episode_results import LostEpisode, stored_episodes
 from tightrope.runs.storage.layout import CONTROLS, STEPS
+from tightrope.runs.storage.store import episode_id
 from tightrope.simulation import conformance_of
 from tightrope.trace import ActionTrace
 
@@ -20,24 +22,26 @@ FUZZ_TRACES_ON_MAP = 50
 """More lines than this hide the level."""
 
 
-def report_results(runs: Sequence[Run], title: str | None = None) -> Results:
+def report_results(runs: Sequence[Run], title: str | None = None, *, play: bool = True) -> Results:
     """What a report shows of one or more runs; ``tightrope.report.write_report`` writes it.
 
     Args:
         runs: The runs, in order.
         title: The headline; None: the tasks.
+        play: Play the references again for the map where that was not done yet; without it nothing is played and
+            nothing is written, and another process may be writing the run.
     """
     for run in runs:
         require_unbroken(run)
     return Results(
         title=title or " and ".join(dict.fromkeys(run.config.report.title or run.task_label for run in runs)),
-        runs=tuple(run_results(run) for run in runs),
+        runs=tuple(run_results(run, play=play) for run in runs),
         tightrope_version=__version__,
     )
 
 
-def run_results(run: Run) -> RunResults:
-    """One run as the report shows it."""
+def run_results(run: Run, *, play: bool = True) -> RunResults:
+    """One run as the report shows it; ``play`` as in `report_results`."""
     return RunResults(
         name=run.path.name,
         task=run.task,
@@ -50,8 +54,8 @@ def run_results(run: Run) -> RunResults:
         performance=run.performance,
         gates=run.gates,
         costs=tuple(_costs(run)),
-        conformance=conformance_of(run.task),
-        map=_picture(run),
+        conformance=conformance_of(run.task) if play else None,
+        map=_picture(run, _played if play else _found),
         replay=lambda case, agent: case_command("replay", run, case, agent),
         explain=lambda case, agent: case_command("explain", run, case, agent),
         command=run.manifest.command,
@@ -94,17 +98,33 @@ def _costs(run: Run) -> Iterable[StepCost]:
         )
 
 
-def _picture(run: Run) -> MapPicture | None:
+def _picture(run: Run, show: Callable[[Run, list[Rollout]], list[Episode]]) -> MapPicture | None:
     ways = _ways(run)
     if run.task.position is None or not ways:
         return None
     bred = () if run.fuzzing is None else run.fuzzing.fittest[-FUZZ_TRACES_ON_MAP:]
     rollouts = [Rollout(start=trace, fixed_prefix=True, record_positions=True) for trace in (*ways, *bred)]
-    # What is replayed here is little, and mostly stored: not worth starting workers for.
-    with run.engine(backend="inline") as engine:
-        lines = [episode.positions for episode in engine.run(rollouts)]
+    lines = [episode.positions for episode in show(run, rollouts)]
+    if not lines:
+        return None
     fuzz = [line for line in lines[len(ways) :] if line is not None]
     return map_picture(run.task, ways[0], lines[: len(ways)], fuzz)
+
+
+def _played(run: Run, rollouts: list[Rollout]) -> list[Episode]:
+    # What is replayed here is little, and mostly stored: not worth starting workers for.
+    with run.engine(backend="inline") as engine:
+        return engine.run(rollouts)
+
+
+def _found(run: Run, rollouts: list[Rollout]) -> list[Episode]:
+    """The same where it is stored; nothing where a part of it is not."""
+    task = run.manifest.task.fingerprint
+    try:
+        with stored_episodes(run.folder.episodes_path) as fetch:
+            return [fetch(rollout, {"id": episode_id(rollout, None, task)}) for rollout in rollouts]
+    except LostEpisode:
+        return []
 
 
 def _ways(run: Run) -> list[ActionTrace]:

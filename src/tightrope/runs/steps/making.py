@@ -9,9 +9,10 @@ from typing import TypeVar
 
 from tightrope.agents import Agent
 from tightrope.outcome import StopReason
-from tightrope.progress import ProgressCallback
+from tightrope.progress import Progress, ProgressCallback
 from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.run import Run
+from tightrope.runs.steps import stages
 from tightrope.runs.storage import layout
 from tightrope.runs.storage.artefacts import Artefact
 from tightrope.runs.storage.manifest import Cost, Source
@@ -44,6 +45,7 @@ class Making:
         known = self.run.get(artefact)
         if known is not None and not self.run.manifest.artefacts[artefact.path].errors:
             return known
+        self.begin(artefact.path)
         started = time.monotonic()
         before = {} if engine is None else engine.counters.as_dict()
         believed = self.run.manifest.task.stochastic
@@ -58,6 +60,17 @@ class Making:
             counters |= {key: n - before[key] for key, n in engine.counters.as_dict().items() if key != "mean_batch"}
         self.run.put(artefact, value, Cost(seconds=round(time.monotonic() - started, 3), counters=counters))
         return value
+
+    def begin(self, path: str) -> None:
+        """Say what is being made now: how far it has come is not known before something of it is done."""
+        stage, note = stages.stage_of(path)
+        if stage:
+            self.tell(stage, note)
+
+    def tell(self, stage: str, note: str) -> None:
+        """Say what begins."""
+        if self.on_progress is not None:
+            self.on_progress(Progress(stage, 0, None, note))
 
     def main_sources(self) -> tuple[Source, ...]:
         """The reference that fuzzing begins from: the main one, or the first there is."""

@@ -18,8 +18,9 @@ from tightrope.budget import Budget
 from tightrope.evaluation import Evaluation, evaluate
 from tightrope.fuzzing import FuzzResult, fuzz
 from tightrope.performance import Robustness, compare_robustness
+from tightrope.runs.steps import stages
 from tightrope.runs.steps.making import go_on_only_if_finished
-from tightrope.runs.steps.safety_step import SafetyStep, with_control
+from tightrope.runs.steps.safety_step import SafetyStep
 from tightrope.runs.steps.vouching import require_unbroken, vouch
 from tightrope.runs.storage import layout
 from tightrope.runs.storage.artefacts import Artefact
@@ -39,9 +40,11 @@ class Pipeline(SafetyStep):
         """An engine for the agents; at its end a sample of what it did is played again in other processes."""
         require_unbroken(self.run)
         begun = time.monotonic()
+        self.tell(stages.CHECKS, "whether the task can be repeated and put back")
         with self.run.engine(self.agents) as engine, engine.replanned():
             self.run.note_stochastic()
             yield engine
+            self.tell(stages.CROSS_CHECK, "a sample is played again in other processes")
             vouch(self.run, engine, time.monotonic() - begun)
 
     def with_engine(self, work: Callable[[RememberingEngine], T]) -> T:
@@ -104,7 +107,7 @@ class Pipeline(SafetyStep):
         if config.search.references > 1:
             yield layout.OTHERS, layout.others_settings(config)
         for name in self.agents:
-            for spec in (*config.safety.suites, *(layout.CONTROLS if with_control(config.safety) else ())):
+            for spec in (*config.safety.suites, *(layout.CONTROLS if layout.with_control(config.safety) else ())):
                 yield layout.safety_path(name, spec), layout.safety_settings(config, name, agents[name].settings)
             if config.performance.enabled:
                 yield layout.performance_path(name), layout.performance_settings(config, name, agents[name].settings)

@@ -65,7 +65,7 @@ class SafetyStep(SearchStep):
         config, task = self.config.safety, self.run.task
         references = tested_states(self.run.references, config)
         suites = {spec: self._suite(spec, references, actions) for spec in config.suites}
-        if with_control(config) and suites and any(reference.boundary_states for reference in references):
+        if layout.with_control(config) and suites and any(reference.boundary_states for reference in references):
             like = next(iter(suites.values()))
             cases = len({case.id for case in like.cases})
             suites[layout.UNIFORM] = uniform_suite(references, cases, self.config.seed)
@@ -181,8 +181,3 @@ def tested_states(references: Sequence[Reference], config: SafetyConfig) -> list
             states = [state for place, state in enumerate(states) if place in places]
         kept.append(replace(reference, boundary_states=tuple(states)))
     return kept
-
-
-def with_control(config: SafetyConfig) -> bool:
-    """A gate that runs no more than it needs has no use for random cases beside it."""
-    return config.control and not config.until_decided

@@ -29,7 +29,7 @@ from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
 from tightrope.safety.failing.whys import Why, whys_from_json, whys_to_json
 from tightrope.safety.judging.storage import survival_from_json, survival_to_json
 from tightrope.safety.suites.files import suite_from_json, suite_to_json
-from tightrope.settings import AgentConfig
+from tightrope.settings import AgentConfig, SafetyConfig
 from tightrope.trace import Action, content_id
 
 SEARCH, REFERENCE, OTHERS = "1-search/search.json", "1-search/reference.json", "1-search/others.json"
@@ -53,6 +53,11 @@ SUITE, SURVIVAL, TRACES = "the suite", "what is known of its cases", "the fuzz t
 """What things are made from, as people call it."""
 
 Settings = dict[str, Any]
+
+
+def with_control(config: SafetyConfig) -> bool:
+    """A gate that runs no more than it needs has no use for random cases beside it."""
+    return config.control and not config.until_decided
 
 
 def agent_source(name: str) -> str:

@@ -44,6 +44,7 @@ def run_results(run: Run) -> RunResults:
         agents=tuple(_agent_infos(run)),
         plain=run.plain,
         search=run.search,
+        references=run.references,
         safety=run.safety,
         controls=CONTROLS,
         fuzzing=run.fuzzing,

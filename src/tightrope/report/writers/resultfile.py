@@ -18,6 +18,7 @@ from tightrope.report.measures import MEASURES, STATE_MEASURES
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.training import through_training
 from tightrope.report.views import CaseView, SuiteView
+from tightrope.report.ways import references_of
 from tightrope.safety import BoundaryResult, FailureGroup
 
 FORMAT, VERSION = "tightrope/results", 3
@@ -73,6 +74,18 @@ def _run(run: RunResults, films: Mapping[str, str]) -> Json:
         "gates": [_gate(gate) for gate in run.gates],
         "plain": [_plain(result) for result in run.plain.values()],
         "search": None if run.search is None else _search(run.search),
+        "references": [
+            {
+                "number": way.number,
+                "origin": way.origin,
+                "reset_seed": way.reference.actions.seed,
+                "length": len(way.reference),
+                "reaches_goal": way.reaches_goal,
+                "chosen_by_failing": way.by_failing,
+                "places": way.places,
+            }
+            for way in references_of(run)
+        ],
         "places": [
             {"number": place.number, "depth": place.depth, "reference": place.reference, "proven": place.proven}
             for place in run.places

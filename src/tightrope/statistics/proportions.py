@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, TypeAlias
 
 from scipy import stats
 
 from tightrope.statistics.estimate import CONFIDENCE, Estimate
 
+Method: TypeAlias = Literal["exact", "wilson"]
 NEARLY_NONE = 1e-9
 """Fractions of a hit below this are rounding."""
 
@@ -16,7 +18,7 @@ def rate_estimate(
     hits: int,
     n: int,
     *,
-    method: Literal["exact", "wilson"] = "exact",
+    method: Method = "exact",
     deterministic: bool = False,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
@@ -34,8 +36,15 @@ def rate_estimate(
     names = {"exact": "Clopper-Pearson", "wilson": "Wilson"}
     if method not in names:
         raise ValueError(f"method must be 'exact' or 'wilson', not {method!r}")
+    low, high = _limits(int(hits), int(n), method, confidence)
+    return Estimate(hits / n, low, high, n, f"{confidence:.0%} {names[method]}")
+
+
+@lru_cache(maxsize=4096)
+def _limits(hits: int, n: int, method: Method, confidence: float) -> tuple[float, float]:
+    # Thousands of cases have the same few counts, and finding the limits takes milliseconds.
     interval = stats.binomtest(hits, n).proportion_ci(confidence_level=confidence, method=method)
-    return Estimate(hits / n, float(interval.low), float(interval.high), n, f"{confidence:.0%} {names[method]}")
+    return float(interval.low), float(interval.high)
 
 
 def beta_limits(hits: float, n: float, confidence: float) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from tightrope.report.training import through_training
 from tightrope.report.views import CaseView, SuiteView
 from tightrope.report.ways import references_of
 from tightrope.safety import BoundaryResult, FailureGroup
+from tightrope.trace import ActionTrace
 
 FORMAT, VERSION = "tightrope/results", 3
 Json = dict[str, Any]
@@ -210,8 +211,13 @@ def case_values(case: CaseView) -> Json:
         "witness": result.witness,
         "why": case.why,
         "replay": case.replay,
-        "failing_trace": None if failing is None else asdict(failing),
+        "failing_trace": None if failing is None else _trace(failing),
     }
+
+
+def _trace(trace: ActionTrace) -> Json:
+    # Not ``asdict``, which copies every action by itself: most of the time that a large file took.
+    return {"task": trace.task, "seed": trace.seed, "actions": trace.actions, "reseeds": trace.reseeds}
 
 
 def group_values(run: RunResults, agent: str, group: FailureGroup) -> Json:

@@ -10,7 +10,7 @@ import pytest
 from tightrope.cli import run_command
 from tightrope.cli.given import Given
 from tightrope.cli.options import agent_configs
-from tightrope.runs.history import history_of
+from tightrope.runs.questions.history import history_of
 from tightrope.runs.run import open_run
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]

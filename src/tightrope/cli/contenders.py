@@ -12,7 +12,7 @@ from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
     from tightrope.agents import Agent
-    from tightrope.runs.contest import Contender
+    from tightrope.runs.questions.contest import Contender
     from tightrope.runs.run import Run
 
 
@@ -26,7 +26,7 @@ def contenders_of(
 
 
 def _files(sides: list[str], place: Path, trust: bool) -> tuple[list[Contender], list[Contender]]:
-    from tightrope.runs.contest import Contender
+    from tightrope.runs.questions.contest import Contender
     from tightrope.runs.run import open_run
 
     run = open_run(place, trust=trust)
@@ -44,8 +44,8 @@ def _files(sides: list[str], place: Path, trust: bool) -> tuple[list[Contender],
 
 
 def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bool) -> list[Contender]:
-    from tightrope.runs.comparison import chosen_agents
-    from tightrope.runs.contest import Contender
+    from tightrope.runs.questions.comparison import chosen_agents
+    from tightrope.runs.questions.contest import Contender
     from tightrope.runs.run import open_run
 
     if missing := next((path for path in paths if path.is_file()), None):

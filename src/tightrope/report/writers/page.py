@@ -86,8 +86,12 @@ def render_page(
     videos: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     posters: Mapping[str, str] | None = None,
+    live: Markup | None = None,
 ) -> str:
-    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack."""
+    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack.
+
+    ``live`` stands above it where a server sends it, which then says what the page may do.
+    """
     videos, posters = videos or {}, posters or {}
     several = len(results.runs) > 1
     pages = tuple(
@@ -123,11 +127,17 @@ def render_page(
             references_of=references_of,
             reference_notes=reference_notes,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
-            css=Markup(_asset("report.css") + _asset("player.css")),
+            css=style(),
             script=Markup("".join(('"use strict";(() => {\n', *map(_asset, SCRIPTS), "})();"))),
             data=script_json(data),
+            live=live,
         )
     )
+
+
+def style() -> Markup:
+    """The style sheet of the page."""
+    return Markup(_asset("report.css") + _asset("player.css"))
 
 
 def script_json(data: Any) -> Markup:

@@ -24,6 +24,7 @@ from tightrope.report import Results, write_report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
 NO_BROWSER = "no Chromium: install it (Debian, Ubuntu: apt-get install chromium) to run the browser tests"
+AUDIT = (Path(__file__).parent / "audit.js").read_text()
 LAPTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 780}
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync")  # fmt: skip

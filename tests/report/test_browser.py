@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.browsing import LAPTOP, MADE, PHONE, Visit
+from tests.report.browsing import AUDIT, LAPTOP, MADE, PHONE, Visit
 from tests.report.synthetic import full_results
 
 PIN = 18
@@ -19,7 +19,6 @@ SPILLED = """[...document.querySelectorAll("main p, main td, main th, main butto
     .filter(node => node.checkVisibility() && node.getBoundingClientRect().right > innerWidth + 1)
     .filter(node => !node.closest(".wide, .cases, .scroll, .window, .command, .visually-hidden"))
     .map(node => node.outerHTML.slice(0, 80))"""
-AUDIT = (Path(__file__).parent / "audit.js").read_text()
 
 
 def overlapping(boxes: list[dict[str, float]]) -> list[tuple[dict[str, float], dict[str, float]]]:

@@ -133,7 +133,7 @@ def plain_text(found: PlainComparison) -> str:
     if found.difference.value is None:
         return "plain episodes: no data"
     shown = "worse" if found.worse else "better" if found.better else "no difference shown"
-    return f"plain episodes: {found.agent_b} ends unsafe {change_text(found.difference)} than {found.agent_a} ({shown})"
+    return f"plain episodes: {found.agent_b} ends unsafe {change_text(found.difference, found.agent_a)} ({shown})"
 
 
 def compared_text(found: SafetyComparison, plain: PlainComparison | None = None) -> str:
@@ -146,7 +146,7 @@ def compared_text(found: SafetyComparison, plain: PlainComparison | None = None)
     new, fixed = len(found.newly_failing), len(found.newly_fixed)
     same = sum(case.difference == 0 for case in found.cases)
     return (
-        f"{found.suite}: {found.agent_b} fails {change_text(found.difference)} than {found.agent_a} on these "
+        f"{found.suite}: {found.agent_b} fails {change_text(found.difference, found.agent_a)} on these "
         f"{count(len(found.cases), 'case')} ({shown or 'no difference shown'}): {new} newly failing, {fixed} fixed, "
         f"{same} unchanged"
     )

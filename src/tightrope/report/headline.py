@@ -70,7 +70,10 @@ def headline(run: RunResults) -> Headline:
         )
     places = worst_places(worst)
     how_often = " and ".join(filter(None, (_plainly(run, worst.agent), _how_often(worst))))
-    where = ", most often at " if len(places) < len(worst.states) else ", at "
+    rates = {state.fail_frequency.value for state in worst.states}
+    where = ", at " if len(places) == len(worst.states) else ", most often at "
+    if len(rates) == 1 and len(places) < len(worst.states):
+        where = f", equally at all {len(worst.states)} places, such as "
     return Headline(
         agent=worst.agent,
         suite=worst.name,

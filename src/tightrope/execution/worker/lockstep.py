@@ -231,10 +231,11 @@ def _step_all(
                 goes_on = run.tick(lane, actions[place], memories[place])
             else:
                 action = actions[place]
-                lane.step(action)
-                run.actions.append(action)
-                run.rewards.append(lane.transition.reward)
-                if lane.outcome is ONGOING and len(run.actions) != run.limit:
+                transition = lane.step(action)
+                played = run.actions
+                played.append(action)
+                run.rewards.append(transition.reward)
+                if lane.outcome is ONGOING and len(played) != run.limit:
                     continue
                 run.outcome = lane.outcome
                 goes_on = False

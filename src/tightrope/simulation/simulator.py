@@ -153,7 +153,7 @@ class Simulator:
         if type(observation) is np.ndarray:
             # What read_only does; calling it would cost as much again.
             observation = observation[...]
-            observation.setflags(False)
+            observation.setflags(False)  # type: ignore[call-arg]
         else:
             observation = read_only(observation)
         transition = self.transition = Transition(observation, number, terminated, truncated, info)

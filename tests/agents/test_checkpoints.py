@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tightrope.agents.checkpoints import checkpoints_in, training_step
+from tightrope.agents.sources.checkpoints import checkpoints_in, training_step
 from tightrope.errors import UsageError
 
 

@@ -15,8 +15,8 @@ from tightrope.safety import (
     run_suite,
     simple_suite,
 )
-from tightrope.safety.proofs import proven_again
-from tightrope.safety.replay import replayed_reference
+from tightrope.safety.judging.proofs import proven_again
+from tightrope.safety.suites.replay import replayed_reference
 from tightrope.testing import JUMP, WALK, ConstantAgent, deterministic_table, tabular_task
 
 YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN

@@ -42,7 +42,7 @@ def command(
     trust: TrustOption = False,
 ) -> int:
     """Show fail frequency, return and kinds of failure over training: what appears, and what goes."""
-    from tightrope.runs.history import history_of, runs_in
+    from tightrope.runs.questions.history import history_of, runs_in
 
     interface = current_interface()
     runs = runs_in(folder, trust=trust)
@@ -76,7 +76,7 @@ def _risks(interface: Interface, runs: list[Run], steps: int, trust: bool) -> di
 
 def _written(runs: list[Run], history: History, folder: Path) -> Path:
     from tightrope.report import write_report
-    from tightrope.runs.assembly import report_results
+    from tightrope.runs.questions.assembly import report_results
 
     with ExitStack() as stack:
         for run in runs:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tightrope.agents.checkpoints import NUMBER, training_step
+from tightrope.agents.sources.checkpoints import NUMBER, training_step
 from tightrope.display import Shown
 from tightrope.evaluation import Evaluation
 from tightrope.report.results import RunResults

@@ -10,8 +10,8 @@ from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import NO_DATA, change_text, count, estimate_text, interval_text, number, percent
 from tightrope.safety import Guidance, compare_guidance
-from tightrope.safety.avoidable import left_to_chance
-from tightrope.safety.controls import UNIFORM
+from tightrope.safety.judging.avoidable import left_to_chance
+from tightrope.safety.suites.controls import UNIFORM
 from tightrope.statistics.estimate import Estimate
 
 

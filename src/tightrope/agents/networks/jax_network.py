@@ -11,11 +11,11 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.agents.agent import Agent
-from tightrope.agents.fingerprints import object_fingerprint
-from tightrope.agents.loaders import AgentLoader, AgentRequest
 from tightrope.agents.networks.action_heads import head_for
 from tightrope.agents.networks.batch_invariance import Arrays
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
+from tightrope.agents.objects.fingerprints import object_fingerprint
+from tightrope.agents.sources.loaders import AgentLoader, AgentRequest
 from tightrope.display import Shown
 from tightrope.errors import AgentError
 from tightrope.tasks.jaxworlds.rows import WIDTH, import_jax

@@ -85,8 +85,12 @@ def render_page(
     videos: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     posters: Mapping[str, str] | None = None,
+    live: Markup | None = None,
 ) -> str:
-    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack."""
+    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack.
+
+    ``live`` stands above it where a server sends it, which then says what the page may do.
+    """
     videos, posters = videos or {}, posters or {}
     several = len(results.runs) > 1
     pages = tuple(
@@ -120,11 +124,17 @@ def render_page(
             overview=safety_charts.overview_table(results.runs) if several else None,
             performance_table=performance_table,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
-            css=Markup(_asset("report.css") + _asset("player.css")),
+            css=style(),
             script=Markup("".join(('"use strict";(() => {\n', *map(_asset, SCRIPTS), "})();"))),
             data=script_json(data),
+            live=live,
         )
     )
+
+
+def style() -> Markup:
+    """The style sheet of the page."""
+    return Markup(_asset("report.css") + _asset("player.css"))
 
 
 def script_json(data: Any) -> Markup:

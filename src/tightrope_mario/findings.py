@@ -179,7 +179,7 @@ def _robust(levels: Sequence[LevelFindings]) -> Iterator[str]:
 
 
 def _spread(level: LevelFindings) -> Iterator[str]:
-    """How much the traces that agents are compared with hang on the seed."""
+    """How much the traces that agents are compared with depend on the seed."""
     for repeated, names in _action_sets(level):
         whose = f"- {level.level}, traces for {', '.join(names)}"
         if len(repeated) < 2:

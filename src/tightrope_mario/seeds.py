@@ -51,7 +51,7 @@ def _ancestors(bred: tr.FuzzResult) -> list[tr.ActionTrace]:
 
 
 def _name(first: tr.FuzzResult, settings: dict[str, object]) -> str:
-    """Of all that the result hangs on, so that a file never stands for another fuzzing."""
+    """Made of all that the result depends on, so that a file never stands for another fuzzing."""
     parts = json.dumps([settings, [trace.id for trace in _ancestors(first)]], sort_keys=True, default=str)
     return f"seed-{settings['seed']}-{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
 

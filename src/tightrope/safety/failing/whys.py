@@ -21,14 +21,13 @@ from tightrope.explanation.storage import (
 from tightrope.files import check_header
 from tightrope.safety.failing.groups import FailureGroup, group_failures
 from tightrope.safety.judging.results import CaseResult, SafetyResult
+from tightrope.settings import SafetyConfig
 
 FORMAT, VERSION = "tightrope/whys", 1
 MOST_GROUPS = 5
 """Groups that are looked at: a handful of findings, and not hundreds."""
-WHY_STEPS = 200_000
-"""Environment steps for explaining them where that is not done yet: some seconds."""
-MOST_ASKED = {True: MOST_GROUPS, False: 3}
-"""Groups that are explained where that is not done yet; where chance decides, one takes a second or more."""
+STEPS_BY_CHANCE = 60_000
+"""About what one explanation takes where chance decides: with fewer runs of each decision it would say nothing."""
 MOMENTS = {True: 8, False: 100}
 """Classifications that one explanation takes: bisection where nothing is random, two for each decision where it is."""
 
@@ -43,7 +42,7 @@ class Why(Shown):
 
 
 def explain_groups(
-    engine: Engine, agent: Agent, results: Sequence[SafetyResult], *, steps: int = WHY_STEPS
+    engine: Engine, agent: Agent, results: Sequence[SafetyResult], *, steps: int = SafetyConfig.explain_steps
 ) -> dict[str, Why]:
     """By case id, why the representatives of an agent's most important groups failed.
 
@@ -52,7 +51,8 @@ def explain_groups(
     groups = group_failures(results)
     known = {group.representative.case.id: group.explanation for group in groups if group.explanation is not None}
     open_cases = [group.representative for group in groups if group.explanation is None]
-    found = _explained(engine, agent, results[0], open_cases[: MOST_ASKED[engine.deterministic]], steps)
+    most = MOST_GROUPS if engine.deterministic else min(MOST_GROUPS, steps // STEPS_BY_CHANCE)
+    found = _explained(engine, agent, results[0], open_cases[:most], steps)
     shown = dict(list({**known, **found}.items())[:MOST_GROUPS])
     shown |= _proven(engine, agent, results[0], groups, shown, steps)
     return {case: Why(explanation=why, close_up=_looked_at(engine, agent, why)) for case, why in shown.items()}

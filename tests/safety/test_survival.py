@@ -130,5 +130,5 @@ def test_a_mark_that_promises_harm_too_soon_is_no_proof() -> None:
     suite = action_coverage_suite(reference_of(SLIDE, (0, 0, 0), (1, 2), bad=(1,), fuse=3), 1, (0, 1))
     hasty = replace(suite, doomed=tuple((depth, action, 2) for depth, action, _ in suite.doomed))
     with Engine(SLIDE) as engine:
-        assert proven_again(engine, suite, (0, 1), exact=True) == {(1, 1): 3}
+        assert proven_again(engine, suite, (0, 1), exact=True) == {(0, 1, 1): 3}
         assert proven_again(engine, hasty, (0, 1), exact=True) == {}

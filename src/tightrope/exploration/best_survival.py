@@ -16,6 +16,7 @@ from tightrope.exploration.learnt_model import Transitions, safest_policy
 from tightrope.exploration.policies import AtRandom, FixedActions, Improved, Policy
 from tightrope.exploration.trials import Trial, Trials, run_seed, run_trials
 from tightrope.outcome import Outcome
+from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.statistics import Estimate, rate_estimate
 from tightrope.trace import Action, ActionTrace
 
@@ -80,7 +81,7 @@ def find_best_survival(
     prefixes: Iterable[ActionTrace],
     length: int,
     *,
-    reference: Sequence[Action] = (),
+    references: Mapping[str, Sequence[Action]] | None = None,
     actions: tuple[Action, ...],
     agents: Sequence[str] = (),
     steps_per_case: int = STEPS_PER_CASE,
@@ -89,12 +90,12 @@ def find_best_survival(
 ) -> dict[str, BestSurvival]:
     """By the prefixes' ids, how often somebody survives ``length`` steps from there, with fresh randomness.
 
-    Tried are the rest of the reference, each action held, random actions, the engine's agents of these names, and a
+    Tried are the rest of the reference of each (``references``, by the prefixes' ids), each action held, random actions, the engine's agents of these names, and a
     policy learnt from all that was seen where the situations are few; of the best, where the steps allow it, a version
     with foresight. A prefix that ends early is left out. ``first`` are actions that everybody must play first, by the
     prefixes' ids; runs of another ``purpose`` have other randomness.
     """
-    search = _Search(engine, length, tuple(reference), actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
+    search = _Search(engine, length, references or {}, actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
     search.first, search.purpose = first or {}, purpose
     return search.run({prefix.id: prefix for prefix in prefixes})
 
@@ -106,12 +107,12 @@ class _Search:
         self,
         engine: Engine,
         length: int,
-        reference: tuple[Action, ...],
+        references: Mapping[str, Sequence[Action]],
         actions: tuple[Action, ...],
         agents: tuple[str, ...],
         steps: int,
     ) -> None:
-        self.engine, self.length, self.reference = engine, length, reference
+        self.engine, self.length, self.references = engine, length, references
         self.actions, self.agents, self.steps = actions, agents, steps
         self.seen = Transitions()
         self.tallies: dict[str, _Tally] = {}
@@ -125,7 +126,8 @@ class _Search:
         """Choose for every situation, then count."""
         self.tallies = {identifier: _Tally() for identifier in prefixes}
         first = {identifier: self._first_policies(prefix) for identifier, prefix in prefixes.items()}
-        runs = max(4, min(RUNS_TO_CHOOSE, self.steps // 4 // (self.length * (len(self.actions) + 2))))
+        dearest = self.length + self._way(prefixes)
+        runs = max(4, min(RUNS_TO_CHOOSE, self.steps // 4 // (dearest * (len(self.actions) + 2))))
         self._try("choose", prefixes, first, runs, learn=True)
         reached = {each: prefix for each, prefix in prefixes.items() if self.tallies[each].policies}
         learnt = self._learn(reached)
@@ -133,13 +135,21 @@ class _Search:
         if learnt is not None:
             self._try("choose", reached, dict.fromkeys(reached, (learnt,)), RUNS_TO_CHOOSE)
         undecided = {each: prefix for each, prefix in reached.items() if not self.tallies[each].settled}
-        self._try_agents("choose", undecided, dict.fromkeys(undecided, self.agents), RUNS_TO_CHOOSE)
-        self._try("choose again", undecided, {each: self._finalists(each) for each in undecided}, RUNS_TO_CHOOSE)
-        return self._counted(reached)
+        # Nobody is excused by what was not thoroughly tried, so that a closer look is not worth hundreds of replays.
+        again = RUNS_TO_CHOOSE if self.thorough else max(4, min(RUNS_TO_CHOOSE, self.steps // 16 // dearest))
+        self._try_agents("choose", undecided, dict.fromkeys(undecided, self.agents), max(again, RUNS_TO_CHOOSE // 2))
+        self._try("choose again", undecided, {each: self._finalists(each) for each in undecided}, again)
+        return self._counted(reached, self.steps // (2 if self.thorough else 4) // dearest)
+
+    def _way(self, prefixes: Mapping[str, ActionTrace]) -> int:
+        """Steps that putting a situation back takes, in the mean."""
+        if self.engine.conformance.method != REPLAY:
+            return 0
+        return sum(map(len, prefixes.values())) // max(1, len(prefixes))
 
     def _first_policies(self, prefix: ActionTrace) -> list[Policy]:
         policies: list[Policy] = [FixedActions(f"action {action} held", (action,)) for action in self.actions]
-        rest = self.reference[len(prefix) :]
+        rest = tuple(self.references.get(prefix.id, ())[len(prefix) :])
         begun = [FixedActions("the rest of the reference", rest)] if rest else []
         return [*begun, *policies[:MOST_HELD], AtRandom()]
 
@@ -167,9 +177,9 @@ class _Search:
                 policies.append(improved)
         return policies
 
-    def _counted(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
+    def _counted(self, prefixes: Mapping[str, ActionTrace], affordable: int) -> dict[str, BestSurvival]:
         """Fresh runs of the chosen ones alone."""
-        runs = max(FEWEST_RUNS, min(MOST_RUNS, self.steps // 2 // self.length))
+        runs = max(FEWEST_RUNS, min(MOST_RUNS, affordable))
         chosen = {each: self.tallies[each].best()[0] for each in prefixes}
         played = {each: policy for each, name in chosen.items() if (policy := self.tallies[each].policies[name])}
         counts = self._run("count", prefixes, {each: [policy] for each, policy in played.items()}, runs)

@@ -32,7 +32,7 @@ from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
-EXPLAINING_STEPS = 100_000
+EXPLAINING_STEPS = 40_000
 """Environment steps for explaining the fails of a suite, after a first look at each of them."""
 EFFORTS = (64, 500, EFFORT)
 """Steps for one moment: what little does not prove is asked again with more."""
@@ -149,7 +149,7 @@ def _told(
         [case.failing_episodes[0] for case in cases],
         length=result.length,
         actions=actions,
-        reference=result.suite.reference.actions,
+        references=[result.suite.ways[case.case.reference].actions.actions for case in cases],
         effort=effort,
     )
     return {case.case.id: why for case, why in zip(cases, whys, strict=True) if why is not None}

@@ -25,7 +25,7 @@ from tightrope.safety.results import CaseResult, SafetyResult
 FORMAT, VERSION = "tightrope/whys", 1
 MOST_GROUPS = 5
 """Groups that are looked at: a handful of findings, and not hundreds."""
-WHY_STEPS = 200_000
+WHY_STEPS = 100_000
 """Environment steps for explaining them where that is not done yet: some seconds."""
 MOST_ASKED = {True: MOST_GROUPS, False: 3}
 """Groups that are explained where that is not done yet; where chance decides, one takes a second or more."""
@@ -68,13 +68,16 @@ def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:
 def _explained(
     engine: Engine, agent: Agent, result: SafetyResult, cases: Sequence[CaseResult], steps: int
 ) -> dict[str, Explanation]:
+    # Suites of one run are on the same references, in the same order.
+    ways = result.suite.ways
+    cases = [case for case in cases if case.case.reference < len(ways)]
     moments = MOMENTS[engine.deterministic] * max(len(cases), 1)
     found = explain_episodes(
         engine,
         [case.failing_episodes[0] for case in cases],
         length=result.length,
         actions=own_actions(agent),
-        reference=result.suite.reference.actions,
+        references=[ways[case.case.reference].actions.actions for case in cases],
         effort=max(1, min(EFFORT, steps // moments)),
     )
     return {case.case.id: why for case, why in zip(cases, found, strict=True) if why is not None}

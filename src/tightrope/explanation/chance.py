@@ -38,13 +38,14 @@ class _Decisions:
         self.trace, self.handover = episode.trace, episode.prefix_steps
         self.moments = range(max(self.handover, len(self.trace) - MOST_MOMENTS), len(self.trace))
         self.prefixes = {depth: self.trace.prefix(depth) for depth in self.moments}
+        self.dear = engine.conformance.method == REPLAY
 
     def explanation(self) -> Explanation:
         """Choose the moment, then measure it."""
         prefixes = self._candidates()
         taken = {prefix.id: self.trace.actions[depth] for depth, prefix in prefixes.items()}
-        before = self._survival("choose before", prefixes.values())
-        after = self._survival("choose after", prefixes.values(), taken)
+        before = self._survival("choose before", prefixes.values(), rough=self.dear)
+        after = self._survival("choose after", prefixes.values(), taken, rough=self.dear)
         drops = {
             depth: (before[prefix.id].estimate.value or 0.0) - (after[prefix.id].estimate.value or 0.0)
             for depth, prefix in prefixes.items()
@@ -57,11 +58,12 @@ class _Decisions:
 
     def _candidates(self) -> dict[int, ActionTrace]:
         """The decisions that are worth a look; of those that are dear to reach, where survival falls most."""
-        if self.engine.conformance.method != REPLAY or len(self.moments) <= 2 * APART:
+        if not self.dear or len(self.moments) <= 2 * APART:
             return self.prefixes
         coarse = self.moments[::APART]
-        seen = self._survival("look", [self.prefixes[depth] for depth in coarse])
-        values = [seen[name].estimate.value or 0.0 if (name := self.prefixes[depth].id) in seen else 0.0 for depth in coarse]
+        seen = self._survival("look", [self.prefixes[depth] for depth in coarse], rough=True)
+        names = [self.prefixes[depth].id for depth in coarse]
+        values = [seen[name].estimate.value or 0.0 if name in seen else 0.0 for name in names]
         falls = [value - after for value, after in zip(values, [*values[1:], 0.0], strict=True)]
         first = coarse[falls.index(max(falls))]
         return {depth: self.prefixes[depth] for depth in self.moments if first <= depth < first + APART}
@@ -108,7 +110,12 @@ class _Decisions:
         )
 
     def _survival(
-        self, purpose: str, prefixes: Iterable[ActionTrace], first: Mapping[str, Action] | None = None
+        self,
+        purpose: str,
+        prefixes: Iterable[ActionTrace],
+        first: Mapping[str, Action] | None = None,
+        *,
+        rough: bool = False,
     ) -> dict[str, BestSurvival]:
         return find_best_survival(
             self.engine,
@@ -119,6 +126,7 @@ class _Decisions:
             steps_per_case=self.effort,
             first=first,
             purpose=purpose,
+            rough=rough,
         )
 
 

@@ -125,7 +125,11 @@ def explain_episodes(
     for place, episode in enumerate(episodes):
         last = parts[-1] if parts else []
         alike = bool(last) and ways[last[0]] == ways[place]
-        if not 0 < len(last) < EPISODES_AT_A_TIME or not alike or _watch(episodes[last[0]], length) != _watch(episode, length):
+        if (
+            not 0 < len(last) < EPISODES_AT_A_TIME
+            or not alike
+            or _watch(episodes[last[0]], length) != _watch(episode, length)
+        ):
             parts.append([])
         parts[-1].append(place)
     work = [

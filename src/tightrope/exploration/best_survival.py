@@ -24,6 +24,7 @@ STEPS_PER_CASE = 8000
 """Environment steps spent on one situation, half of them after the choice: a hundred runs of the usual 40 steps."""
 FEWEST_RUNS, MOST_RUNS = 20, 200
 """Runs that count for a bound; 200 of 200 bound the best survival by 0.98."""
+FEWEST_ROUGHLY = 8
 RUNS_TO_CHOOSE = 16
 MOST_HELD = 8
 """Actions that are each tried held for ever; of more, the first."""
@@ -87,16 +88,18 @@ def find_best_survival(
     steps_per_case: int = STEPS_PER_CASE,
     first: Mapping[str, Action] | None = None,
     purpose: str = "",
+    rough: bool = False,
 ) -> dict[str, BestSurvival]:
     """By the prefixes' ids, how often somebody survives ``length`` steps from there, with fresh randomness.
 
     Tried are the rest of the reference of each (``references``, by the prefixes' ids), each action held, random actions, the engine's agents of these names, and a
     policy learnt from all that was seen where the situations are few; of the best, where the steps allow it, a version
     with foresight. A prefix that ends early is left out. ``first`` are actions that everybody must play first, by the
-    prefixes' ids; runs of another ``purpose`` have other randomness.
+    prefixes' ids; runs of another ``purpose`` have other randomness. ``rough``: to tell situations apart, with a third
+    of the runs and no second look.
     """
     search = _Search(engine, length, references or {}, actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
-    search.first, search.purpose = first or {}, purpose
+    search.first, search.purpose, search.rough = first or {}, purpose, rough
     return search.run({prefix.id: prefix for prefix in prefixes})
 
 
@@ -120,6 +123,7 @@ class _Search:
         self.escapes: dict[str, ActionTrace | None] = {}
         self.first: Mapping[str, Action] = {}
         self.purpose = ""
+        self.rough = False
         self.thorough = False
 
     def run(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
@@ -138,7 +142,8 @@ class _Search:
         # Nobody is excused by what was not thoroughly tried, so that a closer look is not worth hundreds of replays.
         again = RUNS_TO_CHOOSE if self.thorough else max(4, min(RUNS_TO_CHOOSE, self.steps // 16 // dearest))
         self._try_agents("choose", undecided, dict.fromkeys(undecided, self.agents), max(again, RUNS_TO_CHOOSE // 2))
-        self._try("choose again", undecided, {each: self._finalists(each) for each in undecided}, again)
+        if not self.rough:
+            self._try("choose again", undecided, {each: self._finalists(each) for each in undecided}, again)
         return self._counted(reached, self.steps // (2 if self.thorough else 4) // dearest)
 
     def _way(self, prefixes: Mapping[str, ActionTrace]) -> int:
@@ -179,7 +184,7 @@ class _Search:
 
     def _counted(self, prefixes: Mapping[str, ActionTrace], affordable: int) -> dict[str, BestSurvival]:
         """Fresh runs of the chosen ones alone."""
-        runs = max(FEWEST_RUNS, min(MOST_RUNS, affordable))
+        runs = FEWEST_ROUGHLY if self.rough else max(FEWEST_RUNS, min(MOST_RUNS, affordable))
         chosen = {each: self.tallies[each].best()[0] for each in prefixes}
         played = {each: policy for each, name in chosen.items() if (policy := self.tallies[each].policies[name])}
         counts = self._run("count", prefixes, {each: [policy] for each, policy in played.items()}, runs)

@@ -32,11 +32,11 @@ from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
-EXPLAINING_STEPS = 40_000
+EXPLAINING_STEPS = 20_000
 """Environment steps for explaining the fails of a suite, after a first look at each of them."""
 EFFORTS = (64, 500, EFFORT)
 """Steps for one moment: what little does not prove is asked again with more."""
-ASKED_AT_A_TIME = 16
+ASKED_AT_A_TIME = 4
 """Cases between two looks at what is left of the steps; a fixed number, so that workers change no answer."""
 
 

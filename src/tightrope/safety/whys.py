@@ -21,6 +21,7 @@ from tightrope.explanation.storage import (
 from tightrope.files import check_header
 from tightrope.safety.groups import FailureGroup, group_failures
 from tightrope.safety.results import CaseResult, SafetyResult
+from tightrope.simulation.conformance.examination import REPLAY
 
 FORMAT, VERSION = "tightrope/whys", 1
 MOST_GROUPS = 5
@@ -28,7 +29,9 @@ MOST_GROUPS = 5
 WHY_STEPS = 100_000
 """Environment steps for explaining them where that is not done yet: some seconds."""
 MOST_ASKED = {True: MOST_GROUPS, False: 3}
-"""Groups that are explained where that is not done yet; where chance decides, one takes a second or more."""
+"""Groups that are explained where that is not done yet; where chance decides, one takes a second or more, and where
+every situation is a replay, ten."""
+MOST_REPLAYED = 2
 MOMENTS = {True: 8, False: 100}
 """Classifications that one explanation takes: bisection where nothing is random, two for each decision where it is."""
 
@@ -52,10 +55,15 @@ def explain_groups(
     groups = group_failures(results)
     known = {group.representative.case.id: group.explanation for group in groups if group.explanation is not None}
     open_cases = [group.representative for group in groups if group.explanation is None]
-    found = _explained(engine, agent, results[0], open_cases[: MOST_ASKED[engine.deterministic]], steps)
+    found = _explained(engine, agent, results[0], open_cases[: _most_asked(engine)], steps)
     shown = dict(list({**known, **found}.items())[:MOST_GROUPS])
     shown |= _proven(engine, agent, results[0], groups, shown, steps)
     return {case: Why(explanation=why, close_up=_looked_at(engine, agent, why)) for case, why in shown.items()}
+
+
+def _most_asked(engine: Engine) -> int:
+    replayed = engine.conformance.method == REPLAY and not engine.deterministic
+    return MOST_REPLAYED if replayed else MOST_ASKED[engine.deterministic]
 
 
 def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:

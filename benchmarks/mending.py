@@ -29,7 +29,7 @@ from scipy import stats
 import tightrope as tr
 from tightrope.reference import Survivability
 from tightrope.safety import SuiteSurvival
-from tightrope.safety.storage import survival_from_json, survival_to_json
+from tightrope.safety.judging.storage import survival_from_json, survival_to_json
 from tightrope.tracefiles import trace_from_json, trace_to_json
 from tightrope.training import Situation, SituationStarts, situations_from
 

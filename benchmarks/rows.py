@@ -20,14 +20,15 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     """A suite's worth of rollouts from fifty situations, by one process against the bare loop, and by two."""
     task, number = pole_task(0.0, LIMIT), 2_000 if quick else 100_000
     agent = tr.load_agent(tr.JaxNetwork(policy, weights()), task, name="net", epsilon=EPSILON)
+    starts = [tr.ActionTrace(task.label, place, (0, 1) * (place % 10)) for place in range(50)]
     rollouts = [
-        tr.Rollout(start=tr.ActionTrace(task.label, place, (0, 1) * (place % 10)), agent="net", length=LIMIT, seed=seed)
-        for place in range(50)
-        for seed in range(number // 50)
+        tr.Rollout(start=start, agent="net", length=LIMIT, seed=seed)
+        for start in starts
+        for seed in range(number // len(starts))
     ]
     bare = _bare_steps_per_second(task, 200 if quick else 4_000)
     with tr.Engine(task, {"net": agent}) as engine:
-        engine.run(rollouts[:WIDTH])
+        engine.run(rollouts[: 4 * WIDTH])  # compiles
         with timed(busy) as spent:
             steps = sum(len(episode.actions) for episode in engine.run(rollouts[: number // 4]))
     share = steps / spent() / bare
@@ -41,7 +42,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
         note=f"{steps / spent():,.0f} agent steps per processor second, the bare loop {bare:,.0f}",
     )
     with tr.Engine(task, {"net": agent}, backend="processes", workers=2) as engine:
-        engine.run(rollouts[: 2 * WIDTH])
+        engine.run(rollouts[: 8 * WIDTH])
         with timed(wall) as lasted:
             steps = sum(len(episode.actions) for episode in engine.run(rollouts))
     yield Figure(

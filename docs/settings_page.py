@@ -8,7 +8,7 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
-from tightrope.runs.config import CampaignConfig, sections, settings_in
+from tightrope.runs.configuration.config import CampaignConfig, sections, settings_in
 from tightrope.settings import AgentConfig, BisectConfig, FailuresConfig, KeepConfig, RiskConfig, Section, Setting
 
 PAGE = Path(__file__).parent / "settings.md"

@@ -56,7 +56,7 @@ def loaders() -> dict[str, Callable[[str], Any]]:
     from tightrope.agents.networks.normalisation import load_normalisation
     from tightrope.references import load_reference
     from tightrope.references.minari import minari_traces
-    from tightrope.runs.configfile import load_config
+    from tightrope.runs.configuration.configfile import load_config
     from tightrope.runs.suitefile import working_on_suite
     from tightrope.tasks import task_from_label
 
@@ -97,7 +97,7 @@ def main(honest: str, attacks: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (10 * 1024**3, 10 * 1024**3))
     known, watch = loaders(), Watch()
     # Those that no honest file asks for are imported by now, too.
-    from tightrope.agents.loaders import all_loaders
+    from tightrope.agents.sources.loaders import all_loaders
 
     list(all_loaders())
     for loader, path in json.loads(Path(honest).read_text()):

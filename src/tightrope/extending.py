@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tightrope.cli.supervision import NOTHING_JUDGED as NOTHING_JUDGED
     from tightrope.cli.supervision import PASSED as PASSED
     from tightrope.progress import ProgressCallback as ProgressCallback
-    from tightrope.runs.configfile import load_settings as load_settings
+    from tightrope.runs.configuration.configfile import load_settings as load_settings
     from tightrope.seeding import derive_seed as derive_seed
     from tightrope.simulation import play as play
     from tightrope.trace import Action as Action
@@ -37,7 +37,7 @@ _HOME = {
     "StartChoice": "tightrope.training.choice",
     "current_interface": "tightrope.cli.interface",
     "derive_seed": "tightrope.seeding",
-    "load_settings": "tightrope.runs.configfile",
+    "load_settings": "tightrope.runs.configuration.configfile",
     "own": "tightrope.cli.given",
     "play": "tightrope.simulation",
     "takes": "tightrope.cli.given",

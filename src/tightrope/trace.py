@@ -20,10 +20,12 @@ Action: TypeAlias = int | float | tuple[Any, ...]
 """A hashable action: an int (Discrete), or a tuple of numbers (Box, MultiDiscrete), possibly nested."""
 
 
+_as_text = json.JSONEncoder(separators=(",", ":"), sort_keys=True, default=str).encode
+
+
 def content_id(*parts: object) -> str:
     """Sixteen hex digits that depend on nothing but the parts (64 bits: no clash among millions)."""
-    text = json.dumps(parts, separators=(",", ":"), sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(_as_text(parts).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

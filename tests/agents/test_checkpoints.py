@@ -6,13 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tightrope.agents.checkpoints import checkpoints_in, training_step
+from tightrope.agents.sources.checkpoints import checkpoints_in, training_step
 from tightrope.errors import UsageError
 
 
 @pytest.mark.parametrize(
     ("name", "step"),
-    [("rl_model_250000_steps.zip", 250000), ("ppo_CartPole-v1_0010.onnx", 10), ("best.zip", None), ("v2.onnx", 2)],
+    [
+        ("rl_model_250000_steps.zip", 250000),
+        ("ppo_CartPole-v1_0010.onnx", 10),
+        ("best.zip", None),
+        ("v2.onnx", 2),
+        ("ppo-900k", 900_000),
+        ("ppo-1.5M.zip", 1_500_000),
+        ("dqn 5mlp", 5),
+    ],
 )
 def test_names_tell_the_training_step(name: str, step: int | None) -> None:
     assert training_step(name) == step

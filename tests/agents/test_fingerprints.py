@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from tightrope.agents.fingerprints import object_fingerprint
+from tightrope.agents.objects.fingerprints import object_fingerprint
 from tightrope.errors import AgentError
 
 THRESHOLD = 3
@@ -71,7 +71,7 @@ def test_options_count() -> None:
 def test_another_process_finds_the_same_fingerprint() -> None:
     code = (
         "from tests.agents.test_fingerprints import Table, above, make_policy\n"
-        "from tightrope.agents.fingerprints import object_fingerprint as f\n"
+        "from tightrope.agents.objects.fingerprints import object_fingerprint as f\n"
         "print(f(above), f(make_policy(1)), f(Table([1, 2])), f({'a', 'b', 'c'}))"
     )
     seen = {

@@ -65,6 +65,23 @@ def test_bits_follow_their_logits() -> None:
     assert sum(share for action, share in found.items() if action[2]) == pytest.approx(0.5, abs=0.05)
 
 
+def test_what_parts_add_up_to_is_as_likely_as_it_is_drawn() -> None:
+    mask = (np.array([1, 0, 1]), np.array([1, 1]))
+    for head, scores, ruled_out in (
+        (MultiCategoricalHead(SWITCHES), np.array([[0.0, 3.0, 1.0, 1.0, 0.0]]), mask),
+        (BernoulliHead(BITS), np.array([[1.0, -1.0, 0.0]]), None),
+    ):
+        wanted = head.preferences((scores,), ruled_out)
+        assert wanted is not None
+        assert sum(wanted.by_action.values()) == pytest.approx(1.0)
+        assert wanted.by_action == pytest.approx(frequencies(head, (scores,), ruled_out), abs=0.04)
+
+
+def test_a_list_nobody_would_read_is_not_made() -> None:
+    head = BernoulliHead(gym.spaces.MultiBinary(7))
+    assert head.preferences((np.zeros((1, 7)),), None) is None
+
+
 def test_a_point_outside_the_box_is_clipped() -> None:
     assert ContinuousHead(TORQUES).best((np.array([[3.0, -1.0]], np.float32),), [None]) == [(2.0, 0.0)]
 

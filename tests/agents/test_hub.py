@@ -14,7 +14,7 @@ from tests.agents.networks import dense_network
 from tests.agents.tasks import MOVES, VECTOR, noise_task
 from tests.attacks import forge, policy
 from tightrope.agents import names_code
-from tightrope.agents.hub import HubPlace, chosen_file, hub_place
+from tightrope.agents.sources.hub import HubPlace, chosen_file, hub_place
 from tightrope.errors import AgentError, MissingExtra, TrustRequired
 from tightrope.testing.agent_contract import ask, walk
 

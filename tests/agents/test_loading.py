@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tightrope as tr
-import tightrope.agents.loaders as loaders_module
+import tightrope.agents.sources.loaders as loaders_module
 from tests.agents.networks import dense_network
 from tests.agents.tasks import MOVES, VECTOR, noise_task
 from tests.installing import install

@@ -12,7 +12,7 @@ import pytest
 import tightrope as tr
 from tests.agents import minds
 from tests.agents.tasks import VECTOR, noise_task
-from tightrope.agents.fingerprints import object_fingerprint
+from tightrope.agents.objects.fingerprints import object_fingerprint
 from tightrope.errors import AgentError
 from tightrope.testing import AgentContract
 from tightrope.testing.agent_contract import ask, walk

@@ -19,8 +19,8 @@ from tightrope.cli.search import _advice
 from tightrope.errors import UnknownName
 from tightrope.outcome import StopReason
 from tightrope.references import SearchResult, SearchStats
-from tightrope.runs.folder import RunFolder
 from tightrope.runs.run import open_run
+from tightrope.runs.storage.folder import RunFolder
 from tightrope.settings import SearchConfig
 from tightrope.tasks import make_task
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tightrope as tr
 from tightrope.cli import run_command
 from tightrope.runs.gates import PLAIN
 from tightrope.runs.run import open_run
@@ -104,3 +105,37 @@ def test_questions_that_are_none(runs: tuple[Path, Path], tmp_path: Path, capsys
     ):
         assert run_command(["compare", *arguments]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_from_python_an_agent_in_memory_meets_the_agents_of_runs(runs: tuple[Path, Path]) -> None:
+    old, new = map(tr.open_run, runs)
+    mine = tr.load_agent(CAREFUL, old.task, name="mine")
+    before = tr.Contender.of_run(old, "careful", trust=True)
+    found = tr.compare_agents(
+        [before, tr.Contender(name="again", run=old, load=lambda: mine), tr.Contender.of_run(new, "zigzag", trust=True)]
+    )
+    assert [(each.agent_a, each.agent_b) for each in found] == [("careful", "again"), ("careful", "zigzag")]
+    same, other = found
+    assert all(each.difference.value == 0 for each in same.suites.values())
+    assert not same.worse
+    assert not same.better
+    assert other.worse
+    assert mine.name == "mine", "the user's agent keeps its name"
+    assert "simple" in repr(before)
+
+
+def test_contenders_are_told_apart_by_name_and_must_be_in_their_run(runs: tuple[Path, Path]) -> None:
+    run = tr.open_run(runs[0])
+    twin = tr.Contender.of_run(run, "careful")
+    with pytest.raises(tr.errors.UsageError, match="two contenders are called 'careful'"):
+        tr.compare_agents([twin, twin])
+    with pytest.raises(tr.errors.UsageError, match="nobody"):
+        tr.Contender.of_run(run, "nobody")
+
+
+def test_code_named_by_a_run_is_not_imported_unasked(runs: tuple[Path, Path]) -> None:
+    old, new = map(tr.open_run, runs)
+    (found,) = tr.compare_agents([tr.Contender.of_run(old, "careful", name="a"), tr.Contender.of_run(old, "careful")])
+    assert found.executed == 0, "nothing had to be loaded"
+    with pytest.raises(tr.errors.UsageError, match="trust"):
+        tr.compare_agents([tr.Contender.of_run(old, "careful"), tr.Contender.of_run(new, "zigzag")])

@@ -10,7 +10,7 @@ import pytest
 from tightrope.cli import run_command
 from tightrope.cli.given import Given
 from tightrope.cli.options import agent_configs
-from tightrope.runs.history import history_of
+from tightrope.runs.questions.history import history_of
 from tightrope.runs.run import open_run
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
@@ -72,3 +72,12 @@ def test_a_folder_of_checkpoints_is_as_many_agents(tmp_path: Path) -> None:
         "ppo_10000_steps.zip",
         "other.onnx",
     ]
+
+
+def test_a_history_is_written_into_a_report(tested: Path, tmp_path: Path, capsys) -> None:
+    assert run_command(["history", str(tested), "--out", str(tmp_path / "page"), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert Path(said["report"]) == tmp_path / "page" / "index.html"
+    assert "Kinds of failure that appear and go" in Path(said["report"]).read_text()
+    told = json.loads((tmp_path / "page" / "results.json").read_text())["history"]
+    assert [each["step"] for each in told["checkpoints"]] == [20, 900, 1000]

@@ -11,7 +11,7 @@ import pytest
 from tightrope.agents import load_agent
 from tightrope.cli import run_command
 from tightrope.safety import load_suite, run_suite, save_suite
-from tightrope.safety.kept import kept_suite
+from tightrope.safety.suites.kept import kept_suite
 from tightrope.tasks import make_task
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]

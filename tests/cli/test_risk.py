@@ -17,6 +17,14 @@ def test_the_gate_is_on_the_upper_limit(limit, code, capsys) -> None:
     assert risk["cost"] >= 2000
 
 
+def test_the_gate_is_told_as_every_other(capsys) -> None:
+    arguments = ["risk", "FrozenLake-v1", "--set", "is_slippery=true", "--agent", "tests.sample_agents:careful"]
+    assert run_command([*arguments, "--steps", "500", "--backend", "inline", "--max-risk", "1e-6"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "gate FAILED: careful, in use: upper limit of the probability that an episode ends unsafe" in said
+    assert "is above the allowed 1e-06" in said
+
+
 def test_an_agent_is_needed(capsys) -> None:
     assert run_command(["risk", "FrozenLake-v1"]) == 2
     assert "which agent?" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from tightrope.exploration.playing import replay
 from tightrope.failures import Disturbance
 from tightrope.failures.likelihood import log_likelihood
 from tightrope.failures.moments import find_moments
+from tightrope.runs.storage.store import EpisodeStore, RememberingEngine
 from tightrope.simulation import open_simulator
 from tightrope.testing import JUMP, WALK, corridor_task
 
@@ -65,6 +66,19 @@ def test_the_same_seed_finds_the_same() -> None:
     )
     assert [failure.trace for failure in one.failures] == [failure.trace for failure in again.failures]
     assert [failure.trace for failure in one.failures] != [failure.trace for failure in other.failures]
+
+
+def test_what_is_spent_hangs_neither_on_who_works_nor_on_what_is_remembered(tmp_path: Path) -> None:
+    """A budget in steps ends at the same place, or the same seed finds something else on another back end."""
+    agent = leaning(CARTPOLE)
+    alone = tr.search_failures(CARTPOLE, agent, tr.Budget(steps=6_000))
+    by_two = tr.search_failures(CARTPOLE, agent, tr.Budget(steps=6_000), backend="processes", workers=2)
+    assert (by_two.steps, by_two.failures) == (alone.steps, alone.failures)
+    with RememberingEngine(EpisodeStore(tmp_path / "episodes.sqlite"), CARTPOLE, {agent.name: agent}) as engine:
+        for _ in range(2):
+            again = tr.search_failures(CARTPOLE, agent, tr.Budget(steps=6_000), engine=engine)
+            assert (again.steps, again.failures) == (alone.steps, alone.failures)
+        assert engine.remembered
 
 
 def test_an_agent_that_fails_by_itself_needs_no_disturbance() -> None:

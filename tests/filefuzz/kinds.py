@@ -34,13 +34,13 @@ from tightrope.agents.networks.normalisation import Normalisation, load_normalis
 from tightrope.agents.networks.rllib import require_format
 from tightrope.errors import FormatError
 from tightrope.report import results_to_json
-from tightrope.runs.artefacts import checksum
 from tightrope.runs.campaign import run_campaign
-from tightrope.runs.configfile import commented_example
-from tightrope.runs.folder import RunFolder
-from tightrope.runs.replaying import stored_fails
+from tightrope.runs.configuration.configfile import commented_example
+from tightrope.runs.questions.replaying import stored_fails
 from tightrope.runs.run import Run
-from tightrope.runs.store import EpisodeStore
+from tightrope.runs.storage.artefacts import checksum
+from tightrope.runs.storage.folder import RunFolder
+from tightrope.runs.storage.store import EpisodeStore
 
 TASK = tr.make_task(CONFIG.task, **CONFIG.options)
 DATABASE = "episodes.sqlite"

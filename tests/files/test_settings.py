@@ -10,7 +10,7 @@ import pytest
 from tests.files.bombs import at_most
 from tightrope.errors import FormatError
 from tightrope.files.limits import NESTING, SETTINGS_FILE
-from tightrope.runs.configfile import load_config
+from tightrope.runs.configuration.configfile import load_config
 
 LAUGHS = "\n".join(
     [

@@ -109,7 +109,7 @@ def test_it_loads_quietly_and_fits(browser: Any, reports: dict[str, Path], name:
 def test_every_chart_is_drawn_and_has_its_table(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["full"]) as visit:
         charts = visit.page.locator(".canvas").all()
-        assert len(charts) == 10
+        assert len(charts) == 12
         for chart in charts:
             assert chart.locator(".mark").count() > 3
         assert visit.page.locator("figure.chart details.numbers table").count() == len(charts)
@@ -383,14 +383,47 @@ def test_two_thousand_cases_are_drawn_in_pieces(browser: Any, reports: dict[str,
 def test_many_agents_leave_the_map_in_reach(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["sixteen"]) as visit:
         assert visit.page.locator(".pin").first.bounding_box()["y"] < 1.2 * LAPTOP["height"]
-        assert visit.page.locator(".verdict:visible").count() == 3
-        visit.page.get_by_text("13 more agents").click()
+        assert visit.page.evaluate("document.documentElement.scrollHeight") < 7000, "sixteen agents are still read"
+        ranked = visit.page.locator(".ranking tbody tr")
+        assert ranked.count() == 16
+        assert "checkpoint 200k" in ranked.first.inner_text(), "who fails most stands first"
+        assert visit.page.locator(".verdict:visible").count() == 0
+        visit.page.get_by_text("The same in sentences").click()
         assert visit.page.locator(".verdict:visible").count() == 16
         failed = visit.page.locator(".headline .gates .badge:visible").all_inner_texts()
-        assert failed == ["failed"] * 4, "what failed stands first"
-        look = "node => node.tagName + node.getAttribute('fill') + node.getAttribute('d')?.split('L').length"
-        looks = visit.page.locator('[data-chart="run0/suites"] .keys .mark').evaluate_all(f"nodes => nodes.map({look})")
-        assert len(set(looks)) == 16, "each agent has a look of its own"
+        assert failed == ["failed"] * 2, "what failed stands first"
+
+
+def test_a_grid_of_agents_leads_to_the_cases_by_mouse_and_by_key(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["sixteen"]) as visit:
+        grid, panel = visit.page.locator('[data-chart="run0/situations"] svg.heat'), visit.page.locator(".panel")
+        assert grid.locator(".cell").count() == 16 * 4
+        grid.locator(".cell").nth(4 * 3 + 1).click()
+        assert "Place #2 of 4" in panel.inner_text()
+        assert "agent=checkpoint%20400k" in visit.page.url
+        visit.page.keyboard.press("Escape")
+        grid.focus()
+        for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "Enter"):
+            visit.page.keyboard.press(key)
+        assert "Place #2 of 4" in panel.inner_text()
+        assert "agent=checkpoint%20300k" in visit.page.url, "one line up"
+        assert visit.complaints == []
+
+
+def test_a_pair_has_a_line_for_each_place_that_leads_there(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        pair = visit.page.locator('[data-chart="run0/pair-2"]')
+        names = pair.locator("g.row").all_text_contents()
+        assert names[0].endswith("newly failing")
+        assert pair.locator("line.change").count() == len(names) > 9
+        first = pair.locator("g.row a").first
+        place = first.text_content()
+        first.click()
+        assert f"Place {place} of 13" in visit.page.locator(".panel").inner_text()
+        assert "agent=right-complex&suite=interval%3A1" in visit.page.url
+        pair.get_by_role("button", name="kinds of failure").click()
+        assert pair.locator("g.row").count() > 9
+        assert visit.complaints == []
 
 
 def test_pins_do_not_cover_each_other(browser: Any, reports: dict[str, Path]) -> None:

@@ -21,7 +21,7 @@ from tightrope.report.films.images import sheet_bytes
 from tightrope.report.films.players import COLUMNS, WIDEST, _smaller, scenes
 from tightrope.report.writers.playerdata import player_data
 from tightrope.safety import TestCase, TestSuite
-from tightrope.safety.whys import explain_groups, with_whys
+from tightrope.safety.failing.whys import explain_groups, with_whys
 from tightrope.tasks.task import Task
 from tightrope.testing import FunctionAgent
 from tightrope.trace import ActionTrace

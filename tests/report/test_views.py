@@ -19,7 +19,7 @@ from tightrope.outcome import Outcome
 from tightrope.report import CaseView, SuiteView
 from tightrope.report.verdict import verdicts
 from tightrope.safety import interval_suite, simple_suite
-from tightrope.safety.controls import uniform_suite
+from tightrope.safety.suites.controls import uniform_suite
 
 
 def test_a_view_keeps_no_copy() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tightrope.runs.campaign import run_campaign
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.configuration.config import CampaignConfig
 
 CONFIG = CampaignConfig.model_validate(
     {

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from tightrope.errors import UsageError
-from tightrope.runs.config import CampaignConfig
-from tightrope.runs.configfile import commented_example, json_schema, load_config
+from tightrope.runs.configuration.config import CampaignConfig
+from tightrope.runs.configuration.configfile import commented_example, json_schema, load_config
 from tightrope.settings import AgentConfig
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tightrope.runs.campaign import run_campaign
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.run import open_run
-from tightrope.runs.store import EpisodeStore
+from tightrope.runs.storage.store import EpisodeStore
 
 CONFIG = CampaignConfig.model_validate(
     {

@@ -8,7 +8,7 @@ import pytest
 
 from tightrope.errors import FormatError, RunLocked, UsageError
 from tightrope.files import read_json_file, write_json
-from tightrope.runs.folder import RunFolder
+from tightrope.runs.storage.folder import RunFolder
 
 
 def test_a_new_folder_has_a_place_for_every_step(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_writing_replaces_the_whole_file(tmp_path: Path) -> None:
 def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
     folder = RunFolder.create_or_open(tmp_path / "run")
     code = (
-        "import sys; from tightrope.runs.folder import RunFolder\n"
+        "import sys; from tightrope.runs.storage.folder import RunFolder\n"
         "from tightrope.errors import RunLocked\n"
         "try:\n"
         "    with RunFolder(__import__('pathlib').Path(sys.argv[1])).locked(): print('entered')\n"

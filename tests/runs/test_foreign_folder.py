@@ -18,9 +18,9 @@ from tests.files.bombs import at_most
 from tightrope.cli import run_command
 from tightrope.errors import FormatError, UsageError
 from tightrope.execution import Engine, Rollout
-from tightrope.runs.assembly import report_results
+from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.run import Run, open_run
-from tightrope.runs.store import SUPER_JOURNAL, EpisodeStore
+from tightrope.runs.storage.store import SUPER_JOURNAL, EpisodeStore
 from tightrope.safety import load_suite
 from tightrope.tasks import task_from_label
 from tightrope.testing import corridor_task

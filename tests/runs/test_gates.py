@@ -9,10 +9,10 @@ import pytest
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.runs import gates
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.gates import Evidence, Gate, Measurement, Rule, all_passed, asked_for, judged_gates, measured_fails
-from tightrope.runs.layout import CONTROLS, plain_settings, safety_settings
 from tightrope.runs.run import open_run
+from tightrope.runs.storage.layout import CONTROLS, plain_settings, safety_settings
 from tightrope.safety import GateDecision, SafetyResult, Survival, avoidable_fail_frequency
 from tightrope.settings import AgentConfig, PlainConfig, SafetyConfig
 from tightrope.statistics import Estimate

@@ -12,7 +12,7 @@ import pytest
 
 from tightrope.errors import FormatError
 from tightrope.files import migrated
-from tightrope.runs.manifest import VERSION, read_manifest, write_manifest
+from tightrope.runs.storage.manifest import VERSION, read_manifest, write_manifest
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tightrope.errors import UsageError
-from tightrope.runs.layout import performance_path, plain_path, safety_path
-from tightrope.runs.names import file_name, require_name, suite_file_name
+from tightrope.runs.storage.layout import performance_path, plain_path, safety_path
+from tightrope.runs.storage.names import file_name, require_name, suite_file_name
 
 TRICKS = [
     "a b", "a-b", "a_b", "a/b", "a:b", "A b", ".", "..", ".hidden", "end.", "zig.json", "zig.JSON", "zig.suite",

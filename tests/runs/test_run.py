@@ -15,13 +15,13 @@ import pytest
 
 import tightrope as tr
 from tests.runs.conftest import CONFIG
-from tightrope.runs import layout
-from tightrope.runs.artefacts import Artefact, Codec, changes
-from tightrope.runs.assembly import report_results
 from tightrope.runs.campaign import run_campaign, write_run_report
-from tightrope.runs.manifest import Cost, Entry, Source
-from tightrope.safety import judge, storage
+from tightrope.runs.questions.assembly import report_results
+from tightrope.runs.storage import layout
+from tightrope.runs.storage.artefacts import Artefact, Codec, changes
+from tightrope.runs.storage.manifest import Cost, Entry, Source
 from tightrope.safety import run as running
+from tightrope.safety.judging import judge, storage
 
 
 @pytest.fixture

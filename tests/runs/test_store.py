@@ -10,7 +10,7 @@ import pytest
 from tightrope.agents import Answer
 from tightrope.errors import FormatError
 from tightrope.execution import Engine, Rollout
-from tightrope.runs.store import NO_ROOM, EpisodeStore, RememberingEngine
+from tightrope.runs.storage.store import NO_ROOM, EpisodeStore, RememberingEngine
 from tightrope.testing import corridor_task
 from tightrope.trace import ActionTrace
 

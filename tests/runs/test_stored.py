@@ -15,13 +15,13 @@ from tightrope.errors import NotReproducible, UnknownName, UsageError
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
 from tightrope.report import results_to_json
-from tightrope.runs.artefacts import checksum
-from tightrope.runs.assembly import report_results, run_results
 from tightrope.runs.campaign import working_on
-from tightrope.runs.comparison import compare_runs
-from tightrope.runs.layout import SEARCH
-from tightrope.runs.replaying import find_case, stored_fails, verify_replay
+from tightrope.runs.questions.assembly import report_results, run_results
+from tightrope.runs.questions.comparison import compare_runs
+from tightrope.runs.questions.replaying import find_case, stored_fails, verify_replay
 from tightrope.runs.run import Run, open_run
+from tightrope.runs.storage.artefacts import checksum
+from tightrope.runs.storage.layout import SEARCH
 from tightrope.runs.suitefile import working_on_suite
 from tightrope.safety import judge_suite, make_suite
 

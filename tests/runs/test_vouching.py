@@ -13,12 +13,12 @@ import pytest
 from tests.runs.far import GOAL
 from tightrope.errors import NotReproducible
 from tightrope.execution import Engine, Rollout
-from tightrope.runs.assembly import report_results
 from tightrope.runs.campaign import run_campaign
-from tightrope.runs.comparison import compare_runs
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.configuration.config import CampaignConfig
+from tightrope.runs.questions.assembly import report_results
+from tightrope.runs.questions.comparison import compare_runs
 from tightrope.runs.run import open_run
-from tightrope.runs.vouching import expected_episode
+from tightrope.runs.steps.vouching import expected_episode
 from tightrope.simulation import cross_check
 from tightrope.testing import RandomAgent, corridor_task
 from tightrope.trace import ActionTrace

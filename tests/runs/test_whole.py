@@ -18,12 +18,12 @@ from tightrope.agents import load_agent
 from tightrope.errors import UsageError
 from tightrope.progress import Progress
 from tightrope.references import demonstrate
-from tightrope.runs import layout
-from tightrope.runs.assembly import report_results
 from tightrope.runs.campaign import run_campaign, working_on
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.configuration.config import CampaignConfig
+from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.run import Run, open_run
-from tightrope.runs.store import EpisodeStore
+from tightrope.runs.storage import layout
+from tightrope.runs.storage.store import EpisodeStore
 from tightrope.tasks import make_task
 from tightrope.tracefiles import read_traces, write_traces
 

@@ -11,10 +11,11 @@ import pytest
 
 import tightrope as tr
 from tightrope.cli import run_command
-from tightrope.runs import layout, pipeline
 from tightrope.runs.campaign import run_campaign
-from tightrope.runs.config import CampaignConfig
-from tightrope.runs.reasons import group_line, groups_of
+from tightrope.runs.configuration.config import CampaignConfig
+from tightrope.runs.questions.reasons import group_line, groups_of
+from tightrope.runs.steps import pipeline
+from tightrope.runs.storage import layout
 
 CONFIG = {
     "task": "FrozenLake-v1",

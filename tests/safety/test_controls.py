@@ -11,7 +11,7 @@ import tightrope as tr
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, reference_of, walker
 from tightrope.errors import UsageError
 from tightrope.safety import compare_guidance, make_suite, random_suite, run_suite, simple_suite, uniform_suite
-from tightrope.safety.controls import _difference
+from tightrope.safety.suites.controls import _difference
 from tightrope.statistics import Estimate, mean_estimate
 from tightrope.testing import JUMP, WALK
 

@@ -22,7 +22,7 @@ from tightrope.safety import (
     simple_suite,
 )
 from tightrope.safety.drawing import Drawing
-from tightrope.safety.frequencies import case_weights
+from tightrope.safety.judging.frequencies import case_weights
 from tightrope.statistics import Decision, SequentialGate
 from tightrope.testing import JUMP, WALK, FunctionAgent, RandomAgent
 

@@ -15,7 +15,7 @@ from tightrope.safety import (
     save_suite,
     simple_suite,
 )
-from tightrope.safety.files import suite_from_json, suite_to_json
+from tightrope.safety.suites.files import suite_from_json, suite_to_json
 
 reference = reference_of(CORRIDOR, reseeds=((0, 5), (3, 6)))
 SUITES = [

@@ -13,7 +13,7 @@ import pytest
 import tightrope as tr
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.safety import TestCase, TestSuite, group_failures
-from tightrope.safety.groups import NEAR
+from tightrope.safety.failing.groups import NEAR
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
 from tightrope.trace import ActionTrace
 

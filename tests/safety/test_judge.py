@@ -20,8 +20,8 @@ from tightrope.safety import (
     run_suite,
     simple_suite,
 )
-from tightrope.safety.frequencies import case_weights, rate_without_doomed
-from tightrope.safety.results import Survival
+from tightrope.safety.judging.frequencies import case_weights, rate_without_doomed
+from tightrope.safety.judging.results import Survival
 from tightrope.statistics import IN_GENERAL, ON_THESE_CASES
 from tightrope.testing import JUMP, WALK, RandomAgent
 from tightrope.trace import ActionTrace

@@ -7,7 +7,7 @@ import pytest
 
 import tightrope as tr
 from tightrope.errors import NotReproducible, UsageError
-from tightrope.safety.files import suite_from_json, suite_to_json
+from tightrope.safety.suites.files import suite_from_json, suite_to_json
 from tightrope.testing import corridor_task
 
 TASK = corridor_task(length=12, holes=(3, 6, 9))

@@ -17,7 +17,7 @@ from tightrope.safety import (
     run_suite,
     simple_suite,
 )
-from tightrope.safety.survival import exact_replay
+from tightrope.safety.judging.survival import exact_replay
 from tightrope.testing import JUMP, WALK, ConstantAgent, CountingAgent, RandomAgent, corridor_task
 from tightrope.trace import ActionTrace
 

@@ -20,11 +20,11 @@ from tightrope.budget import SEARCH_BUDGET
 from tightrope.cli.app import app
 from tightrope.cli.given import Given, in_run, own, takes
 from tightrope.errors import UsageError
-from tightrope.runs.artefacts import changes
-from tightrope.runs.config import CampaignConfig, sections
-from tightrope.runs.configfile import commented_example, json_schema
-from tightrope.runs.layout import fuzzing_settings
-from tightrope.runs.manifest import Entry
+from tightrope.runs.configuration.config import CampaignConfig, sections
+from tightrope.runs.configuration.configfile import commented_example, json_schema
+from tightrope.runs.storage.artefacts import changes
+from tightrope.runs.storage.layout import fuzzing_settings
+from tightrope.runs.storage.manifest import Entry
 from tightrope.settings import (
     LIBRARY_BACKEND,
     AgentConfig,

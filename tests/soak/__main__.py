@@ -20,7 +20,7 @@ from tests.runs.test_whole import findings
 from tests.soak.command import Command, Memory, Unclear
 from tests.soak.disk import MIB, SmallDisk, begin_again_where_disks_can_be_made
 from tests.soak.faults import PASSED, Disturbed
-from tightrope.runs.store import EpisodeStore
+from tightrope.runs.storage.store import EpisodeStore
 
 SIZES_A_MINUTE = 1.0
 """How much of a campaign a minute of both runs together is good for."""

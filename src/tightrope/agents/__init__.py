@@ -2,10 +2,10 @@
 
 from tightrope.agents.action_names import TranslatedAgent, own_actions
 from tightrope.agents.agent import Agent, Answer
-from tightrope.agents.loaders import AgentLoader, AgentRequest, register_loader
-from tightrope.agents.loading import AgentArgument, load_agent, names_code, parse_agent_argument
 from tightrope.agents.networks.normalisation import convert_normalisation
 from tightrope.agents.preferences import Preferences
+from tightrope.agents.sources.loaders import AgentLoader, AgentRequest, register_loader
+from tightrope.agents.sources.loading import AgentArgument, load_agent, names_code, parse_agent_argument
 
 __all__ = [
     "Agent",

@@ -26,6 +26,7 @@ from tightrope.cli import (
     safety,
     search,
     tasks,
+    view,
 )
 from tightrope.cli.interface import EVERYWHERE, verb
 from tightrope.errors import ExtensionError
@@ -91,6 +92,7 @@ for module in (
     failures,
     risk,
     report,
+    view,
     explain,
     replay,
     compare,

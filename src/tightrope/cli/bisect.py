@@ -47,7 +47,7 @@ def command(
     trust: TrustOption = False,
 ) -> int:
     """Find the first checkpoint that fails a case, in about log2 of their number tests."""
-    from tightrope.safety.bisecting import bisect_checkpoints
+    from tightrope.safety.failing.bisecting import bisect_checkpoints
 
     interface, asked = current_interface(), given.changed("bisect", BisectConfig())
     task, suite, stored_length = _asked(place, case, trust)
@@ -94,7 +94,7 @@ def command(
 
 
 def _files(given: list[str]) -> list[str]:
-    from tightrope.agents.checkpoints import checkpoints_in
+    from tightrope.agents.sources.checkpoints import checkpoints_in
 
     if len(given) == 1 and Path(given[0]).is_dir():
         return [str(path) for path in checkpoints_in(Path(given[0]))]
@@ -109,7 +109,7 @@ def _asked(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite,
 
 
 def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int | None]:
-    from tightrope.runs.replaying import find_case
+    from tightrope.runs.questions.replaying import find_case
     from tightrope.runs.run import open_run
     from tightrope.safety import group_failures, kept_suite
 

@@ -15,7 +15,7 @@ from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
     from tightrope.evaluation import PlainComparison
-    from tightrope.runs.contest import AgentComparison
+    from tightrope.runs.questions.contest import AgentComparison
     from tightrope.safety import SafetyComparison
 
 EXAMPLE = "tightrope compare run-old run-new   or   tightrope compare old.onnx new.onnx --in run/"
@@ -54,8 +54,8 @@ def command(
     Agents that never met are tested now with the cases that only the other knows.
     """
     from tightrope.cli.contenders import contenders_of
-    from tightrope.runs.contest import compare_agents
     from tightrope.runs.gates import comparison_gates
+    from tightrope.runs.questions.contest import compare_agents
 
     interface = current_interface()
     general_too = None if fail_if_worse is None else _in_general(fail_if_worse)

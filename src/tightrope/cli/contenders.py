@@ -12,7 +12,7 @@ from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
     from tightrope.agents import Agent
-    from tightrope.runs.contest import Contender
+    from tightrope.runs.questions.contest import Contender
     from tightrope.runs.run import Run
 
 
@@ -26,11 +26,11 @@ def contenders_of(
 
 
 def _files(sides: list[str], place: Path, trust: bool) -> tuple[list[Contender], list[Contender]]:
-    from tightrope.runs.contest import Contender
+    from tightrope.runs.questions.contest import Contender
     from tightrope.runs.run import open_run
 
     run = open_run(place, trust=trust)
-    stored = {name: Contender.of_run(run, name, name, partial(_stored_agent, run, name, trust)) for name in run.agents}
+    stored = {name: Contender.of_run(run, name, trust=trust) for name in run.agents}
     contenders = []
     for side in sides:
         name, source = named_agent(side)
@@ -44,8 +44,8 @@ def _files(sides: list[str], place: Path, trust: bool) -> tuple[list[Contender],
 
 
 def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bool) -> list[Contender]:
-    from tightrope.runs.comparison import chosen_agents
-    from tightrope.runs.contest import Contender
+    from tightrope.runs.questions.comparison import chosen_agents
+    from tightrope.runs.questions.contest import Contender
     from tightrope.runs.run import open_run
 
     if missing := next((path for path in paths if path.is_file()), None):
@@ -55,10 +55,7 @@ def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bo
     names = list(chosen_agents(pairs[0], pairs[1], agent_a, agent_b))
     for run in pairs[2:]:
         names.append(chosen_agents(pairs[0], run, names[0], None)[1])
-    found = [
-        Contender.of_run(run, name, name, partial(_stored_agent, run, name, trust))
-        for run, name in zip(pairs, names, strict=True)
-    ]
+    found = [Contender.of_run(run, name, trust=trust) for run, name in zip(pairs, names, strict=True)]
     return _told_apart(found, [run.path.name for run in pairs])
 
 
@@ -80,20 +77,6 @@ def _told_apart(contenders: list[Contender], places: list[str]) -> list[Contende
         )
         for contender, place in zip(contenders, places, strict=True)
     ]
-
-
-def _stored_agent(run: Run, name: str, trust: bool) -> Agent:
-    from tightrope.cli.stored import stored_config
-    from tightrope.runs.campaign import load_agents
-
-    configs = stored_config(run.path, trust=trust, agents=True).agents
-    agents = load_agents(configs, run.task)
-    agent = agents.get(name)
-    if agent is None:
-        raise UsageError(f"{name} of {run.path} is not among the agents it names; test it there again")
-    if agent.fingerprint != run.agents[name].fingerprint:
-        raise UsageError(f"{name} is not the agent that {run.path} tested: its file has changed since; run it again")
-    return agent
 
 
 def _loaded(config: AgentConfig, run: Run) -> Agent:

@@ -12,7 +12,7 @@ from tightrope.cli.reasons import print_reasons
 from tightrope.cli.supervision import PASSED
 
 if TYPE_CHECKING:
-    from tightrope.runs.explaining import ExplainedCase
+    from tightrope.runs.questions.explaining import ExplainedCase
     from tightrope.runs.run import Run
     from tightrope.tasks import Task
 
@@ -34,7 +34,7 @@ def command(
     trust: TrustOption = False,
 ) -> int:
     """Tell why a case failed: the decision that lost it, what would have saved it, what the agent saw and wanted."""
-    from tightrope.runs.explaining import explained_case
+    from tightrope.runs.questions.explaining import explained_case
     from tightrope.runs.run import open_run
 
     interface = current_interface()
@@ -49,7 +49,7 @@ def command(
 
 def _all(interface: Interface, run: Run, agent: str | None, suite: str | None) -> int:
     from tightrope.errors import UnknownName
-    from tightrope.runs.reasons import reasons_to_json
+    from tightrope.runs.questions.reasons import reasons_to_json
 
     if agent is not None and agent not in run.agents:
         raise UnknownName("agent in this run", agent, run.agents)
@@ -69,7 +69,7 @@ def _all(interface: Interface, run: Run, agent: str | None, suite: str | None) -
 
 def _tell(interface: Interface, run: Run, told: ExplainedCase) -> None:
     from tightrope.explanation.words import BLAME, survival_in_words
-    from tightrope.runs.reasons import case_command
+    from tightrope.runs.questions.reasons import case_command
 
     stored, why, seen = told.stored, told.explanation, told.close_up
     interface.say(f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: {BLAME[why.agents_fault]}.")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_origin
 
 import typer
 
-from tightrope.runs.config import CampaignConfig, sections
+from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.settings import Section, Setting, shown
 
 S = TypeVar("S", bound=Section)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +14,8 @@ from tightrope.cli.options import TrustOption
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 
 if TYPE_CHECKING:
+    from tightrope.report.training import FailureRow, History
     from tightrope.risk import FailureEstimate
-    from tightrope.runs.history import FailureRow, History
     from tightrope.runs.run import Run
 
 EXAMPLE = "tightrope run CartPole-v1 --agent checkpoints/ --out run/   then   tightrope history run/"
@@ -34,19 +36,25 @@ def command(
             "--risk", metavar="STEPS", help="Also estimate each one's risk in use, with so many steps.", min=1
         ),
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Also write a report with the history in it.")
+    ] = None,
     trust: TrustOption = False,
 ) -> int:
     """Show fail frequency, return and kinds of failure over training: what appears, and what goes."""
-    from tightrope.runs.history import history_of, runs_in
+    from tightrope.runs.questions.history import history_of, runs_in
 
     interface = current_interface()
     runs = runs_in(folder, trust=trust)
-    history = history_of(runs)
     risks = {} if risk is None else _risks(interface, runs, risk, trust)
+    history = history_of(runs, risks)
     _print(interface, history, risks)
     content = history.to_json()
     if risks:
         content["risk"] = {agent: found.to_json() for agent, found in risks.items()}
+    if out is not None:
+        content["report"] = str(_written(runs, history, out))
+        interface.say(f"Report: {content['report']}")
     interface.data(content)
     return PASSED if any(each.safety or each.plain for each in history.checkpoints) else NOTHING_JUDGED
 
@@ -64,6 +72,17 @@ def _risks(interface: Interface, runs: list[Run], steps: int, trust: bool) -> di
             for name, agent in agents.items():
                 found[name] = estimate_failure(run.task, agent, budget=Budget(steps=steps), on_progress=show)
     return found
+
+
+def _written(runs: list[Run], history: History, folder: Path) -> Path:
+    from tightrope.report import write_report
+    from tightrope.runs.questions.assembly import report_results
+
+    with ExitStack() as stack:
+        for run in runs:
+            stack.enter_context(run.folder.locked())
+        results = report_results(runs)
+    return write_report(replace(results, history=history), folder, tasks=[run.task for run in runs], videos=0)
 
 
 def _print(interface: Interface, history: History, risks: dict[str, FailureEstimate]) -> None:

@@ -11,7 +11,7 @@ from tightrope.cli.interface import current_interface, verb
 from tightrope.cli.options import SettingOption, TaskArgument, task_options
 from tightrope.cli.supervision import PASSED
 from tightrope.errors import UsageError
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.settings import AgentConfig
 
 EXAMPLE = "tightrope init FrozenLake-v1 --file campaign.yaml"
@@ -26,7 +26,7 @@ def command(
     schema: Annotated[Path | None, typer.Option("--schema", help="Also write the JSON Schema here.")] = None,
 ) -> int:
     """Write a campaign file with every setting and what it means."""
-    from tightrope.runs.configfile import commented_example, json_schema
+    from tightrope.runs.configuration.configfile import commented_example, json_schema
     from tightrope.tasks import make_task
 
     options = task_options(settings)

@@ -110,6 +110,16 @@ class Interface:
             console.width = LOG_WIDTH
         console.print(table)
 
+    def notice(self, text: str) -> None:
+        """Print what is no result, to stderr, also with --json."""
+        self._console(stderr=True).print(one_line(text), highlight=False, markup=False, soft_wrap=True)
+
+    def flush(self) -> None:
+        """See to it that what was printed is there, before a command that does not end by itself."""
+        for stream in (self.output, sys.stdout):
+            if stream is not None:
+                stream.flush()
+
     def data(self, content: Any) -> None:
         """Print the result for machines; only with --json."""
         if self.as_json:

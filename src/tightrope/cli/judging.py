@@ -11,7 +11,7 @@ from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
-    from tightrope.runs.config import CampaignConfig
+    from tightrope.runs.configuration.config import CampaignConfig
     from tightrope.runs.gates import Gate
     from tightrope.safety import SafetyResult, TestCase
     from tightrope.statistics import Estimate
@@ -37,7 +37,7 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
     """A table of every agent and suite; nobody is blamed for a control."""
-    from tightrope.runs.layout import CONTROLS
+    from tightrope.runs.storage.layout import CONTROLS
 
     columns = (
         *("agent", "suite", "fails on these cases", "in situations like these", "avoidable", "mean return"),
@@ -79,7 +79,7 @@ def print_guidance(
     interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]], plain: Mapping[str, Evaluation]
 ) -> None:
     """Whether boundary states show more than states drawn without guidance, for the first suite; also when not."""
-    from tightrope.runs.layout import CONTROLS, RANDOM, UNIFORM
+    from tightrope.runs.storage.layout import CONTROLS, RANDOM, UNIFORM
     from tightrope.safety import compare_guidance
 
     suite = next((name for name in results if name not in CONTROLS), None)
@@ -136,7 +136,7 @@ def check_gates(config: CampaignConfig) -> None:
 
 def place_text(case: TestCase, suite: str) -> str:
     """A case's place by the number that the report calls it by; the cases of a control have none."""
-    from tightrope.runs.layout import CONTROLS
+    from tightrope.runs.storage.layout import CONTROLS
 
     return "–" if suite in CONTROLS or case.place is None else f"#{case.place}"
 

@@ -16,7 +16,7 @@ from tightrope.errors import UsageError
 from tightrope.settings import KeepConfig
 
 if TYPE_CHECKING:
-    from tightrope.runs.keeping import Keeping
+    from tightrope.runs.questions.keeping import Keeping
     from tightrope.runs.run import Run
 
 EXAMPLE = "tightrope keep run/ --groups --out kept.suite.json"
@@ -42,7 +42,7 @@ def command(
     """Write what agents failed at, each failure group made as simple as it gets, as a suite for every later agent."""
     from tightrope.budget import Budget
     from tightrope.runs.campaign import load_agents
-    from tightrope.runs.keeping import keep_failures
+    from tightrope.runs.questions.keeping import keep_failures
     from tightrope.runs.run import open_run
     from tightrope.safety import load_suite, save_suite
 

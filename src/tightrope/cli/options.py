@@ -36,6 +36,11 @@ RunSeedOption = Annotated[
     int | None, typer.Option("--seed", help="All randomness follows from it; default: the run's.", min=0)
 ]
 
+PortOption = Annotated[
+    int | None,
+    typer.Option("--port", help="Of the live page on this machine; default: a free one.", min=1, max=65535),
+]
+
 
 def task_options(settings: list[str]) -> dict[str, Any]:
     """Options of a task from ``--set name=value``."""
@@ -70,8 +75,8 @@ def uses_stored_cluster(given: Given) -> bool:
 
 def _each_checkpoint(agents: list[str]) -> list[str]:
     """Agents with a folder of checkpoints replaced by the files in it."""
-    from tightrope.agents.checkpoints import checkpoints_in
-    from tightrope.agents.loaders import loader_for
+    from tightrope.agents.sources.checkpoints import checkpoints_in
+    from tightrope.agents.sources.loaders import loader_for
 
     found: list[str] = []
     for agent in agents:

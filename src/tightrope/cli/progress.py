@@ -56,8 +56,13 @@ class PlainLines:
         if not (anew or last) and time.monotonic() - self._printed < SECONDS_BETWEEN_LINES:
             return
         self._printed = time.monotonic()
-        parts = [f"{progress.stage}: {_count(progress)}", progress.note, self._pace.time_left(progress)]
-        print(one_line(", ".join(part for part in parts if part)), file=sys.stderr, flush=True)
+        print(told(progress, self._pace), file=sys.stderr, flush=True)
+
+
+def told(progress: Progress, pace: Pace) -> str:
+    """A report in one line."""
+    parts = [f"{progress.stage}: {_count(progress)}", progress.note, pace.time_left(progress)]
+    return one_line(", ".join(part for part in parts if part))
 
 
 @contextmanager

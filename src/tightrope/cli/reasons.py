@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from tightrope.cli.interface import Interface
 
 if TYPE_CHECKING:
-    from tightrope.runs.reasons import Results
+    from tightrope.runs.questions.reasons import Results
     from tightrope.runs.run import Run
     from tightrope.tasks import Task
 
 
 def print_reasons(interface: Interface, task: Task, results: Results, run: Run | None = None) -> None:
     """The groups of each agent's fails, and the command that shows more of one."""
-    from tightrope.runs.reasons import SHOWN, case_command, group_line, groups_of
+    from tightrope.runs.questions.reasons import SHOWN, case_command, group_line, groups_of
 
     for agent, groups in groups_of(results).items():
         interface.say(f"Why {agent} fails ({len(groups)} group{'s' * (len(groups) > 1)} of fails):")

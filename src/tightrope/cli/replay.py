@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tightrope.cli.stepping import Reel
     from tightrope.execution import Episode
     from tightrope.explanation import Instant
-    from tightrope.runs.explaining import ExplainedCase
-    from tightrope.runs.replaying import StoredCase
+    from tightrope.runs.questions.explaining import ExplainedCase
+    from tightrope.runs.questions.replaying import StoredCase
     from tightrope.runs.run import Run
     from tightrope.trace import ActionTrace
 
@@ -52,8 +52,8 @@ def command(
 
     In a terminal the keys step through it: ← and →, d for the decision, space to play, q to leave.
     """
-    from tightrope.runs.explaining import explained, is_explainable
-    from tightrope.runs.replaying import find_case, verify_replay
+    from tightrope.runs.questions.explaining import explained, is_explainable
+    from tightrope.runs.questions.replaying import find_case, verify_replay
     from tightrope.runs.run import open_run
 
     interface = current_interface()
@@ -151,7 +151,7 @@ def _reel(run: Run, shown: Replay) -> tuple[Reel, float]:
     """The episode and the escape, step by step from reset on, and how many pictures make a second."""
     from tightrope.cli.stepping import Reel, Strip
     from tightrope.report.films.video import RATE, record
-    from tightrope.runs.explaining import whole_way
+    from tightrope.runs.questions.explaining import whole_way
 
     strips, rate, seen = [], float(RATE), None if shown.told is None else shown.told.close_up
     known = ((), ()) if seen is None else (seen.fail, seen.escape)
@@ -179,7 +179,7 @@ def _captions(way: Sequence[Instant], shown: Replay, run: Run) -> list[tuple[str
 
 
 def _list_fails(interface: Interface, run: Run, agent: str | None, suite: str | None) -> int:
-    from tightrope.runs.replaying import stored_fails
+    from tightrope.runs.questions.replaying import stored_fails
 
     fails = stored_fails(run, agent, suite)
     rows = [

@@ -32,7 +32,7 @@ def command(
     What is not given is as the run has it.
     """
     from tightrope.report import write_report
-    from tightrope.runs.assembly import report_results
+    from tightrope.runs.questions.assembly import report_results
     from tightrope.runs.run import open_run
 
     if len(runs) > 1 and out is None:

@@ -8,6 +8,7 @@ import typer
 
 from tightrope.cli.given import Given, own, takes
 from tightrope.cli.interface import Interface, current_interface, verb
+from tightrope.cli.judging import code_of, print_gates
 from tightrope.cli.options import (
     AgentOption,
     SeedOption,
@@ -17,7 +18,7 @@ from tightrope.cli.options import (
     agent_configs,
     task_options,
 )
-from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
+from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 from tightrope.settings import AgentConfig, ExecutionConfig, RiskConfig
 
@@ -43,7 +44,7 @@ def command(
     seed: SeedOption = 0,
 ) -> int:
     """Estimate the probability that an episode in use ends unsafe, down to one in a million."""
-    from tightrope.agents.importing import import_named
+    from tightrope.agents.sources.importing import import_named
     from tightrope.budget import Budget
     from tightrope.risk import estimate_failure
     from tightrope.runs.campaign import load_agents
@@ -73,7 +74,7 @@ def command(
         ]
     _print(interface, f"Risk in use, {built.label}", found)
     interface.data([risk.to_json() for risk in found])
-    return _code(found, asked.max_risk)
+    return _code(interface, found, asked.max_risk)
 
 
 def _print(interface: Interface, title: str, found: list[FailureEstimate]) -> None:
@@ -96,10 +97,11 @@ def _print(interface: Interface, title: str, found: list[FailureEstimate]) -> No
             interface.say(f"{risk.agent}: {note}.")
 
 
-def _code(found: list[FailureEstimate], max_risk: float | None) -> int:
-    highs = [risk.probability.high for risk in found]
-    if any(high is None for high in highs):
-        return NOTHING_JUDGED
-    if max_risk is None:
-        return PASSED
-    return PASSED if all(high is not None and high <= max_risk for high in highs) else GATE_FAILED
+def _code(interface: Interface, found: list[FailureEstimate], limit: float | None) -> int:
+    from tightrope.runs.gates import risk_gates
+
+    if limit is None:
+        return NOTHING_JUDGED if any(risk.probability.high is None for risk in found) else PASSED
+    gates = risk_gates(found, limit)
+    print_gates(interface, gates)
+    return code_of(gates)

@@ -19,8 +19,10 @@ from tightrope.cli.judging import (
     print_safety,
     say_what_no_gate_limits,
 )
+from tightrope.cli.live import live_page, telling, without_page
 from tightrope.cli.options import (
     AgentOption,
+    PortOption,
     RunSeedOption,
     SettingOption,
     TrustOption,
@@ -33,7 +35,7 @@ from tightrope.cli.reasons import print_reasons
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
 from tightrope.outcome import Outcome
-from tightrope.runs.config import CampaignConfig, sections
+from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
@@ -59,6 +61,10 @@ def command(
     given: Given = Given(),
     trust: TrustOption = False,
     seed: RunSeedOption = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Show what is known so far in a browser; prints the address.")
+    ] = False,
+    port: PortOption = None,
 ) -> int:
     """Run all four steps for one or more agents and write the report. The same command again continues.
 
@@ -86,15 +92,17 @@ def command(
     if not config.agents:
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
     interface = current_interface()
-    with interface.progress() as show:
-        # The command that began a run is the one to repeat it by.
-        command = "" if resume is not None else interface.command
-        run = run_campaign(config, resume or out or Path("run"), on_progress=show, command=command)
-    return _report(interface, run)
+    folder = resume or out or Path("run")
+    with live_page(interface, folder, wanted=live, port=port) as page:
+        with interface.progress() as show:
+            # The command that began a run is the one to repeat it by.
+            command = "" if resume is not None else without_page(interface.command)
+            run = run_campaign(config, folder, on_progress=telling(page, show), command=command)
+        return _report(interface, run)
 
 
 def _configuration(task_or_file: str | None) -> CampaignConfig:
-    from tightrope.runs.configfile import load_config
+    from tightrope.runs.configuration.configfile import load_config
 
     named = Path(str(task_or_file))
     return load_config(named) if named.suffix in FILES else CampaignConfig(task=str(task_or_file))
@@ -115,7 +123,7 @@ def _ways(run: Run) -> str:
 
 def _report(interface: Interface, run: Run) -> int:
     """Print what a run found and where its report is; returns the exit code."""
-    from tightrope.runs.reasons import reasons_to_json
+    from tightrope.runs.questions.reasons import reasons_to_json
 
     found, safety, gates = run.reference is not None, run.safety, run.gates
     interface.data(

@@ -32,14 +32,14 @@ from tightrope.cli.options import (
 from tightrope.cli.reasons import print_reasons
 from tightrope.cli.stored import stored_config
 from tightrope.errors import UsageError
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.settings import AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
 
 if TYPE_CHECKING:
     from tightrope.progress import ProgressCallback
     from tightrope.runs.gates import Evidence
-    from tightrope.runs.pipeline import Pipeline
     from tightrope.runs.run import Run
+    from tightrope.runs.steps.pipeline import Pipeline
 
 EXAMPLE = "tightrope safety run/ --agent agent.onnx --suite interval:1 --max-fail 0.05"
 NEEDS_ARGUMENTS = True
@@ -130,7 +130,7 @@ def _test(pipeline: Pipeline) -> Evidence:
 
 def _report(interface: Interface, pipeline: Pipeline, found: Evidence, run: Run | None) -> int:
     from tightrope.runs.gates import judged_gates
-    from tightrope.runs.reasons import reasons_to_json
+    from tightrope.runs.questions.reasons import reasons_to_json
 
     config, task = pipeline.config, pipeline.run.task
     gates = judged_gates(config, found)

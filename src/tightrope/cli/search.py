@@ -12,12 +12,12 @@ from tightrope.cli.options import OutOption, SeedOption, SettingOption, TaskArgu
 from tightrope.cli.stored import stored_config
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
 from tightrope.outcome import StopReason
-from tightrope.runs.config import CampaignConfig
+from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.settings import ExecutionConfig, SearchConfig
 
 if TYPE_CHECKING:
     from tightrope.references import SearchResult
-    from tightrope.runs.pipeline import Pipeline
+    from tightrope.runs.steps.pipeline import Pipeline
 
 EXAMPLE = "tightrope search FrozenLake-v1 --set is_slippery=false --out run/"
 NEEDS_ARGUMENTS = True

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tightrope.runs.config import CampaignConfig
+    from tightrope.runs.configuration.config import CampaignConfig
 
 
 def stored_config(path: Path, *, trust: bool, agents: bool = False, cluster: bool = False) -> CampaignConfig:
@@ -14,8 +14,8 @@ def stored_config(path: Path, *, trust: bool, agents: bool = False, cluster: boo
 
     Its ``agents`` and its ``cluster`` only count if they are used.
     """
-    from tightrope.runs.folder import RunFolder
-    from tightrope.runs.manifest import read_manifest
+    from tightrope.runs.storage.folder import RunFolder
+    from tightrope.runs.storage.manifest import read_manifest
     from tightrope.runs.trust import require_trust
 
     folder = RunFolder.open(path)

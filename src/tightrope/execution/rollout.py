@@ -98,4 +98,4 @@ class Episode(Shown):
 
     def standing_for(self, rollout: Rollout) -> Episode:
         """This episode as the result of another rollout that cannot differ."""
-        return replace(self, rollout=rollout)
+        return self if rollout is self.rollout else replace(self, rollout=rollout)

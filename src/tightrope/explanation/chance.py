@@ -57,15 +57,15 @@ class _Decisions:
         return self._measured(max(drops, key=lambda depth: (drops[depth], -depth)), curve)
 
     def _candidates(self) -> dict[int, ActionTrace]:
-        """The decisions that are worth a look; of those that are dear to reach, where survival falls most."""
+        """The decisions that are worth a look; of those that are dear to reach, where survival sinks most."""
         if not self.dear or len(self.moments) <= 2 * APART:
             return self.prefixes
         coarse = self.moments[::APART]
         seen = self._survival("look", [self.prefixes[depth] for depth in coarse], rough=True)
         names = [self.prefixes[depth].id for depth in coarse]
         values = [seen[name].estimate.value or 0.0 if name in seen else 0.0 for name in names]
-        falls = [value - after for value, after in zip(values, [*values[1:], 0.0], strict=True)]
-        first = coarse[falls.index(max(falls))]
+        losses = [value - after for value, after in zip(values, [*values[1:], 0.0], strict=True)]
+        first = coarse[losses.index(max(losses))]
         return {depth: self.prefixes[depth] for depth in self.moments if first <= depth < first + APART}
 
     def _measured(self, depth: int, curve: tuple[tuple[int, Estimate], ...]) -> Explanation:

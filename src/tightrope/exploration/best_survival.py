@@ -92,11 +92,11 @@ def find_best_survival(
 ) -> dict[str, BestSurvival]:
     """By the prefixes' ids, how often somebody survives ``length`` steps from there, with fresh randomness.
 
-    Tried are the rest of the reference of each (``references``, by the prefixes' ids), each action held, random actions, the engine's agents of these names, and a
-    policy learnt from all that was seen where the situations are few; of the best, where the steps allow it, a version
-    with foresight. A prefix that ends early is left out. ``first`` are actions that everybody must play first, by the
-    prefixes' ids; runs of another ``purpose`` have other randomness. ``rough``: to tell situations apart, with a third
-    of the runs and no second look.
+    Tried are the rest of its reference (``references``, by the prefixes' ids), each action held, random actions, the
+    engine's agents of these names, and a policy learnt from all that was seen where the situations are few; of the
+    best, where the steps allow it, a version with foresight. A prefix that ends early is left out.
+    ``first`` are actions that everybody must play first, by the prefixes' ids; runs of another ``purpose`` have other
+    randomness. ``rough``: to tell situations apart, with a third of the runs and no second look.
     """
     search = _Search(engine, length, references or {}, actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
     search.first, search.purpose, search.rough = first or {}, purpose, rough

@@ -184,9 +184,7 @@ def _by_agents(
         for agent in agents
         for number in range(runs)
     ]
-    before = engine.counters.steps_executed
     episodes = engine.run(rollouts)
-    steps = engine.counters.steps_executed - before
     survivors: list[Episode | None] = []
     for place in range(len(prefixes)):
         survivor = None
@@ -196,7 +194,14 @@ def _by_agents(
             if survivor is None and len(safe) >= (1 if engine.deterministic else ENOUGH):
                 survivor = safe[0]
         survivors.append(survivor)
-    return survivors, steps
+    return survivors, price(engine, episodes)
+
+
+def price(engine: Engine, episodes: Sequence[Episode]) -> int:
+    """Steps that episodes take whose starts are known: what was executed hangs on who did it, and a budget must not."""
+    replayed = engine.conformance.method == REPLAY
+    # A run that takes no step has cost a reset, and must not be free for ever.
+    return sum(max(1, len(each.actions) + (each.prefix_steps if replayed else 0)) for each in episodes)
 
 
 def _survived(episode: Episode) -> bool:

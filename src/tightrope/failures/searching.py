@@ -22,7 +22,7 @@ from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochas
 from tightrope.failures.blurred import BlurredAgent
 from tightrope.failures.causes import most_likely_first, one_of_each_cause
 from tightrope.failures.likelihood import candidates, log_likelihood
-from tightrope.failures.moments import find_moments
+from tightrope.failures.moments import find_moments, price
 from tightrope.failures.result import Disturbance, FailureSearch, FoundFailure
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
@@ -289,6 +289,8 @@ class _Search:
             if tried.action is None
         ]
         seen = iter(self._run(blurred))
+        if self.engine.conformance.method != REPLAY:
+            self.meter.spend(sum(tried.steps for tried in tries if tried.action is not None))
         for prefix, tried in zip(prefixes, tries, strict=True):
             yield next(seen).trace if tried.action is None else prefix.then([tried.action] * tried.steps)
 
@@ -315,9 +317,6 @@ class _Search:
         return True
 
     def _run(self, rollouts: Sequence[Rollout]) -> list[Episode]:
-        """Run rollouts; what was really executed counts, prefixes included where they had to be played again."""
-        before = self.engine.counters.steps_executed
         episodes = self.engine.run(rollouts)
-        # A run that takes no step has cost a reset, and must not be free for ever.
-        self.meter.spend(max(len(episodes), self.engine.counters.steps_executed - before))
+        self.meter.spend(price(self.engine, episodes))
         return episodes

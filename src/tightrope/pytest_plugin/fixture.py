@@ -11,7 +11,7 @@ from tightrope.pytest_plugin.messages import describe_failures, require_judged, 
 from tightrope.settings import LIBRARY_BACKEND, AgentConfig, PlainConfig, SafetyConfig
 
 if TYPE_CHECKING:
-    from tightrope.runs.config import CampaignConfig
+    from tightrope.runs.configuration.config import CampaignConfig
     from tightrope.safety import SafetyResult
 
 MARKED = ("repetitions", "length", "fixed_prefix", "boundary_states")
@@ -65,7 +65,7 @@ class Tightrope:
         Raises ``CouldNotTest`` when executions raised or none was judged: no assertion could hold on what is left.
         """
         from tightrope.errors import UsageError
-        from tightrope.runs.configfile import configured
+        from tightrope.runs.configuration.configfile import configured
 
         # What is wrong is said by the message and the test's own line.
         __tracebackhide__ = True
@@ -109,8 +109,8 @@ class Tightrope:
         return result
 
     def _folder(self, config: CampaignConfig) -> Path:
-        from tightrope.runs.manifest import VERSION
-        from tightrope.runs.names import file_name
+        from tightrope.runs.storage.manifest import VERSION
+        from tightrope.runs.storage.names import file_name
 
         options = (f"{key}={value}" for key, value in sorted(config.options.items()))
         # What an earlier tightrope kept is made anew, and a newer one finds its own again.

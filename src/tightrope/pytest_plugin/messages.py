@@ -79,7 +79,7 @@ def describe_failures(result: SafetyResult, folder: Path, task: Task) -> str:
 
 def told_reasons(result: SafetyResult, cases: Sequence[CaseResult], task: Task) -> Iterator[str]:
     """Why these cases fail: a sentence for each group of them."""
-    from tightrope.runs.reasons import SHOWN, group_line
+    from tightrope.runs.questions.reasons import SHOWN, group_line
     from tightrope.safety import group_failures
 
     wanted = {case.case.id for case in cases}

@@ -215,7 +215,8 @@ class _Gathering:
                 engine=self.engine,
             )
             self.meter.spend(searched.steps)
-            yield from searched.failures
+            # Where it was lost while the agent was disturbed, the agent may well survive by itself.
+            yield from sorted(searched.failures, key=lambda found: found.avoidable is not True)
 
     def _for_failures(self, agents: int) -> Budget:
         """What one of so many agents' failures may cost."""
@@ -241,7 +242,7 @@ class _Gathering:
         return replace(reference, boundary_states=(state,))
 
     def _probed(self, references: Sequence[Reference], budget: Budget) -> list[Reference]:
-        """The references, those without boundary states probed for the same share each until it is seen to be in vain."""
+        """The references, those without boundary states probed for a share each, until that is seen to be in vain."""
         # Where situations are put back by replay, probing tries one successor for the price of hundreds of steps.
         if self.engine.conformance.method == REPLAY:
             return list(references)
@@ -272,7 +273,9 @@ class _Gathering:
         for episode in sorted(runs, key=lambda episode: -len(episode.actions)):
             if episode.outcome is not Outcome.GOAL:
                 self._take(_before_harm(episode), f"run of {episode.rollout.agent}, which does not reach the goal")
-        return [episode for episode in runs if episode.outcome is Outcome.UNSAFE]
+        # What an agent does by itself comes before what noise made of it.
+        failed = [episode for episode in runs if episode.outcome is Outcome.UNSAFE]
+        return sorted(failed, key=lambda episode: episode.rollout.agent not in agents)
 
     def _reset(self, number: int) -> int:
         """The reset seed of a source: the task's own, then others."""
@@ -313,7 +316,8 @@ class _Gathering:
             result = search(
                 self._varied(number), seed=derive_seed(self.seed, number), budget=share, probe=False, engine=None
             )
-            self.meter.spend(result.stats.steps)
+            # What was found was played once more to see that it holds.
+            self.meter.spend(result.stats.steps + (0 if result.reference is None else len(result.reference)))
             if result.stop_reason is StopReason.CANCELLED:
                 raise KeyboardInterrupt
             in_vain = in_vain + 1 if result.reference is None else 0

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tightrope.display import Shown
 from tightrope.evaluation import Evaluation
@@ -25,10 +25,13 @@ from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Robustness
 from tightrope.references import SearchResult
 from tightrope.report.views import Place, SuiteView, places_of
-from tightrope.safety import FailureGroup, SafetyResult, correlation, groups_by_agent
+from tightrope.safety import FailureGroup, SafetyResult, correlation, group_failures, groups_by_agent
 from tightrope.simulation import Conformance
 from tightrope.statistics import Estimate
 from tightrope.tasks import Task
+
+if TYPE_CHECKING:
+    from tightrope.report.training import History
 
 Point = tuple[float, float]
 Line = tuple[Point | None, ...]
@@ -193,6 +196,12 @@ class RunResults:
         return groups_by_agent(self.safety, self.controls)
 
     @cached_property
+    def kinds(self) -> tuple[FailureGroup, ...]:
+        """The fails of all agents by their cause, over all suites but the controls."""
+        rows = [row for name, row in self.safety.items() if name not in self.controls]
+        return group_failures(result for row in rows for result in row.values())
+
+    @cached_property
     def correlation(self) -> Estimate:
         """Pearson coefficient between fail frequency and mean return over the suites and agents of this run."""
         return _correlation([self])
@@ -230,6 +239,8 @@ class Results(Shown):
     runs: tuple[RunResults, ...]
     findings: tuple[Finding, ...] = ()
     tightrope_version: str = ""
+    history: History | None = None
+    """Checkpoints through training, where somebody asked; None: the page looks whether the agents' names tell one."""
 
     @cached_property
     def correlation(self) -> Estimate:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
-from tightrope.report.wording import NO_DATA, count, estimate_text, interval_text, number, percent
+from tightrope.report.wording import NO_DATA, change_text, count, estimate_text, interval_text, number, percent
 from tightrope.safety import Guidance, compare_guidance
-from tightrope.safety.avoidable import left_to_chance
-from tightrope.safety.controls import UNIFORM
+from tightrope.safety.judging.avoidable import left_to_chance
+from tightrope.safety.suites.controls import UNIFORM
 from tightrope.statistics.estimate import Estimate
 
 
@@ -152,7 +152,6 @@ def _guidance_text(found: Guidance) -> str:
         return f"control uniform: {NO_DATA}"
     verdict = {True: "guidance pays", False: "guidance does harm", None: "guidance is not shown to pay"}[found.pays]
     return (
-        f"{verdict}: at {count(found.cases[1], 'uniformly drawn state')} of the same references it fails in "
-        f"{estimate_text(found.control)}, {percent(abs(found.difference.value))} "
-        f"{'less' if found.difference.value >= 0 else 'more'} than here ({interval_text(found.difference)})"
+        f"{verdict}: here it fails {change_text(found.difference)} than at "
+        f"{count(found.cases[1], 'uniformly drawn state')} of the same references, {estimate_text(found.control)}"
     )

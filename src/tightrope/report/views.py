@@ -14,7 +14,7 @@ from tightrope.outcome import Verdict
 from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.report.wording import action_text, count
 from tightrope.safety import BoundaryResult, CaseResult, SafetyResult
-from tightrope.safety.standing import Standing, standing
+from tightrope.safety.judging.standing import Standing, standing
 from tightrope.trace import ActionTrace
 
 if TYPE_CHECKING:

@@ -61,6 +61,29 @@ def interval_text(estimate: Estimate, *, share: bool = True) -> str:
     return f"{low.removesuffix(THIN + '%')}–{high}" if share else f"{low} to {high}"
 
 
+def change_text(estimate: Estimate) -> str:
+    """A difference of two shares: ``12 percentage points more often (3.1 to 20)``."""
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None:
+        return NO_DATA
+    size, way = _points(abs(value)), "more" if value >= 0 else "less"
+    if value == 0 and low == high:
+        return "exactly as often"
+    said = f"{size} percentage {'point' if size == '1' else 'points'} {way} often"
+    if low is None or high is None:
+        return said
+    if low == high:
+        return f"{said} (exact)"
+    if low < 0 < high:
+        return f"{said} (from {_points(-low)} less to {_points(high)} more)"
+    least, most = sorted((abs(low), abs(high)))
+    return f"{said} ({_points(least)} to {_points(most)})"
+
+
+def _points(value: float) -> str:
+    return percent(value).removesuffix(f"{THIN}%")
+
+
 def listed(words: Sequence[str]) -> str:
     """``#9, #6 and #10``."""
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))

@@ -15,18 +15,19 @@ from tightrope.guards.watchdog import time_limited
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.references import find_method
 from tightrope.report import write_report
-from tightrope.runs.artefacts import changes
-from tightrope.runs.assembly import report_results
-from tightrope.runs.config import CampaignConfig
-from tightrope.runs.folder import RunFolder
-from tightrope.runs.manifest import Manifest, read_manifest
-from tightrope.runs.names import file_name, require_name
-from tightrope.runs.pipeline import Pipeline
-from tightrope.runs.recording import present_manifest
+from tightrope.runs.configuration.config import CampaignConfig
+from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.run import Run
-from tightrope.runs.store import RememberingEngine
+from tightrope.runs.steps.pipeline import Pipeline
+from tightrope.runs.steps.stages import CHECKS, REPORT
+from tightrope.runs.storage.artefacts import changes
+from tightrope.runs.storage.folder import RunFolder
+from tightrope.runs.storage.manifest import Manifest, read_manifest
+from tightrope.runs.storage.names import file_name, require_name
+from tightrope.runs.storage.recording import present_manifest
+from tightrope.runs.storage.store import RememberingEngine
 from tightrope.safety import TestSuite
-from tightrope.safety.shorthand import parse_spec
+from tightrope.safety.suites.shorthand import parse_spec
 from tightrope.settings import AgentConfig
 from tightrope.tasks import Task, make_task
 
@@ -96,6 +97,8 @@ def working_on(
     with folder.locked(wait=wait), time_limited(config.execution.step_timeout):
         if anew:
             folder.clear()
+        if on_progress is not None:
+            on_progress(Progress(CHECKS, 0, None, "the task and its agents are loaded"))
         task = make_task(config.task, **config.options)
         # Said now, not after a search of minutes.
         require_backend(config.execution.backend)
@@ -140,12 +143,12 @@ def load_agents(configs: tuple[AgentConfig, ...], task: Task) -> dict[str, Agent
 def write_run_report(run: Run, on_progress: ProgressCallback | None = None) -> Path:
     """Make the report of what a run holds."""
     if on_progress is not None:
-        on_progress(Progress("report", 0, 1))
+        on_progress(Progress(REPORT, 0, None, "page, films and tables are written"))
     path = write_report(
         report_results([run]), run.report_path.parent, tasks=[run.task], videos=run.config.report.videos
     )
     if on_progress is not None:
-        on_progress(Progress("report", 1, 1))
+        on_progress(Progress(REPORT, 1, 1))
     return path
 
 

@@ -13,8 +13,9 @@ from operator import attrgetter
 from tightrope.evaluation import Evaluation, PlainComparison
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
-from tightrope.runs.config import CampaignConfig, sections
-from tightrope.runs.layout import CONTROLS
+from tightrope.risk import FailureEstimate
+from tightrope.runs.configuration.config import CampaignConfig, sections
+from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import (
     CaseResult,
     GateDecision,
@@ -23,9 +24,11 @@ from tightrope.safety import (
     avoidable_fail_frequency,
     rate_without_doomed,
 )
-from tightrope.safety.avoidable import left_to_chance, tried_by_chance
+from tightrope.safety.judging.avoidable import left_to_chance, tried_by_chance
 from tightrope.statistics import Estimate
 
+IN_USE = "in use"
+"""What stands in place of a suite where the risk of an episode was estimated."""
 PLAIN = "plain episodes"
 """What stands in place of a suite where an agent was put nowhere."""
 
@@ -130,12 +133,17 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
         within = number <= limit
         # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
         passed = None if within and measured.errors else within
-        detail = f"{what} {number:.3f} is {'within' if within else 'above'} the allowed {limit:g}"
+        detail = f"{what} {_told(number)} is {'within' if within else 'above'} the allowed {limit:g}"
         if measured.aside:
             detail += f"; {measured.aside}"
         if measured.errors:
             detail += f"; {measured.errors} executions raised errors and are not in it"
     return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
+
+
+def _told(number: float) -> str:
+    """With three places, or three figures where those would be zeros."""
+    return f"{number:.3f}" if number == 0 or abs(number) >= 0.001 else f"{number:.3g}"
 
 
 def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, limit: float) -> Gate:
@@ -251,6 +259,20 @@ def measured_plainly(result: Evaluation) -> Measurement:
     """How often an agent ends unsafe as it is used."""
     what = "share of episodes that end unsafe"
     return Measurement(agent=result.agent, suite=PLAIN, estimate=result.unsafe_rate, what=what, errors=result.errors)
+
+
+def risk_gates(risks: Iterable[FailureEstimate], limit: float) -> tuple[Gate, ...]:
+    """That the risk of each is within the limit beyond doubt: few can afford to see one in a million."""
+    what = "probability that an episode ends unsafe"
+    return tuple(
+        judge_gate(
+            "risk",
+            Measurement(agent=risk.agent, suite=IN_USE, estimate=risk.probability, what=what),
+            limit,
+            on="high",
+        )
+        for risk in risks
+    )
 
 
 def _unsafe_shares(evidence: Evidence) -> Iterator[Measurement]:

@@ -21,17 +21,17 @@ from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Robustness
 from tightrope.reference import Reference
 from tightrope.references import SearchResult
-from tightrope.runs import layout
-from tightrope.runs.artefacts import Artefact, Change, Codec, changes, checksum
-from tightrope.runs.config import CampaignConfig
-from tightrope.runs.episode_results import LostEpisode, plain_codec, safety_codec
-from tightrope.runs.folder import RunFolder
+from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.gates import Evidence, Gate, judged_gates
-from tightrope.runs.manifest import AgentRecord, Cost, Entry, Manifest, Source, read_manifest, write_manifest
-from tightrope.runs.store import EpisodeStore, RememberingEngine
+from tightrope.runs.storage import layout
+from tightrope.runs.storage.artefacts import Artefact, Change, Codec, changes, checksum
+from tightrope.runs.storage.episode_results import LostEpisode, plain_codec, safety_codec
+from tightrope.runs.storage.folder import RunFolder
+from tightrope.runs.storage.manifest import AgentRecord, Cost, Entry, Manifest, Source, read_manifest, write_manifest
+from tightrope.runs.storage.store import EpisodeStore, RememberingEngine
 from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyResult, SuiteSurvival, TestCase, TestSuite
-from tightrope.safety.whys import Why, with_whys
+from tightrope.safety.failing.whys import Why, with_whys
 from tightrope.simulation import is_known_stochastic, remember_stochastic
 from tightrope.tasks import Task, make_task
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from tightrope.progress import ProgressCallback
 from tightrope.runs.campaign import working_on
-from tightrope.runs.config import CampaignConfig
-from tightrope.runs.pipeline import Pipeline
+from tightrope.runs.configuration.config import CampaignConfig
+from tightrope.runs.steps.pipeline import Pipeline
 from tightrope.runs.trust import require_trust
 from tightrope.safety import load_suite
 from tightrope.tasks import task_from_label

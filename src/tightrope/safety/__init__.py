@@ -1,21 +1,22 @@
 """Step 2: the agent in the narrow places, and whose fault it was."""
 
-from tightrope.safety.bisecting import Bisection, bisect_checkpoints
-from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
-from tightrope.safety.controls import Guidance, compare_guidance, uniform_suite
 from tightrope.safety.deciding import decide_gate
-from tightrope.safety.files import load_suite, save_suite
-from tightrope.safety.findings import Finding, FindingKind
-from tightrope.safety.frequencies import avoidable_fail_frequency, rate_without_doomed
-from tightrope.safety.groups import FailureGroup, group_failures, groups_by_agent
-from tightrope.safety.judge import judge_case, judge_episode, judge_suite
-from tightrope.safety.kept import kept_suite
-from tightrope.safety.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
+from tightrope.safety.failing.bisecting import Bisection, bisect_checkpoints
+from tightrope.safety.failing.groups import FailureGroup, GroupShare, group_failures, groups_by_agent, shares_of_groups
+from tightrope.safety.failing.shrinking import shrink
+from tightrope.safety.judging.claims import SuiteSurvival
+from tightrope.safety.judging.findings import Finding, FindingKind
+from tightrope.safety.judging.frequencies import avoidable_fail_frequency, rate_without_doomed
+from tightrope.safety.judging.judge import judge_case, judge_episode, judge_suite
+from tightrope.safety.judging.results import BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
+from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.run import run_suite, suite_rollouts
-from tightrope.safety.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
-from tightrope.safety.shrinking import shrink
-from tightrope.safety.suites import (
+from tightrope.safety.suites.controls import Guidance, compare_guidance, uniform_suite
+from tightrope.safety.suites.files import load_suite, save_suite
+from tightrope.safety.suites.kept import kept_suite
+from tightrope.safety.suites.shorthand import SuiteKind, SuiteRequest, make_suite, parse_spec, possible_actions
+from tightrope.safety.suites.suite import (
     TestCase,
     TestSuite,
     action_coverage_suite,
@@ -23,7 +24,6 @@ from tightrope.safety.suites import (
     random_suite,
     simple_suite,
 )
-from tightrope.safety.survival import find_survival
 
 __all__ = [
     "Bisection",
@@ -34,6 +34,7 @@ __all__ = [
     "Finding",
     "FindingKind",
     "GateDecision",
+    "GroupShare",
     "Guidance",
     "SafetyComparison",
     "SafetyResult",
@@ -66,6 +67,7 @@ __all__ = [
     "rate_without_doomed",
     "run_suite",
     "save_suite",
+    "shares_of_groups",
     "shrink",
     "simple_suite",
     "suite_rollouts",

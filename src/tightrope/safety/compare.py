@@ -9,10 +9,10 @@ from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
-from tightrope.safety.frequencies import JUDGED, by_reference, case_weights
-from tightrope.safety.kept import KEPT, NO_SAMPLE
-from tightrope.safety.results import CaseResult, SafetyResult
-from tightrope.safety.suites import TestCase
+from tightrope.safety.judging.frequencies import JUDGED, by_reference, case_weights
+from tightrope.safety.judging.results import CaseResult, SafetyResult
+from tightrope.safety.suites.kept import KEPT, NO_SAMPLE
+from tightrope.safety.suites.suite import TestCase
 from tightrope.statistics import (
     IN_GENERAL,
     Estimate,

@@ -10,17 +10,17 @@ from tightrope.agents import Agent
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
-from tightrope.safety.avoidable import fate_of
-from tightrope.safety.claims import SuiteSurvival
 from tightrope.safety.drawing import Drawing
-from tightrope.safety.frequencies import rate_without_doomed
-from tightrope.safety.judge import judge_episode, judge_suite
-from tightrope.safety.replay import replayed_reference
-from tightrope.safety.results import GateDecision, SafetyResult
+from tightrope.safety.judging.avoidable import fate_of
+from tightrope.safety.judging.claims import SuiteSurvival
+from tightrope.safety.judging.frequencies import rate_without_doomed
+from tightrope.safety.judging.judge import judge_episode, judge_suite
+from tightrope.safety.judging.results import GateDecision, SafetyResult
+from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
-from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.safety.survival import find_survival
-from tightrope.safety.watching import choose_watch
+from tightrope.safety.suites.replay import replayed_reference
+from tightrope.safety.suites.suite import TestCase, TestSuite
+from tightrope.safety.suites.watching import choose_watch
 from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.statistics import Decision, Estimate, SequentialGate
 from tightrope.statistics.sequential import ALPHA

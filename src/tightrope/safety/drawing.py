@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tightrope.outcome import Verdict
-from tightrope.safety.suites import TestCase, TestSuite
+from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.seeding import generator
 from tightrope.statistics import SequentialGate
 

@@ -20,13 +20,13 @@ from tightrope.explanation import Explanation, explain_episodes
 from tightrope.explanation.explaining import EFFORT
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
-from tightrope.safety.claims import SuiteSurvival
-from tightrope.safety.judge import judge_episode, judge_suite
-from tightrope.safety.replay import replayed_reference
-from tightrope.safety.results import CaseResult, SafetyResult
-from tightrope.safety.suites import TestCase, TestSuite
-from tightrope.safety.survival import find_survival
-from tightrope.safety.watching import choose_watch
+from tightrope.safety.judging.claims import SuiteSurvival
+from tightrope.safety.judging.judge import judge_episode, judge_suite
+from tightrope.safety.judging.results import CaseResult, SafetyResult
+from tightrope.safety.judging.survival import find_survival
+from tightrope.safety.suites.replay import replayed_reference
+from tightrope.safety.suites.suite import TestCase, TestSuite
+from tightrope.safety.suites.watching import choose_watch
 from tightrope.seeding import derive_seed
 from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.tasks import Task, encode_action

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
 from typing import Any, Protocol
 
 import gymnasium as gym
@@ -17,6 +19,9 @@ from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
 
 Scores = NDArray[Any]
+
+MOST_LISTED = 64
+"""Actions put together from parts for which numbers are given: nobody reads a longer list."""
 
 
 class Head(Protocol):
@@ -68,8 +73,7 @@ class CategoricalHead:
         """The scores of the available actions; where they are logits, the probabilities they stand for."""
         scores = _masked(checked(outputs[0], (self.number,))[0], mask).astype(np.float64)
         if self.meaning is Meaning.PROBABILITIES:
-            scores = np.exp(scores - scores.max())
-            scores /= scores.sum()
+            scores = _softmax(scores)
         numbers: dict[Action, float] = {
             self.start + int(index): float(scores[index]) for index in allowed_actions(mask, self.number)
         }
@@ -97,8 +101,9 @@ class MultiCategoricalHead:
         return self._joined(self._split(scores, mask), lambda part: _draw(part, generator))
 
     def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
-        """None: there are more actions than can be listed."""
-        return None
+        """How likely each action is, by its parts; None where there are too many to list."""
+        parts = self._split(checked(outputs[0], (self.width,))[0], mask)
+        return _joint([_softmax(part) for part in parts], self._encoded)
 
     def _split(self, scores: Scores, mask: Any) -> list[Scores]:
         parts = np.split(scores, self.cuts)
@@ -108,8 +113,10 @@ class MultiCategoricalHead:
         return [_masked(part, allowed) for part, allowed in zip(parts, flags, strict=True)]
 
     def _joined(self, parts: list[Scores], choose: Any) -> Action:
-        chosen = np.array([choose(part) for part in parts]).reshape(self.space.shape)
-        return encode_action(self.space, chosen + self.space.start)
+        return self._encoded([choose(part) for part in parts])
+
+    def _encoded(self, chosen: Sequence[int]) -> Action:
+        return encode_action(self.space, np.array(chosen).reshape(self.space.shape) + self.space.start)
 
 
 class BernoulliHead:
@@ -126,12 +133,18 @@ class BernoulliHead:
 
     def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """Each bit drawn by its logit."""
-        logits = checked(outputs[0], self.space.shape)[0].astype(np.float64)
-        return encode_action(self.space, generator.random(logits.shape) < 1.0 / (1.0 + np.exp(-logits)))
+        likely = self._on(outputs)
+        return encode_action(self.space, generator.random(likely.shape) < likely)
 
     def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
-        """None: there are more actions than can be listed."""
-        return None
+        """How likely each pattern of bits is; None where there are too many to list."""
+        parts = [np.array([1.0 - on, on]) for on in self._on(outputs).ravel()]
+        return _joint(parts, lambda bits: encode_action(self.space, np.reshape(bits, self.space.shape)))
+
+    def _on(self, outputs: Arrays) -> Scores:
+        logits = checked(outputs[0], self.space.shape)[0].astype(np.float64)
+        on: Scores = 1.0 / (1.0 + np.exp(-logits))
+        return on
 
 
 class ContinuousHead:
@@ -231,6 +244,24 @@ def _masked(scores: Scores, mask: Any) -> Scores:
     kept = np.full(len(scores), -np.inf)
     kept[allowed] = scores[allowed]
     return kept
+
+
+def _softmax(scores: Scores) -> Scores:
+    weights = np.exp(scores.astype(np.float64) - scores.max())
+    shares: Scores = weights / weights.sum()
+    return shares
+
+
+def _joint(parts: Sequence[Scores], encoded: Callable[[Sequence[int]], Action]) -> Preferences | None:
+    """How likely every action is whose parts are drawn apart from each other; what is ruled out is left out."""
+    if prod(map(len, parts)) > MOST_LISTED:
+        return None
+    numbers = {
+        encoded(chosen): likely
+        for chosen in product(*(range(len(part)) for part in parts))
+        if (likely := prod(float(part[index]) for part, index in zip(parts, chosen, strict=True)))
+    }
+    return Preferences(meaning=Meaning.PROBABILITIES, by_action=numbers)
 
 
 def _argmax(scores: Scores) -> int:

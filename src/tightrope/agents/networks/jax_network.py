@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import gymnasium as gym
 import numpy as np
 
 from tightrope.agents.agent import Agent
-from tightrope.agents.fingerprints import object_fingerprint
-from tightrope.agents.loaders import AgentLoader, AgentRequest
 from tightrope.agents.networks.action_heads import head_for
 from tightrope.agents.networks.batch_invariance import Arrays
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
+from tightrope.agents.objects.fingerprints import object_fingerprint
+from tightrope.agents.sources.loaders import AgentLoader, AgentRequest
 from tightrope.display import Shown
 from tightrope.errors import AgentError
 from tightrope.tasks.jaxworlds.rows import WIDTH, import_jax
+from tightrope.tasks.jaxworlds.world import World
 
 
 class JaxNetwork(Shown):
@@ -44,6 +46,11 @@ class JaxNetwork(Shown):
         parameters = jax.device_put(self.parameters)
         run = jax.jit(self.function)
         return lambda observations: run(parameters, observations)
+
+    @cached_property
+    def loops(self) -> WeakKeyDictionary[World, Any]:
+        """By world, what was compiled of both together; kept here because it lives as long as the network."""
+        return WeakKeyDictionary()
 
     def __call__(self, arrays: Arrays) -> Arrays:
         """As networks are asked elsewhere, with arrays of NumPy."""

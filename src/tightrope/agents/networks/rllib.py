@@ -15,10 +15,10 @@ import gymnasium as gym
 
 from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
-from tightrope.agents.callables import BatchAgent
-from tightrope.agents.fingerprints import DIGITS, file_fingerprint
-from tightrope.agents.loaders import AgentLoader, AgentRequest
 from tightrope.agents.networks.torch_network import quiet_torch, torch_library
+from tightrope.agents.objects.callables import BatchAgent
+from tightrope.agents.objects.fingerprints import DIGITS, file_fingerprint
+from tightrope.agents.sources.loaders import AgentLoader, AgentRequest
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, MissingExtra, TrustRequired
 from tightrope.files import parse_json, read_content

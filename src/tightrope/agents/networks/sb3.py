@@ -14,9 +14,6 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.agents.agent import Agent
-from tightrope.agents.files import AgentFile, FileReader, Reading, file_loader
-from tightrope.agents.fingerprints import object_fingerprint
-from tightrope.agents.loaders import AgentLoader, AgentRequest, descends_from
 from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
 from tightrope.agents.networks.network_agent import MemorySlot, NetworkAgent, NetworkParts
@@ -25,8 +22,11 @@ from tightrope.agents.networks.sb3_archive import Archive, read_archive
 from tightrope.agents.networks.sb3_policies import PURPOSE, checked_arguments, policy_class
 from tightrope.agents.networks.torch_network import quiet_torch, torch_library
 from tightrope.agents.networks.torch_weights import read_weights, require_tensors
+from tightrope.agents.objects.fingerprints import object_fingerprint
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.preferences import Meaning
+from tightrope.agents.sources.files import AgentFile, FileReader, Reading, file_loader
+from tightrope.agents.sources.loaders import AgentLoader, AgentRequest, descends_from
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, require_extra
 

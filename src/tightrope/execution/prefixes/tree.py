@@ -84,6 +84,8 @@ class PrefixTree:
         self.limit = limit
         self.bytes = 0
         self.clock = 0
+        self.losses = 0
+        """How often something was forgotten: what was found before may be gone."""
         self.roots: dict[int, Segment] = {}
         self.begun: dict[int, int] = {}
         """When each lane that is a place in this tree began its rollout: nothing met since then is forgotten."""
@@ -111,6 +113,12 @@ class PrefixTree:
             if branch is None:
                 return (segment, index), followed
             segment, index, followed = branch, 1, followed + 1
+
+    def meet(self, point: Point) -> None:
+        """Somebody begins at a known situation: it and the way to it are in use."""
+        self.clock += 1
+        for segment, _ in self.lineage(point):
+            segment.stamp = self.clock
 
     def child(self, point: Point, label: Label) -> Point | None:
         """Where one label leads, if that is known."""
@@ -187,6 +195,7 @@ class PrefixTree:
         """Drop what is least useful when the limit is reached."""
         if self.bytes <= self._threshold:
             return
+        self.losses += 1
         if not self._shrunk():
             self.forget_snapshots()
             if not self.begun:
@@ -208,12 +217,14 @@ class PrefixTree:
 
     def forget_snapshots(self) -> None:
         """Drop all snapshots, because the environment that could load them is gone."""
+        self.losses += 1
         for segment in self.segments():
             segment.snapshots.clear()
         self._weigh_all()
 
     def clear(self) -> None:
         """Forget everything."""
+        self.losses += 1
         gone = list(self.roots.values())
         self.roots.clear()
         _take_apart(gone)

@@ -23,7 +23,7 @@ def sameness(rollout: Rollout, agents: Mapping[str, Agent], *, deterministic: bo
     if not deterministic:
         return rollout
     if rollout.agent is not None and not agents[rollout.agent].deterministic:
-        return replace(rollout, fixed_prefix=False)
+        return replace(rollout, fixed_prefix=False) if rollout.fixed_prefix else rollout
     return replace(rollout, fixed_prefix=False, seed=0, start=replace(rollout.start, reseeds=()))
 
 

@@ -1,27 +1,30 @@
 """Lanes that are rows of arrays: a world and an agent that are both written in JAX step in one call for all rollouts.
 
 Each tick is two compiled calls, the very ones that a single environment and a single question use, so that what comes
-out is the same bit for bit; only the looking at it is done for all rows at once.
+out is the same bit for bit; only the looking at it is done for all rows at once. Where there is more to do, many ticks
+are one call (``jax_stretch``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.agents.agent import Agent
-from tightrope.agents.behaviour import random_action
 from tightrope.agents.networks.jax_network import JaxNetwork
 from tightrope.agents.networks.network_agent import NetworkAgent
+from tightrope.errors import NotReproducible
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.player import Walker
+from tightrope.execution.prefixes.tree import Point
 from tightrope.execution.rollout import Rollout
+from tightrope.execution.worker.jax_stretch import LONGEST, Met, Plan, Player, Scene, Stretch, stretches_of
 from tightrope.execution.worker.lockstep import Run
+from tightrope.execution.worker.planned_noise import planned_noise
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import require_fault
 from tightrope.outcome import Outcome
@@ -59,17 +62,21 @@ class RowLanes:
         assert isinstance(agent.network, JaxNetwork)
         self._walker, self._agent, self._counters = walker, agent, counters
         self._rows: Rows = rows_of(env.world)
-        self._network = agent.network
+        space = env.action_space
+        self._actions_from, self._number = int(space.start), int(space.n)
+        self._stretches = stretches_of(
+            Player(rows=self._rows, network=agent.network, actions=self._number, first=self._actions_from)
+        )
         self._epsilon = agent.behaviour.epsilon
         self._runs: list[Run | None] = [None] * WIDTH
-        self._situations: Any = None
-        self._observations: Any = None
+        self._scene: Scene | None = None
         self._tick = 0
         self._begun, self._limit, self._ends = (np.zeros(WIDTH, dtype=np.int64) for _ in range(3))
         self._live = np.zeros(WIDTH, dtype=bool)
-        self._actions = np.zeros((LONGEST_KEPT, WIDTH), dtype=np.int64)
-        self._rewards = np.zeros((LONGEST_KEPT, WIDTH))
-        self._noise = np.full((LONGEST_KEPT, WIDTH), -1, dtype=np.int64)
+        self._actions = np.zeros((WIDTH, LONGEST_KEPT), dtype=np.int64)
+        self._rewards = np.zeros((WIDTH, LONGEST_KEPT))
+        self._noise = np.full((LONGEST_KEPT if self._epsilon else LONGEST, WIDTH), -1, dtype=np.int32)
+        self._start: _Start | None = None
 
     def run(self, runs: Iterator[Run]) -> Iterator[Run]:
         """Run all, and yield each when it is over or has failed."""
@@ -80,7 +87,7 @@ class RowLanes:
                 over, more = self._refill(runs)
                 yield from over
             if self._live.any():
-                yield from self._step_all()
+                yield from self._advance(fewest=WIDTH - REFILL + 1 if more else 1)
 
     def _refill(self, runs: Iterator[Run]) -> tuple[list[Run], bool]:
         """Put new rollouts into the free rows; those that are over already, and whether there may be more."""
@@ -98,16 +105,22 @@ class RowLanes:
                 over.append(run)
                 continue
             place = int(places.pop())
-            self._enter(place, run)
-            begun.append((place, *started))
+            self._enter(place, run, started)
+            situation = started.situation if run.reseed is None else (key_of(run.reseed), started.situation[1])
+            begun.append((place, situation, started.observation))
         if begun:
             self._place(begun)
+            if self._epsilon:
+                self._plan_noise([place for place, _, _ in begun])
         return over, more
 
-    def _begin(self, run: Run) -> tuple[Any, Any] | None:
-        """Where a rollout begins, and what it shows; None: it is over before the agent is asked."""
+    def _begin(self, run: Run) -> _Start | None:
+        """Where a rollout begins; None: it is over before the agent is asked."""
         if run.failed or run.prefix_outcome.terminal or run.point is None or run.limit == 0:
             return None
+        known = self._start
+        if known is not None and known.point[0] is run.point[0] and known.point[1] == run.point[1]:
+            return known
         try:
             self._walker.go(run.point)
         except BaseException as error:
@@ -115,95 +128,105 @@ class RowLanes:
             run.failed, run.failure = True, error
             return None
         simulator: Any = self._walker.simulator
-        key, state = simulator.env.situation
-        if run.reseed is not None:
-            key = key_of(run.reseed)
-        return (key, state), simulator.transition.observation
+        self._start = _Start(
+            run.point,
+            simulator.env.situation,
+            simulator.transition.observation,
+            simulator.cut_at - simulator.depth,
+            simulator.time_limit - simulator.depth,
+        )
+        return self._start
 
-    def _enter(self, place: int, run: Run) -> None:
-        simulator = self._walker.simulator
+    def _enter(self, place: int, run: Run, start: _Start) -> None:
         self._runs[place], self._live[place] = run, True
         self._begun[place] = self._tick
-        self._ends[place] = simulator.cut_at - simulator.depth
-        longest = simulator.time_limit - simulator.depth
-        self._limit[place] = longest if run.limit is None else min(run.limit, longest)
-        if self._epsilon:
-            self._draw(place, run)
+        self._ends[place] = start.ends
+        self._limit[place] = start.longest if run.limit is None else min(run.limit, start.longest)
 
-    def _draw(self, place: int, run: Run) -> None:
-        """When the rollout's own stream has the agent play at random, and what: it does not hang on what is seen."""
-        assert run.generator is not None
-        steps, space = int(self._limit[place]), self._walker.simulator.env.action_space
-        slots = np.arange(self._tick, self._tick + steps) % LONGEST_KEPT
-        self._noise[slots, place] = -1
-        for step, action in planned_noise(run.generator, self._epsilon, space, steps):
-            self._noise[slots[step], place] = action
+    def _plan_noise(self, places: list[int]) -> None:
+        """When each rollout's own stream has the agent play at random, and what: it does not hang on what is seen."""
+        streams = [run.generator for place in places if (run := self._runs[place]) is not None and run.generator]
+        planned = planned_noise(streams, self._epsilon, self._number, self._limit[places].tolist())
+        noise = np.where(planned >= 0, planned + self._actions_from, -1)
+        slots = np.arange(self._tick, self._tick + noise.shape[1]) % LONGEST_KEPT
+        self._noise[np.ix_(slots, np.array(places))] = noise.T
 
     def _place(self, begun: list[tuple[int, Any, Any]]) -> None:
         places = [place for place, _, _ in begun]
         new = self._rows.stacked([situation for _, situation, _ in begun])
         seen = np.stack([observation for _, _, observation in begun])
-        if self._situations is None:
+        if self._scene is None:
             # Whatever is in rows that nobody uses is stepped too; it must only be some situation.
-            self._situations = self._rows.filled(begun[0][1])
-            self._observations = np.broadcast_to(seen[0], (WIDTH, *seen.shape[1:]))
-        self._situations = self._rows.replaced(self._situations, places, new)
-        observations = np.array(self._observations)
+            spread = np.broadcast_to(seen[0], (WIDTH, *seen.shape[1:]))
+            self._scene = Scene(self._rows.filled(begun[0][1]), spread)
+        observations = np.array(self._scene.observations)
         observations[places] = seen
-        self._observations = observations
+        self._scene = Scene(self._rows.replaced(self._scene.situations, places, new), observations)
 
-    def _step_all(self) -> Iterator[Run]:
-        actions = self._ask()
-        if actions is None:
+    def _advance(self, fewest: int) -> Iterator[Run]:
+        """Play until rollouts are over, or some ticks at least."""
+        stretch = self._played(fewest)
+        if stretch is None:
             yield from self._fail_all()
             return
-        started = perf_counter()
-        self._situations, shown = self._rows.step(self._situations, actions)
-        self._observations = shown.observation
-        slot = self._tick % LONGEST_KEPT
-        self._actions[slot], self._rewards[slot] = actions, shown.reward
-        self._tick += 1
-        age = self._tick - self._begun
-        unsafe, goal = np.asarray(shown.unsafe), np.asarray(shown.goal)
-        ended = np.asarray(shown.terminated) | np.asarray(shown.truncated) | (age == self._ends)
-        over = self._live & (unsafe | goal | ended | (age == self._limit))
-        self._counters.seconds_environment += perf_counter() - started
-        for place in np.flatnonzero(over):
-            yield self._finished(int(place), _outcome(unsafe[place], goal[place], ended[place]))
+        ticks = len(stretch.actions)
+        slots = self._slots(self._tick, ticks)
+        self._actions[:, slots], self._rewards[:, slots] = stretch.actions.T, stretch.rewards.T
+        over = (stretch.met & Met.OVER) > 0
+        ended_at = over.argmax(axis=0)
+        for place in np.flatnonzero(self._live & over.any(axis=0)):
+            tick = int(ended_at[place])
+            yield self._finished(int(place), self._tick + tick + 1, int(stretch.met[tick, place]))
+        self._tick += ticks
 
-    @calls_out("agent {self._agent.name!r}", _network="its answer")
-    def _ask(self) -> NDArray[np.int64] | None:
-        started = perf_counter()
+    @calls_out("agent {self._agent.name!r} and its world", play="an answer or a step")
+    def _played(self, fewest: int) -> Stretch | None:
+        """The next ticks; None where agent or world raised."""
+        assert self._scene is not None
+        age = self._tick - self._begun
+        noise = self._noise[self._slots(self._tick, LONGEST)] if self._epsilon else self._noise
+        plan = Plan(
+            noise, (self._ends - age).astype(np.int32), (self._limit - age).astype(np.int32), self._live, fewest
+        )
+        started, asked, stretch = perf_counter(), 1, None
         try:
-            scores = np.asarray(self._network.compiled(self._observations))
-            best = self._agent.best_of_numbered(scores)
+            self._scene, stretch = self._stretches.play(self._scene, plan)
+            asked = len(stretch.actions)
+        except NotReproducible:
+            raise
         except BaseException as error:
             require_fault(error)
-            return None
-        finally:
-            self._counters.seconds_agent += perf_counter() - started
-            self._counters.agent_queries += 1
-            self._counters.observations_answered += int(self._live.sum())
-        if self._epsilon:
-            noise = self._noise[self._tick % LONGEST_KEPT]
-            best = np.where(noise >= 0, noise, best)
-        return best
+        seconds, share = perf_counter() - started, self._stretches.agent_share
+        self._counters.seconds_agent += share * seconds
+        self._counters.seconds_environment += (1 - share) * seconds
+        self._counters.agent_queries += asked
+        return stretch
 
-    def _finished(self, place: int, outcome: Outcome) -> Run:
+    @staticmethod
+    def _slots(tick: int, ticks: int) -> Any:
+        """Where so many ticks from this one on are kept."""
+        first = tick % LONGEST_KEPT
+        if first + ticks <= LONGEST_KEPT:
+            return slice(first, first + ticks)
+        return np.arange(first, first + ticks) % LONGEST_KEPT
+
+    def _finished(self, place: int, end: int, met: int) -> Run:
         run = self._runs[place]
         assert run is not None
-        slots = np.arange(self._begun[place], self._tick) % LONGEST_KEPT
-        run.actions = self._actions[slots, place].tolist()
-        run.rewards = _shared_floats(self._rewards[slots, place])
-        run.outcome = outcome
+        steps = end - int(self._begun[place])
+        slots = self._slots(int(self._begun[place]), steps)
+        run.actions = self._actions[place, slots].tolist()
+        run.rewards = _shared_floats(self._rewards[place, slots])
+        run.outcome = _outcome(met)
         # A world that goes on beyond the time limit it named: to be run alone, which looks at every step.
-        run.failed = outcome is Outcome.ONGOING and len(slots) != run.limit
-        self._walker.simulator.counters.steps += len(slots)
+        run.failed = bool(met & Met.NO_NUMBER) or (run.outcome is Outcome.ONGOING and steps != run.limit)
+        self._walker.simulator.counters.steps += steps
+        self._counters.observations_answered += steps
         self._runs[place], self._live[place] = None, False
         return run
 
     def _fail_all(self) -> Iterator[Run]:
-        """The agent raised; each rollout is run again alone, which tells whose fault it was."""
+        """Somebody raised; each rollout is run again alone, which tells whose fault it was."""
         for place in np.flatnonzero(self._live):
             run = self._runs[place]
             assert run is not None
@@ -211,33 +234,22 @@ class RowLanes:
             yield run
 
 
-def planned_noise(
-    generator: np.random.Generator, epsilon: float, space: gym.Space[Any], steps: int
-) -> Iterator[tuple[int, Any]]:
-    """At which of so many steps an action is replaced by noise, and by which: what asking step by step would give.
+class _Start(NamedTuple):
+    """Where rollouts begin, and how long they can go on from there."""
 
-    Numbers are drawn for all steps at once; at the first that means noise the stream goes back to just behind it.
-    """
-    bits, done = generator.bit_generator, 0
-    while done < steps:
-        # Going back forgets the half of a number that the last whole number left over.
-        left_over = {name: bits.state[name] for name in ("has_uint32", "uinteger")}
-        noisy = np.flatnonzero(generator.random(steps - done) < epsilon)
-        if not noisy.size:
-            return
-        first = int(noisy[0])
-        bits.advance(first + 1 - (steps - done))  # type: ignore[attr-defined]
-        bits.state = {**bits.state, **left_over}
-        done += first + 1
-        yield done - 1, random_action(space, generator)
+    point: Point
+    situation: Any
+    observation: Any
+    ends: int
+    longest: int
 
 
-def _outcome(unsafe: Any, goal: Any, ended: Any) -> Outcome:
-    if unsafe:
+def _outcome(met: int) -> Outcome:
+    if met & Met.UNSAFE:
         return Outcome.UNSAFE
-    if goal:
+    if met & Met.GOAL:
         return Outcome.GOAL
-    return Outcome.TRUNCATED if ended else Outcome.ONGOING
+    return Outcome.TRUNCATED if met & Met.ENDED else Outcome.ONGOING
 
 
 def _shared_floats(rewards: NDArray[np.float64]) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tightrope.agents.agent import Agent
@@ -12,6 +14,25 @@ from tightrope.execution.worker.handover import Departure, depart, path_labels, 
 from tightrope.execution.worker.lockstep import Run
 from tightrope.execution.worker.recording import Wanted, plain_actions, running_sum
 from tightrope.outcome import Outcome
+from tightrope.trace import ActionTrace
+
+
+class _Known(NamedTuple):
+    """Where the latest rollout departed from, and what is the same for all that depart from there."""
+
+    start: ActionTrace
+    wanted: Wanted
+    losses: int
+    """How often the tree had forgotten something."""
+    departure: Departure
+    reward: float
+    checksum: int | None
+    drew: bool
+
+    def holds_for(self, rollout: Rollout, wanted: Wanted, losses: int) -> bool:
+        """Whether another rollout departs from there too."""
+        same = rollout.start is self.start or rollout.start == self.start
+        return same and wanted == self.wanted and losses == self.losses
 
 
 class Drafting:
@@ -21,15 +42,25 @@ class Drafting:
         self._walker = walker
         self._task = walker.simulator.task
         self.deterministic = deterministic
+        self._latest: _Known | None = None
 
     def leads_to_one_place(self, rollout: Rollout) -> bool:
         """Whether the prefix ends in the same situation in every execution."""
         return self.deterministic or rollout.fixed_prefix or not rollout.start.actions
 
-    def departure(self, rollout: Rollout) -> Departure:
-        """The end of a prefix that leads to one place."""
+    def _departure(self, rollout: Rollout) -> _Known:
+        """The end of a prefix that leads to one place; repetitions come one after the other, and all depart from it."""
+        tree, latest = self._walker.tree, self._latest
+        wanted = Wanted.by(rollout, self._task)
+        if latest is not None and latest.holds_for(rollout, wanted, tree.losses):
+            tree.meet(latest.departure.point)
+            return latest
         labels = path_labels(rollout.start, deterministic=self.deterministic)
-        return depart(self._walker, rollout.start.seed, labels, Wanted.by(rollout, self._task))
+        departure = depart(self._walker, rollout.start.seed, labels, wanted)
+        checksum = None if departure.outcome.terminal else self._walker.checksum(departure.point)
+        drew = departure.outcome.terminal and self.deterministic and self._drew(departure)
+        self._latest = _Known(rollout.start, wanted, tree.losses, departure, departure.reward, checksum, drew)
+        return self._latest
 
     def run(self, rollout: Rollout, agent: Agent | None, *, again: bool) -> Run:
         """The rollout, ready for a lane; the walker then stands where it begins."""
@@ -125,20 +156,20 @@ class Drafting:
         return end.steps > prefix or (end.steps == prefix and (prefix == 0 or not end.outcome.terminal))
 
     def _from_departure(self, rollout: Rollout, again: bool) -> Run:
-        departure = self.departure(rollout)
-        ended = departure.outcome.terminal
+        known = self._departure(rollout)
+        departure = known.departure
         return Run(
             rollout=rollout,
             point=departure.point,
             again=again,
             prefix_steps=departure.steps,
-            prefix_reward=departure.reward,
+            prefix_reward=known.reward,
             prefix_outcome=departure.outcome,
             outcome=departure.outcome,
-            checksum=None if ended else self._walker.checksum(departure.point),
-            keys=departure.keys,
-            positions=departure.positions,
-            drew=ended and self.deterministic and self._drew(departure),
+            checksum=known.checksum,
+            keys=[*departure.keys],
+            positions=[*departure.positions],
+            drew=known.drew,
         )
 
     def _from_reset(self, rollout: Rollout) -> Run:

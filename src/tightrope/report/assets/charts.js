@@ -55,8 +55,8 @@ function mark(series, x, y, r) {
 }
 
 class Chart {
-  constructor(canvas, spec, onPlace) {
-    Object.assign(this, { canvas, spec, onPlace, view: Math.max(0, spec.views.findIndex(view => view.label === spec.first)), off: new Set(), at: -1 });
+  constructor(canvas, spec, onPlace, link) {
+    Object.assign(this, { canvas, spec, onPlace, link, view: Math.max(0, spec.views.findIndex(view => view.label === spec.first)), off: new Set(), at: -1 });
     this.draw();
     new ResizeObserver(() => { if (Math.abs(canvas.clientWidth - this.width) > 2) this.draw(); }).observe(canvas);
   }
@@ -67,8 +67,9 @@ class Chart {
     if (!this.width) return;
     this.marks = [];
     const series = view.series.filter(one => one.points.length), shown = series.filter(one => !this.off.has(one.name));
-    const picture = spec.kind === "rows" ? this.rows(view, shown) : this.plot(view, shown);
-    canvas.replaceChildren(html("div", { class: "bar" }, [this.keys(series), this.views()]), picture);
+    this.stride = 1;
+    const { picture, node } = spec.kind === "heat" ? gridPicture(this, view) : { picture: spec.kind === "rows" ? this.rows(view, shown) : this.plot(view, shown) };
+    canvas.replaceChildren(html("div", { class: "bar" }, [this.keys(spec.kind === "heat" ? [] : series), this.views()]), node ?? picture);
     this.listen(picture);
   }
 
@@ -92,9 +93,9 @@ class Chart {
   }
 
   rows(view, shown) {
-    const narrow = this.width < 560, left = narrow ? 0 : Math.min(220, 20 + 7.2 * Math.max(...view.rows.map(row => row.text.length)));
+    const narrow = this.width < 560, left = narrow ? 0 : Math.min(this.spec.joined ? 330 : 220, 20 + 7.2 * Math.max(...view.rows.map(row => row.text.length + (row.what ? row.what.length + 1 : 0))));
     // A published value stands on the line of the agent it belongs to.
-    const slots = [...new Set(shown.map(one => one.colour))], band = Math.max(26, 15 * slots.length + 10), rowHeight = band + (narrow ? 20 : 6), top = 4, right = 14;
+    const slots = this.spec.joined ? [null] : [...new Set(shown.map(one => one.colour))], band = this.spec.joined ? 18 : Math.max(26, 15 * slots.length + 10), rowHeight = band + (narrow ? 20 : 6), top = 4, right = 14;
     const height = top + rowHeight * view.rows.length + 40;
     const x = value => left + 8 + (this.width - left - right - 8) * value / view.values.high;
     const parts = ticks(view.values, narrow ? 4 : 8).flatMap(tick => [
@@ -104,10 +105,12 @@ class Chart {
     parts.push(svg("text", { class: "axis-title", x: x(view.values.high), y: height - 3, "text-anchor": "end" }, this.spec.x));
     view.rows.forEach((row, index) => {
       const start = top + index * rowHeight, middle = start + (narrow ? 20 : 0) + band / 2;
-      parts.push(svg("text", { class: "name", x: 0, y: narrow ? start + 13 : middle + 4 }, row.text));
+      parts.push(this.rowName(row, narrow ? start + 13 : middle + 4));
       if (index) parts.push(svg("line", { class: "gridline", x1: 0, x2: this.width, y1: start - 2, y2: start - 2 }));
+      const found = shown.flatMap(one => one.points.filter(candidate => candidate.row === row.name)), ends = found.map(point => x(point.value));
+      if (this.spec.joined && found.length === 2) parts.push(svg("line", { class: `change ${row.tone}`, x1: Math.min(...ends), x2: Math.max(...ends), y1: middle, y2: middle }));
       shown.forEach(one => {
-        const y = middle + (slots.indexOf(one.colour) - (slots.length - 1) / 2) * 15, point = one.points.find(candidate => candidate.row === row.name);
+        const y = this.spec.joined ? middle : middle + (slots.indexOf(one.colour) - (slots.length - 1) / 2) * 15, point = one.points.find(candidate => candidate.row === row.name);
         if (point) parts.push(...this.dot(one, point, x(point.value), y, [[x(point.low ?? point.value), y], [x(point.high ?? point.value), y]], `${row.text}, ${one.name}`));
         else if (!one.hollow) parts.push(svg("text", { class: "nothing-mark", x: x(0) + 4, y: y + 4 }, "no data"));
       });
@@ -117,10 +120,18 @@ class Chart {
     return picture;
   }
 
+  // A row that is a place leads to its cases, and says beside its number what became of it.
+  rowName(row, y) {
+    const name = svg("text", { class: "name", x: 0, y }, row.text);
+    if (!row.what) return name;
+    const address = row.place === null ? null : this.link({ agent: row.agent, suite: row.suite, place: row.place });
+    return svg("g", { class: "row" }, [address ? svg("a", { href: address }, name) : name, svg("text", { class: "what", x: 8 + 7.6 * row.text.length, y }, row.what)]);
+  }
+
   dot(series, point, x, y, ends, title) {
     const node = mark(series, x, y, series.points.length > 80 ? 2.5 : series.hollow ? 6 : 5);
     this.marks.push({ x, y, point, title, node, series: series.name });
-    const whisker = (point.low ?? null) === null ? null
+    const whisker = (point.low ?? null) === null || this.spec.joined ? null
       : svg("line", { class: "whisker", x1: ends[0][0], y1: ends[0][1], x2: ends[1][0], y2: ends[1][1], stroke: colour(series.colour) });
     return [whisker, node].filter(Boolean);
   }
@@ -141,9 +152,21 @@ class Chart {
     parts.push(svg("text", { class: "axis-title", x: 0, y: 11 }, view.y ?? this.spec.y),
       svg("text", { class: "axis-title", x: this.width - right, y: height - 5, "text-anchor": "end" }, this.spec.x));
     for (const one of shown) parts.push(...this.series(one, x, y, shown.length));
+    parts.push(...this.labels());
     const picture = this.frame(height, this.spec.title);
     picture.append(...parts);
     return picture;
+  }
+
+  // Names beside dots, as far as they leave each other room.
+  labels() {
+    const drawn = [], named = this.marks.filter(one => one.point.label);
+    for (const { x, y, point: { label } } of named) {
+      const width = 6.2 * label.length, left = x + 8 + width > this.width - 8 ? x - 8 - width : x + 8, box = [left, y - 6, left + width, y + 6];
+      const free = drawn.every(other => box[0] > other[2] || box[2] < other[0] || box[1] > other[3] || box[3] < other[1]) && named.every(other => other.x < box[0] || other.x > box[2] || Math.abs(other.y - y) > 9);
+      if (free) drawn.push([...box, label]);
+    }
+    return drawn.map(([left, top, , , label]) => svg("text", { class: "label", x: left, y: top + 10 }, label));
   }
 
   series(one, x, y, count) {
@@ -188,7 +211,7 @@ class Chart {
       this.marks.forEach((one, index) => { const away = Math.hypot(one.x - px, one.y - py); if (away < least) [best, least] = [index, away]; });
       return best;
     };
-    const open = () => { const found = this.marks[this.at]; if (found && this.spec.click && found.point.place !== undefined) this.onPlace(found.point.place, found.series, this.spec.views[this.view].suite); };
+    const open = () => { const found = this.marks[this.at]; if (found && this.spec.click && (found.point.place ?? null) !== null) this.onPlace(found.point.place, found.series, found.point.suite ?? this.spec.views[this.view].suite); };
     picture.style.cursor = this.spec.click ? "pointer" : "";
     picture.addEventListener("pointermove", event => { const index = nearest(event); index < 0 ? hide() : show(index); });
     picture.addEventListener("pointerleave", hide);
@@ -196,7 +219,7 @@ class Chart {
     picture.addEventListener("click", event => { const index = nearest(event); if (index >= 0) { show(index); open(); } });
     picture.addEventListener("keydown", event => {
       if (!this.marks.length) return;
-      const move = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const move = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.stride, ArrowUp: -this.stride }[event.key];
       if (move) { event.preventDefault(); show((this.at + move + this.marks.length) % this.marks.length); }
       if (event.key === "Enter") open();
     });

@@ -8,7 +8,7 @@ class Run {
     for (const part of ["map", "choices", "panel", "cases"]) this[part] = document.querySelector(`[data-${part}="${spec.id}"]`);
     this.charts = spec.charts.map(chart => {
       const canvas = document.querySelector(`[data-chart="${spec.id}/${chart.id}"]`);
-      return canvas && new Chart(canvas, chart, (place, agent, suite) => this.open(place, agent, suite));
+      return canvas && new Chart(canvas, chart, (place, agent, suite) => this.open(place, agent, suite), where => this.link(where));
     });
     this.switch("performance");
     if (this.map) {
@@ -175,7 +175,7 @@ function showRun(id) {
 }
 const runs = data.runs.map(spec => new Run(spec));
 for (const figure of document.querySelectorAll("[data-player]")) new Player(figure, data.players[figure.dataset.player]);
-if (data.overall) new Chart(document.querySelector('[data-chart="overall/reward"]'), data.overall, () => {});
+for (const chart of data.overall) new Chart(document.querySelector(`[data-chart="overall/${chart.id}"]`), chart, () => {});
 
 // What is open stands in the address, so that a link or a reload brings it back.
 function remember(run) {

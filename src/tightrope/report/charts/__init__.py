@@ -6,16 +6,28 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tightrope.report.charts.chart import Chart
+from tightrope.report.charts.comparison_charts import agents_by_suite, comparison_charts
 from tightrope.report.charts.fuzz_charts import fuzz_charts
 from tightrope.report.charts.performance_charts import robust_performance
 from tightrope.report.charts.safety_charts import safety_against_reward, safety_by_place, safety_by_suite
 from tightrope.report.charts.watch_chart import safety_over_length
+from tightrope.report.comparing import MANY
 from tightrope.report.results import RunResults
 
 ChartMaker: TypeAlias = Callable[[RunResults], Sequence[Chart]]
 
+
+def _safety(run: RunResults) -> tuple[Chart, ...]:
+    """Of many agents the comparison has the places, and the ranking the only suite."""
+    if len(run.agents) < MANY:
+        return safety_by_suite(run), safety_by_place(run), safety_over_length(run)
+    alone = len({suite.name for suite in run.suites}) == 1
+    return (*(() if alone else (agents_by_suite(run),)), safety_over_length(run))
+
+
 SECTIONS: dict[str, tuple[ChartMaker, ...]] = {
-    "safety": (lambda run: (safety_by_suite(run), safety_by_place(run), safety_over_length(run)),),
+    "comparison": (comparison_charts,),
+    "safety": (_safety,),
     "performance": (robust_performance,),
     "reward": (lambda run: (safety_against_reward((run,)),),),
     "fuzzing": (lambda run: fuzz_charts(run.fuzzing),),

@@ -35,13 +35,15 @@ class Chart:
 
     id: str
     kind: str
-    """``rows``: dots and intervals beside names; ``plot``: x against y."""
+    """``rows``: dots and intervals beside names; ``plot``: x against y; ``heat``: shares in a grid."""
     title: str
     views: tuple[Json, ...]
     table: Table
     x_label: str = ""
     y_label: str = ""
     note: str = ""
+    said: tuple[str, ...] = ()
+    """What it shows, in sentences that stand above it."""
     options: Json = field(default_factory=dict)
 
     @property
@@ -96,6 +98,14 @@ def rows_view(label: str, rows: Sequence[Json], series: Sequence[Json]) -> Json:
     # A tenth is shown at least, or a small rate would look like a large one.
     limit = 1.0 if most > 0.5 else max(0.1, most)
     return {"label": label, "rows": list(rows), "series": list(series), "values": axis(0.0, limit, share=True)}
+
+
+def heat_view(label: str, rows: Sequence[Json], columns: Sequence[Json], cells: Iterable[Json], **more: Any) -> Json:
+    """Shares in a grid: each cell has its ``row`` and ``column``, and one without a value is hatched."""
+    found = list(cells)
+    known = any(cell["value"] is not None for cell in found)
+    series = [{"name": "", "colour": MUTED, "points": found if known else []}]
+    return {"label": label, "rows": list(rows), "columns": list(columns), "series": series, **more}
 
 
 def plot_view(

@@ -16,6 +16,7 @@ from tightrope.report.charts.chart import (
     plain_point,
     plot_view,
 )
+from tightrope.report.comparing import MANY
 from tightrope.report.results import RunResults
 from tightrope.report.wording import estimate_text, number
 from tightrope.statistics.estimate import Estimate
@@ -37,6 +38,21 @@ def robust_performance(run: RunResults) -> tuple[Chart, ...]:
     return tuple(_performance_chart(run, agent, result, domain) for agent, result in run.performance.items())
 
 
+def performance_table(run: RunResults) -> Table:
+    """All agents in a line each: what they and the fuzz traces make of the same prefixes."""
+    header = ("agent", "interquartile mean of its return", "of the fuzz traces'", "reaches the goal")
+    rows = tuple(
+        (
+            agent,
+            estimate_text(result.agent_iqm, share=False),
+            estimate_text(result.traces_iqm, share=False),
+            estimate_text(result.agent_goal_share),
+        )
+        for agent, result in run.performance.items()
+    )
+    return Table(header=header, rows=rows)
+
+
 def _return_domain(run: RunResults) -> tuple[float, float] | None:
     bounds = [
         bound
@@ -51,10 +67,11 @@ def _return_domain(run: RunResults) -> tuple[float, float] | None:
 
 def _performance_chart(run: RunResults, agent: str, result: Robustness, domain: tuple[float, float] | None) -> Chart:
     names = [one.name for one in run.agents]
-    colour = names.index(agent)
+    place = names.index(agent)
+    colour = place if len(names) < MANY else 0
     views = [_measure_view(run, result, colour, *measure, domain) for measure in MEASURES]
     return Chart(
-        id=f"performance-{colour}",
+        id=f"performance-{place}",
         kind="plot",
         title=agent,
         views=tuple(view for view in (*views, _difference_view(result, colour)) if view["series"]),

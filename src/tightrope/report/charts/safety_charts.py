@@ -15,6 +15,7 @@ from tightrope.report.charts.chart import (
     plot_view,
     rows_view,
 )
+from tightrope.report.comparing import MANY
 from tightrope.report.measures import MEASURES, STATE_MEASURES
 from tightrope.report.results import Published, RunResults
 from tightrope.report.verdict import headline_suite
@@ -144,10 +145,14 @@ def safety_against_reward(runs: Sequence[RunResults]) -> Chart:
     """Every suite under every agent: mean return against fail frequency."""
     agents = list(dict.fromkeys(agent.name for run in runs for agent in run.agents))
     suites = [suite for run in runs for suite in run.suites if not suite.control]
-    series = []
+    series, many = [], len(agents) >= MANY
     for colour, agent in enumerate(agents):
         points = [_reward_point(suite, _name(suite, runs)) for suite in suites if suite.agent == agent]
-        series.append(chart_series(agent, colour, points, mode="dots"))
+        series.append(chart_series(agent, 0 if many else colour, points, mode="dots"))
+    if many:
+        # One colour, and a name beside each dot: hues that repeat would say that two agents are one.
+        joined = [{**point, "label": one["name"]} for one in series for point in one["points"]]
+        series = [chart_series("agents", 0, joined, mode="dots")]
     published = [one for run in runs for one in _published_returns(run, agents)]
     return Chart(
         id="reward",
@@ -196,7 +201,7 @@ def _published_returns(run: RunResults, agents: Sequence[str]) -> list[Json]:
             for suite, values in run.published.mean_return.items()
             if agent in values and agent in frequencies.get(suite, {})
         ]
-        colour = agents.index(agent) if agent in agents else MUTED
+        colour = agents.index(agent) if agent in agents and len(agents) < MANY else MUTED
         series.append(chart_series(f"{agent}, {source}", colour, points, mode="dots", hollow=True))
     return [one for one in series if one["points"]]
 

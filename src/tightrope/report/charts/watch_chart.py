@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tightrope.report.charts.chart import Chart, Json, Table, chart_series, estimate_point, plot_view
+from tightrope.report.charts.chart import Chart, Json, Table, chart_series, estimate_point, heat_view, plot_view
+from tightrope.report.comparing import MANY, in_order
 from tightrope.report.results import RunResults
+from tightrope.report.verdict import headline_suite
 from tightrope.report.wording import estimate_text, number
 
 SHARE = "share of tests that ended unsafe"
@@ -19,17 +21,33 @@ def safety_over_length(run: RunResults) -> Chart:
     ]
     watched = dict.fromkeys((suite.result.length, suite.result.watch) for suite in suites)
     said = " ".join(f"Watched for {number(steps)} steps{f': {why}' if why else ''}." for steps, why in watched)
+    many = len(run.agents) >= MANY
     return Chart(
         id="watch",
-        kind="plot",
+        kind="heat" if many else "plot",
         title="Fail frequency over the watch length",
-        views=tuple(_length_view(run, name) for name in run.suite_names),
+        views=tuple(_length_grid(run, name) if many else _length_view(run, name) for name in run.suite_names),
         table=Table(header=("suite", "agent", "steps", "fail frequency on these cases"), rows=tuple(rows)),
         x_label="steps watched after hand-over",
         y_label=f"{SHARE}, on these cases",
         note=f"{said} The same executions, judged at every length; where a line is flat, nothing more happened. Each "
         "interval holds for its own length.",
+        options={"first": headline_suite(run)},
     )
+
+
+def _length_grid(run: RunResults, name: str) -> Json:
+    """More lines than can be told apart become rows of a grid."""
+    agents = in_order(run)
+    found = {agent: suite.result.fail_frequency_over_length for agent in agents if (suite := run.suite(name, agent))}
+    lengths = sorted({length for curve in found.values() for length in curve})
+    cells = [
+        estimate_point(each, row=agent, column=str(length), title=f"{agent}, watched for {number(length)} steps")
+        for agent, curve in found.items()
+        for length, each in curve.items()
+    ]
+    columns = [{"name": str(length), "text": number(length)} for length in lengths]
+    return heat_view(name, [{"name": agent, "text": agent} for agent in agents], columns, cells, suite=name)
 
 
 def _length_view(run: RunResults, name: str) -> Json:

@@ -15,7 +15,7 @@ from tightrope.reference import Survivability
 from tightrope.report.measures import MEASURES
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.views import CaseView, SuiteView
-from tightrope.safety.standing import Standing
+from tightrope.safety.judging.standing import Standing
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -16,11 +16,15 @@ from markupsafe import Markup
 from tightrope.explanation.words import BLAME
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
+from tightrope.report.charts.performance_charts import performance_table
+from tightrope.report.charts.training_charts import training_charts
+from tightrope.report.comparing import MANY, Rank, ranking
 from tightrope.report.films.filming import captions, film_name
 from tightrope.report.films.players import Scene, scenes, sheet_sizes
 from tightrope.report.films.video import LINGER
 from tightrope.report.headline import Headline, badness, headline
 from tightrope.report.results import Finding, Results, RunResults
+from tightrope.report.training import History, through_training
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent
@@ -30,7 +34,7 @@ from tightrope.report.writers.playerdata import group_words, player_data
 from tightrope.report.writers.resultfile import finite
 from tightrope.safety import FailureGroup
 
-SCRIPTS = ("charts.js", "map.js", "cases.js", "player.js", "report.js")
+SCRIPTS = ("charts.js", "map.js", "grid.js", "cases.js", "player.js", "report.js")
 """In the order of what builds on what."""
 TONES = {"avoidable": "fail", "doomed": "", "chance": "", "not known": "unknown", "": ""}
 """How the blame for a fail looks: only what was avoidable is red."""
@@ -55,6 +59,8 @@ class RunPage:
     """Name of a film → the case it shows."""
     players: Mapping[str, Scene]
     """Name of a place on the page → the fail and its escape that are played there."""
+    ranking: tuple[Rank, ...]
+    """Of many agents; empty: they are few, and each has its sentence."""
 
     @property
     def charts(self) -> tuple[Chart, ...]:
@@ -79,18 +85,26 @@ def render_page(
     videos: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     posters: Mapping[str, str] | None = None,
+    live: Markup | None = None,
 ) -> str:
-    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack."""
+    """The whole page; ``videos`` and ``posters`` map names of films to addresses, ``notes`` say why some lack.
+
+    ``live`` stands above it where a server sends it, which then says what the page may do.
+    """
     videos, posters = videos or {}, posters or {}
-    pages = tuple(_run_page(f"run{index}", run, videos) for index, run in enumerate(results.runs))
-    overall = safety_charts.safety_against_reward(results.runs) if len(results.runs) > 1 else None
+    several = len(results.runs) > 1
+    pages = tuple(
+        _run_page(f"run{index}", run, videos, None if several else results.history)
+        for index, run in enumerate(results.runs)
+    )
+    overall = _overall(results) if several else ()
     data = {
         "runs": [
             run_data(page.run, page.id, page.films) | {"charts": [chart.to_json() for chart in page.charts]}
             for page in pages
         ],
         "players": {name: _player(scene, videos) for page in pages for name, scene in page.players.items()},
-        "overall": overall.to_json() if overall and not overall.empty else None,
+        "overall": [chart.to_json() for chart in overall],
         "videos": dict(videos),
         "captions": {name: captions(case) for page in pages for name, case in page.films.items()},
         "linger": LINGER,
@@ -107,13 +121,20 @@ def render_page(
             videos=videos,
             posters=defaultdict(str, posters),
             overall=overall,
-            overview=safety_charts.overview_table(results.runs) if len(results.runs) > 1 else None,
+            overview=safety_charts.overview_table(results.runs) if several else None,
+            performance_table=performance_table,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
-            css=Markup(_asset("report.css") + _asset("player.css")),
+            css=style(),
             script=Markup("".join(('"use strict";(() => {\n', *map(_asset, SCRIPTS), "})();"))),
             data=script_json(data),
+            live=live,
         )
     )
+
+
+def style() -> Markup:
+    """The style sheet of the page."""
+    return Markup(_asset("report.css") + _asset("player.css"))
 
 
 def script_json(data: Any) -> Markup:
@@ -134,7 +155,17 @@ def finding_blocks(finding: Finding) -> list[tuple[str, list[str]]]:
     return blocks
 
 
-def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
+def _overall(results: Results) -> tuple[Chart, ...]:
+    """What several runs show together: training, where they are of one agent, and safety against reward."""
+    history = results.history or through_training(results.runs)
+    trained = () if history is None else training_charts(history, results.runs[0].task)
+    charts = (*trained, safety_charts.safety_against_reward(results.runs))
+    return tuple(replace(chart, options={**chart.options, "click": None}) for chart in charts if not chart.empty)
+
+
+def _run_page(name: str, run: RunResults, videos: Mapping[str, str], history: History | None) -> RunPage:
+    history = history or through_training([run])
+    trained = () if history is None else training_charts(history, run.task)
     failing = [case for suite in run.suites for case in suite.cases if case.result.fails]
     films = {film: case for case in failing if (film := film_name(case)) in videos}
     return RunPage(
@@ -142,9 +173,10 @@ def _run_page(name: str, run: RunResults, videos: Mapping[str, str]) -> RunPage:
         run=run,
         headline=headline(run),
         verdicts=tuple(sorted(verdicts(run), key=_badness, reverse=True)),
-        sections=section_charts(run),
+        sections={**section_charts(run), "training": trained},
         films=films,
         players={f"{name}-why{index}": scene for index, scene in enumerate(scenes(run))},
+        ranking=ranking(run) if len(run.agents) >= MANY else (),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -12,9 +12,11 @@ from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Comparison
 from tightrope.references import SearchResult
 from tightrope.report.charts.fuzz_charts import generation_rows
+from tightrope.report.comparing import compared, pairs
 from tightrope.report.films.filming import film_name
 from tightrope.report.measures import MEASURES, STATE_MEASURES
 from tightrope.report.results import Gate, Results, RunResults
+from tightrope.report.training import through_training
 from tightrope.report.views import CaseView, SuiteView
 from tightrope.safety import BoundaryResult, FailureGroup
 
@@ -35,6 +37,7 @@ def results_to_json(results: Results, films: Mapping[str, str] | None = None) ->
             "title": results.title,
             "runs": [_run(run, films or {}) for run in results.runs],
             "correlation": results.correlation.to_json(),
+            "history": _history(results),
             "findings": [asdict(finding) for finding in results.findings],
             "tightrope_version": results.tightrope_version,
         }
@@ -75,6 +78,7 @@ def _run(run: RunResults, films: Mapping[str, str]) -> Json:
             for place in run.places
         ],
         "suites": [_suite(suite, films) for suite in run.suites],
+        "comparisons": list(_comparisons(run)),
         "groups": [group_values(run, agent, group) for agent, groups in run.groups.items() for group in groups],
         "fuzzing": None if run.fuzzing is None else _fuzzing(run.fuzzing),
         "performance": [
@@ -89,6 +93,28 @@ def _run(run: RunResults, films: Mapping[str, str]) -> Json:
         "versions": dict(run.versions),
         "seeds": dict(run.seeds),
     }
+
+
+def _history(results: Results) -> Json | None:
+    history = results.history or through_training(results.runs)
+    return None if history is None else history.to_json()
+
+
+def _comparisons(run: RunResults) -> Iterator[Json]:
+    """Each of few agents against the first, suite by suite."""
+    for a, b in pairs(run):
+        for name in run.suite_names:
+            found = compared(run, name, a, b)
+            if found is not None:
+                yield {
+                    "agent_a": a,
+                    "agent_b": b,
+                    "suite": name,
+                    "difference": found.difference.to_json(),
+                    "difference_in_general": found.difference_in_general.to_json(),
+                    "newly_failing": [case.case.id for case in found.newly_failing],
+                    "newly_fixed": [case.case.id for case in found.newly_fixed],
+                }
 
 
 def _gate(gate: Gate) -> Json:

@@ -11,6 +11,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from markupsafe import Markup
+
 from tightrope.files import write_json, write_whole
 from tightrope.report.films.filming import POSTER, film_failures, film_name
 from tightrope.report.films.images import data_uri
@@ -50,10 +52,16 @@ def write_report(
     _write(folder / "junit.xml", junit_xml(results))
     _write(folder / "summary.md", markdown_summary(results))
     index = folder / "index.html"
+    _write(index, page_with_films(results, folder, made.notes))
+    return index
+
+
+def page_with_films(results: Results, folder: Path, notes: Sequence[str] = (), *, live: Markup | None = None) -> str:
+    """The page, with the films that the report's folder holds; ``notes`` and ``live`` as `render_page` takes them."""
+    films = _films(results, folder / "videos")
     shown = {**films, **_sheets(results, folder / "videos")}
     addresses, posters = _addresses(shown, folder / "videos"), _posters(films, folder / "videos")
-    _write(index, render_page(results, addresses, made.notes, posters))
-    return index
+    return render_page(results, addresses, notes, posters, live)
 
 
 def _write_videos(folder: Path, content: Mapping[str, bytes]) -> None:

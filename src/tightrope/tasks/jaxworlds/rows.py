@@ -9,7 +9,8 @@ conformance checks that on the user's own world like everything else.
 from __future__ import annotations
 
 import os
-from functools import cached_property
+from contextlib import suppress
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -39,11 +40,20 @@ class Shown(NamedTuple):
 
 
 def import_jax() -> Any:
-    """JAX, told before it starts that a worker has one thread."""
+    """JAX, told before it starts that a worker has one thread, and that every answer is waited for."""
     flags = os.environ.get("XLA_FLAGS", "")
     if ONE_THREAD.split("=")[0] not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {ONE_THREAD}".strip()
-    return require_extra("jax", "jax", "a world written in JAX")
+    jax = require_extra("jax", "jax", "a world written in JAX")
+    _wait_for_answers(jax)
+    return jax
+
+
+@cache
+def _wait_for_answers(jax: Any) -> None:
+    """Handing a call of 20 µs to another thread, and waiting for it, costs more than the call."""
+    with suppress(AttributeError):  # a version that has no such setting
+        jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 
 def key_of(seed: int) -> NDArray[np.uint32]:
@@ -65,17 +75,28 @@ class Rows:
     @cached_property
     def step(self) -> Any:
         """``step(situations, actions)`` gives the situations after it, and what they showed."""
+        return self._jax.jit(self.stepping)
+
+    @cached_property
+    def stepping(self) -> Any:
+        """The same, not compiled: to be part of a larger program."""
         jax, world = self._jax, self.world
+        dtype = self.canonical(world.observation_space.dtype)
 
         def one(situation: Any, action: Array) -> tuple[Any, Shown]:
             key, state = situation
             key, own = jax.random.split(key)
             moment = world.step(own, state, action)
             goal, unsafe = world.goal(moment), world.unsafe(moment)
-            shown = Shown(moment.observation, moment.reward, moment.terminated, moment.truncated, goal, unsafe)
+            observation = jax.numpy.asarray(moment.observation).astype(dtype)
+            shown = Shown(observation, moment.reward, moment.terminated, moment.truncated, goal, unsafe)
             return (key, moment.state), shown
 
-        return jax.jit(jax.vmap(one))
+        return jax.vmap(one)
+
+    def canonical(self, dtype: Any) -> Any:
+        """As what JAX takes numbers of a type: 64 bits are 32, unless it was told otherwise."""
+        return self._jax.dtypes.canonicalize_dtype(dtype)
 
     @cached_property
     def _reset(self) -> Any:

@@ -1,0 +1,1 @@
+"""Python objects as agents: how one is asked, what it remembers, and what it is made of."""

@@ -1,0 +1,1 @@
+"""Where agents come from: files, folders, modules, the Hub."""

@@ -1,0 +1,204 @@
+"""Agents of a run set beside each other: who stands where, and what changed from one to the other, place by place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tightrope.errors import UsageError
+from tightrope.evaluation import Evaluation
+from tightrope.report.results import RunResults
+from tightrope.report.training import are_checkpoints
+from tightrope.report.verdict import AgentVerdict, verdicts
+from tightrope.report.wording import action_text, change_text, count, number
+from tightrope.safety import FailureGroup, GroupShare, SafetyComparison, compare_safety, shares_of_groups
+from tightrope.statistics import ON_THESE_CASES, Estimate
+
+MANY = 4
+"""From so many agents on they are told apart by name and position instead of by colour, and ranked instead of told one
+by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rank:
+    """Where an agent stands among the others."""
+
+    number: int
+    """From 1 on, for the one that fails most on the cases of the suite that the verdict speaks of."""
+    verdict: AgentVerdict
+    plain: Evaluation | None
+    kinds: int
+    """How many kinds of failure it has."""
+
+    @property
+    def fails(self) -> Estimate:
+        """On these cases."""
+        return self.verdict.fail_frequency
+
+    @property
+    def reward(self) -> Estimate:
+        """The mean return: in plain episodes where there are any, otherwise after hand-over."""
+        if self.plain is not None:
+            return self.plain.mean_return
+        suite = self.verdict.suite
+        return Estimate.of_nothing() if suite is None else suite.result.mean_return
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One place, or one kind of failure, under two agents."""
+
+    name: str
+    place: int | None
+    suite: str
+    before: Estimate
+    now: Estimate
+    about: str = ""
+    """More of it, in words."""
+
+    @property
+    def difference(self) -> float:
+        """How much more often the second one fails."""
+        return (self.now.value or 0.0) - (self.before.value or 0.0)
+
+    @property
+    def what(self) -> str:
+        """What became of it, in words."""
+        if self.difference > 0:
+            return "fails more" if self.before.value else "newly failing"
+        if self.difference < 0:
+            return "fails less" if self.now.value else "fixed"
+        return "unchanged" if self.now.value else "never fails"
+
+    @property
+    def tone(self) -> str:
+        """Whether it got worse or better; empty: neither."""
+        return "worse" if self.difference > 0 else "better" if self.difference < 0 else ""
+
+
+def ranking(run: RunResults) -> tuple[Rank, ...]:
+    """Who fails most on these cases stands first; of whom nothing is known stands last."""
+    known = sorted(
+        verdicts(run), key=lambda each: (each.fail_frequency.value is None, -(each.fail_frequency.value or 0))
+    )
+    return tuple(
+        Rank(
+            number=place,
+            verdict=verdict,
+            plain=run.plain.get(verdict.agent),
+            kinds=len(run.groups.get(verdict.agent, ())),
+        )
+        for place, verdict in enumerate(known, 1)
+    )
+
+
+def in_order(run: RunResults) -> tuple[str, ...]:
+    """The agents as charts line them up: through training where they are checkpoints, else as they are ranked."""
+    names = [agent.name for agent in run.agents]
+    if are_checkpoints(names):
+        return tuple(names)
+    return tuple(rank.verdict.agent for rank in ranking(run))
+
+
+def pairs(run: RunResults) -> tuple[tuple[str, str], ...]:
+    """Each of the others against the first, where they are few."""
+    first, *others = [agent.name for agent in run.agents] or [""]
+    return tuple((first, other) for other in others) if len(run.agents) < MANY else ()
+
+
+def compared(run: RunResults, name: str, a: str, b: str) -> SafetyComparison | None:
+    """B against A on the cases of a suite; None where they cannot be paired."""
+    before, now = run.suite(name, a), run.suite(name, b)
+    if before is None or now is None:
+        return None
+    try:
+        return compare_safety(before.result, now.result)
+    except UsageError:
+        return None
+
+
+def compared_text(found: SafetyComparison) -> str:
+    """What a comparison says, in a sentence: how much more often, whether that is shown, and what became of cases."""
+    if found.difference.value is None:
+        return f"{found.suite}: no data"
+    shown = "worse" if found.worse else "better" if found.better else "no difference" if found.exact else ""
+    new, fixed = len(found.newly_failing), len(found.newly_fixed)
+    same = sum(case.difference == 0 for case in found.cases)
+    return (
+        f"{found.suite}: {found.agent_b} fails {change_text(found.difference)} than {found.agent_a} on these "
+        f"{count(len(found.cases), 'case')} ({shown or 'no difference shown'}): {new} newly failing, {fixed} fixed, "
+        f"{same} unchanged"
+    )
+
+
+def place_changes(run: RunResults, name: str, a: str, b: str) -> list[Change]:
+    """Every place that was judged under both, what newly fails first."""
+    before, now = run.suite(name, a), run.suite(name, b)
+    if before is None or now is None:
+        return []
+    old = {state.number: state.fail_frequency for state in before.states}
+    found = [
+        Change(
+            name=f"#{state.number + 1}",
+            place=state.number + 1,
+            suite=name,
+            before=old.get(state.number, Estimate.of_nothing()),
+            now=state.fail_frequency,
+            about=count(len(state.cases), "case"),
+        )
+        for state in now.states
+    ]
+    return _sorted(found)
+
+
+def kind_changes(run: RunResults, a: str, b: str) -> list[Change]:
+    """Every kind of failure of either, what newly fails first."""
+    homes = home_suites(run)
+    found = [
+        Change(
+            name=kind_name(run, group),
+            place=group.representative.case.place,
+            suite=homes.get(id(group.representative), ""),
+            before=before,
+            now=now,
+            about=group.sentence(run.task),
+        )
+        for group, before, now in zip(run.kinds, kind_shares(run, a), kind_shares(run, b), strict=True)
+        if {a, b} & set(group.agents)
+    ]
+    return _sorted(found)
+
+
+def kind_shares(run: RunResults, agent: str) -> list[Estimate]:
+    """How often an agent fails in each way that anybody does, in the cases of that kind."""
+    results = [row[agent] for name, row in run.safety.items() if agent in row and name not in run.controls]
+    return [share_estimate(share) for share in shares_of_groups(run.kinds, results)]
+
+
+def share_estimate(share: GroupShare) -> Estimate:
+    """A share of executions in cases that were looked for because somebody fails there: it has no interval."""
+    if share.value is None:
+        return Estimate.of_nothing("not tested")
+    told = f"{number(share.fails)} of {count(share.executions, 'execution')}"
+    return Estimate(share.value, None, None, share.executions, told, ON_THESE_CASES)
+
+
+def _sorted(changes: Iterable[Change]) -> list[Change]:
+    """What newly fails first, then by change; what stayed as it was by how often it fails."""
+    known = [each for each in changes if each.before.value is not None and each.now.value is not None]
+    return sorted(known, key=lambda each: (each.what != "newly failing", -each.difference, -(each.now.value or 0.0)))
+
+
+def kind_name(run: RunResults, group: FailureGroup) -> str:
+    """A kind of failure by the place of its representative and the decision there: ``#7, step 31: left``."""
+    place = group.representative.case.place
+    where = group.representative.case.id[:8] if place is None else f"#{place}"
+    why = group.explanation
+    if why is None or why.depth is None or why.action is None:
+        return where
+    return f"{where}, step {why.depth}: {action_text(why.action, run.action_names)}"
+
+
+def home_suites(run: RunResults) -> dict[int, str]:
+    """The suite of each case under each agent, by the identity of the case's result."""
+    return {id(case): suite.name for suite in run.suites for case in suite.result.cases}

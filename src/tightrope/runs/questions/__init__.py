@@ -1,0 +1,1 @@
+"""What is asked of runs that are there: comparisons, histories, explanations, replays."""

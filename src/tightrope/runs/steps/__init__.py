@@ -1,0 +1,1 @@
+"""Making what a run holds: each step in order, nothing twice."""

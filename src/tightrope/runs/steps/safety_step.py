@@ -1,0 +1,195 @@
+"""Step 2 in a run: suites over all references, every one of them for every agent, and why they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tightrope.agents import Agent, own_actions
+from tightrope.reference import Reference
+from tightrope.runs.steps.search_step import SearchStep
+from tightrope.runs.storage import layout
+from tightrope.runs.storage.artefacts import Artefact
+from tightrope.runs.storage.manifest import Source
+from tightrope.runs.storage.store import RememberingEngine
+from tightrope.safety import (
+    SafetyResult,
+    SuiteSurvival,
+    TestSuite,
+    decide_gate,
+    make_suite,
+    parse_spec,
+    random_suite,
+    run_suite,
+    uniform_suite,
+)
+from tightrope.safety.failing.whys import explain_groups, with_whys
+from tightrope.safety.judging.survival import find_survival
+from tightrope.safety.suites.replay import replayed_reference
+from tightrope.safety.suites.watching import choose_watch
+from tightrope.settings import SafetyConfig
+from tightrope.trace import Action
+
+STATES_OF_SEVERAL = 40
+"""Boundary states that are tested where there are several references and nobody says otherwise: what varies in general
+are references, and more states on the same ones say little about that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SafetyStep(SearchStep):
+    """Tests agents around the boundary states that were found."""
+
+    def safety(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
+        """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""
+        known: list[SuiteSurvival] = []
+        by_set = {own_actions(agent): self.suites(own_actions(agent)) for agent in self.agents.values()}
+        results: dict[str, dict[str, SafetyResult]] = {}
+        for spec in next(iter(by_set.values()), {}):
+            for name, agent in self.agents.items():
+                suite = by_set[own_actions(agent)][spec]
+                results.setdefault(spec, {})[name] = self._tested(engine, spec, suite, agent, known)
+        for agent in self.agents.values():
+            self._explained(engine, agent)
+        return {
+            spec: {name: with_whys(result, self.run.whys(name)) for name, result in row.items()}
+            for spec, row in results.items()
+        }
+
+    def suites(self, actions: tuple[Action, ...] | None = None) -> dict[str, TestSuite]:
+        """The suites for a set of actions (default: the task's), by their short names, the control last."""
+        if self.given is not None:
+            return {self.given.name: self.given}
+        self.reference()
+        config, task = self.config.safety, self.run.task
+        references = tested_states(self.run.references, config)
+        suites = {spec: self._suite(spec, references, actions) for spec in config.suites}
+        if layout.with_control(config) and suites and any(reference.boundary_states for reference in references):
+            like = next(iter(suites.values()))
+            cases = len({case.id for case in like.cases})
+            suites[layout.UNIFORM] = uniform_suite(references, cases, self.config.seed)
+            suites[layout.RANDOM] = random_suite(task, len(like), self.config.seed, like=like)
+        return suites
+
+    def _suite(self, spec: str, references: Sequence[Reference], actions: tuple[Action, ...] | None) -> TestSuite:
+        """One suite over all references; those of a number of cases have as many, however many references there are."""
+        kind, number = parse_spec(spec)
+        if kind.name == layout.UNIFORM:
+            return uniform_suite(references, number, self.config.seed)
+        chosen = references[:1] if kind.name == layout.RANDOM else references
+        task, seed = self.run.task, self.config.seed
+        return TestSuite.joined([make_suite(spec, each, actions=actions, task=task, seed=seed) for each in chosen])
+
+    def _tested(
+        self, engine: RememberingEngine, spec: str, suite: TestSuite, agent: Agent, known: list[SuiteSurvival]
+    ) -> SafetyResult:
+        """One suite for one agent; the suite, and what is known of its cases, are shared by all agents.
+
+        ``known``: what was found out for the suites before it, to which this one's is added.
+        """
+        config, run, path = self.config, self.run, layout.suite_path(spec, suite, own_actions(agent))
+        origin: tuple[Source, ...] = (run.source(layout.TASK),)
+        if self.given is None:
+            origin += self.reference_sources()
+        stored = Artefact(path=path, settings={"id": suite.id}, sources=origin, codec=layout.SUITE_CODEC)
+        suite = self.made(stored, lambda: suite)
+        control = spec in layout.CONTROLS
+        survival = self._survival(engine, suite, path, origin, None if control else known)
+        known.append(survival)
+
+        def test() -> SafetyResult:
+            limit = config.safety.max_fail if config.safety.until_decided else None
+            how: dict[str, Any] = {
+                "repetitions": config.safety.repetitions,
+                "length": config.safety.length,
+                "seed": config.seed,
+                "fixed_prefix": config.safety.fixed_prefix,
+                "survivable": survival,
+                "engine": engine,
+                "on_progress": self.on_progress,
+            }
+            if limit is not None:
+                return decide_gate(run.task, agent, suite, limit, **how)
+            return run_suite(run.task, agent, suite, explain=False if control else None, **how)
+
+        artefact = Artefact(
+            path=layout.safety_path(agent.name, spec),
+            settings=layout.safety_settings(config, agent.name, run.agents[agent.name].settings),
+            sources=(
+                *origin,
+                run.source(layout.SUITE, path),
+                run.source(layout.SURVIVAL, layout.survival_path(path, self._watched(suite))),
+                run.source(layout.agent_source(agent.name)),
+            ),
+            codec=run.safety_codec(suite, survival),
+        )
+        return self.made(artefact, test, engine)
+
+    def _explained(self, engine: RememberingEngine, agent: Agent) -> None:
+        """Why an agent failed, in all that the run holds of it; random cases are not worth asking."""
+        run, name = self.run, agent.name
+        found = {suite: run.safety_of(suite, name) for suite in run.suites if suite not in layout.CONTROLS}
+        results = {suite: result for suite, result in found.items() if result is not None}
+        if not any(result.fails for result in results.values()):
+            return
+        made_from = (
+            (layout.result_source(result), layout.safety_path(name, suite)) for suite, result in results.items()
+        )
+        # Causes before what follows from them, so that a change is told by its first cause.
+        origin = () if self.given is not None else self.reference_sources()
+        artefact = Artefact(
+            path=layout.why_path(name),
+            settings={},
+            sources=(
+                run.source(layout.TASK),
+                *origin,
+                run.source(layout.agent_source(name)),
+                *(run.source(*result) for result in made_from),
+            ),
+            codec=layout.WHY_CODEC,
+        )
+        self.made(artefact, lambda: explain_groups(engine, agent, [*results.values()]), engine)
+
+    def _watched(self, suite: TestSuite) -> int:
+        return choose_watch(self.run.task, suite, self.config.safety.length).steps
+
+    def _survival(
+        self,
+        engine: RememberingEngine,
+        suite: TestSuite,
+        path: str,
+        origin: tuple[Source, ...],
+        known: Sequence[SuiteSurvival] | None,
+    ) -> SuiteSurvival:
+        """What is known of the cases; ``known``: that of other suites, None for a control: nobody is blamed for it."""
+        length = self._watched(suite)
+
+        def find() -> SuiteSurvival:
+            if known is None:
+                return SuiteSurvival()
+            reference = replayed_reference(engine, suite)
+            return find_survival(engine, suite, length, reference=reference, known=known, on_progress=self.on_progress)
+
+        artefact = Artefact(
+            path=layout.survival_path(path, length),
+            settings=layout.survival_settings(self.config),
+            sources=(*origin, self.run.source(layout.SUITE, path)),
+            codec=layout.SURVIVAL_CODEC,
+        )
+        return self.made(artefact, find, engine)
+
+
+def tested_states(references: Sequence[Reference], config: SafetyConfig) -> list[Reference]:
+    """The references with those of their boundary states that are to be tested: evenly along each of them."""
+    most = config.states or (STATES_OF_SEVERAL if len(references) > 1 else None)
+    kept = []
+    for number, reference in enumerate(references):
+        states = [state for state in reference.boundary_states if state.proven or config.boundary_states == "all"]
+        if most is not None:
+            share = most // len(references) + (number < most % len(references))
+            places = {round(place) for place in np.linspace(0, len(states) - 1, min(share, len(states)))}
+            states = [state for place, state in enumerate(states) if place in places]
+        kept.append(replace(reference, boundary_states=tuple(states)))
+    return kept

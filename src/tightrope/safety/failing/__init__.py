@@ -1,0 +1,1 @@
+"""What failures have in common: groups, reasons, the simplest case, the first checkpoint."""

@@ -1,0 +1,205 @@
+"""Failures with the same cause are one finding: the same blame point and the same decision there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tightrope.display import Shown
+from tightrope.explanation import CloseUp, Explanation
+from tightrope.explanation.words import MISSING
+from tightrope.tasks.task import Task
+
+if TYPE_CHECKING:
+    from tightrope.safety.judging.results import CaseResult, SafetyResult
+
+NEAR = 0.05
+"""Observations of real numbers are near where no number differs by more than this share of what it reached along the
+failing episodes: keys made of them hardly ever come twice."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FailureGroup(Shown):
+    """Fails with one cause."""
+
+    _shown = ("representative", "share", "agents", "avoidable")
+
+    representative: CaseResult
+    """The one with the shortest way from reset to harm."""
+    explanation: Explanation | None = field(repr=False)
+    """Why that one failed; None where it was not explained."""
+    members: tuple[CaseResult, ...] = field(repr=False)
+    share: float
+    """Of all fails, how many are these."""
+    agents: tuple[str, ...]
+    """Who fails so."""
+    close_up: CloseUp | None = field(default=None, repr=False)
+    """What the agent saw and wanted in that one, where somebody looked."""
+
+    @property
+    def avoidable(self) -> bool | None:
+        """Whether the moment it was lost lies after hand-over; None: not decided."""
+        return None if self.explanation is None else self.explanation.agents_fault
+
+    @property
+    def fails(self) -> int:
+        """Executions that failed so."""
+        return sum(case.fails for case in self.members)
+
+    def sentence(self, task: Task) -> str:
+        """Why they failed, in words; of the representative."""
+        if self.explanation is None:
+            return MISSING
+        wanted = "" if self.close_up is None else self.close_up.sentence(task)
+        return f"{self.explanation.sentence(task)}. {wanted}".removesuffix(". ")
+
+
+@dataclass
+class _Member:
+    agent: str
+    case: CaseResult
+    explanation: Explanation | None
+    close_up: CloseUp | None
+
+    @property
+    def known(self) -> int:
+        """How much is known of why it failed."""
+        return (self.explanation is not None) + (self.close_up is not None)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the moment it was lost is known."""
+        return self.explanation is not None and self.explanation.depth is not None
+
+
+def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
+    """The fails of several results by their cause: those that were avoidable first, and the most frequent first.
+
+    A case that an agent was put into by several suites counts once.
+    """
+    members = _members(results)
+    groups = _sorted_by_cause(members)
+    total = sum(member.case.fails for member in members)
+    found = [_group(group, total) for group in groups]
+    return tuple(sorted(found, key=lambda group: (group.avoidable is not True, -group.share)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupShare:
+    """How often an agent fails in the way of a group, in the cases of that group."""
+
+    fails: int
+    executions: int
+    """Those that were judged; 0: it met none of these cases."""
+
+    @property
+    def value(self) -> float | None:
+        """The share; None: no data."""
+        return self.fails / self.executions if self.executions else None
+
+
+def shares_of_groups(groups: Sequence[FailureGroup], results: Iterable[SafetyResult]) -> tuple[GroupShare, ...]:
+    """How often one agent's results have the fails of each group; a case that several suites have counts once."""
+    met: dict[str, list[CaseResult]] = {}
+    for case in (case for result in results for case in result.distinct_cases):
+        if not case.invalid:
+            met.setdefault(case.case.id, []).append(case)
+    return tuple(_share(group, met) for group in groups)
+
+
+def _share(group: FailureGroup, met: Mapping[str, Sequence[CaseResult]]) -> GroupShare:
+    own = {id(case) for case in group.members}
+    names = {case.case.id for case in group.members} & met.keys()
+    # The one that is counted among the fails, where suites share a case.
+    chosen = [next((case for case in met[name] if id(case) in own), met[name][0]) for name in names]
+    return GroupShare(
+        fails=sum(case.fails for case in chosen if id(case) in own),
+        executions=sum(len(case.verdicts) - case.errors - case.ended_early for case in chosen),
+    )
+
+
+def groups_by_agent(
+    results: Mapping[str, Mapping[str, SafetyResult]], leave_out: Collection[str] = ()
+) -> dict[str, tuple[FailureGroup, ...]]:
+    """Of suite → agent → result: by agent the groups of its fails in all suites but some (controls).
+
+    Agents that do not fail are left out.
+    """
+    rows = [row for suite, row in results.items() if suite not in leave_out]
+    agents = dict.fromkeys(agent for row in rows for agent in row)
+    found = {agent: group_failures(row[agent] for row in rows if agent in row) for agent in agents}
+    return {agent: groups for agent, groups in found.items() if groups}
+
+
+def _sorted_by_cause(members: Sequence[_Member]) -> list[list[_Member]]:
+    spans = _spans([member.explanation for member in members])
+    groups: list[list[_Member]] = []
+    of_case: dict[str, list[_Member]] = {}
+    for member in members:
+        if member.decided:
+            same = next((group for group in groups if _belongs(member, group, spans)), None)
+        else:
+            # It belongs to its case alone, and looking that up spares thousands of fails the way through all groups.
+            same = of_case.get(member.case.case.id)
+        if same is None:
+            same = []
+            groups.append(same)
+        same.append(member)
+        of_case.setdefault(member.case.case.id, same)
+    return groups
+
+
+def _members(results: Iterable[SafetyResult]) -> list[_Member]:
+    found: dict[tuple[str, str], _Member] = {}
+    for result in results:
+        for case in result.distinct_cases:
+            name = case.case.id
+            member = _Member(result.agent, case, result.explanations.get(name), result.close_ups.get(name))
+            if case.fails and member.known >= found.get((result.agent, name), member).known:
+                found[result.agent, name] = member
+    return list(found.values())
+
+
+def _group(members: Sequence[_Member], total: int) -> FailureGroup:
+    first = min(members, key=lambda member: (len(member.case.failing_episodes[0].trace), -member.known))
+    return FailureGroup(
+        representative=first.case,
+        explanation=first.explanation,
+        members=tuple(member.case for member in members),
+        share=sum(member.case.fails for member in members) / total,
+        agents=tuple(dict.fromkeys(member.agent for member in members)),
+        close_up=first.close_up,
+    )
+
+
+def _belongs(member: _Member, group: Sequence[_Member], spans: Sequence[float]) -> bool:
+    """Whether a fail has the cause of a group: the place of one of them, or one near that of the first.
+
+    Only of the first, or groups would grow into each other from neighbour to neighbour.
+    """
+    return any(_same(member, other) for other in group) or _same(member, group[0], spans)
+
+
+def _same(one: _Member, other: _Member, spans: Sequence[float] | None = None) -> bool:
+    """Whether two fails have one cause; what was not decided stands for itself, but for the case it happened in."""
+    a, b = one.explanation, other.explanation
+    if a is None or b is None or a.depth is None or b.depth is None:
+        return one.case.case.id == other.case.case.id
+    alike = a.action == b.action and a.agents_fault is b.agents_fault
+    return alike and (a.key == b.key if spans is None else _near(a, b, spans))
+
+
+def _near(a: Explanation, b: Explanation, spans: Sequence[float]) -> bool:
+    if a.observation is None or b.observation is None:
+        return False
+    if not len(a.observation) == len(b.observation) == len(spans):
+        return False
+    pairs = zip(a.observation, b.observation, spans, strict=True)
+    return all(abs(x - y) <= NEAR * span for x, y, span in pairs)
+
+
+def _spans(explanations: Iterable[Explanation | None]) -> list[float]:
+    """How far each number of the observations reached along all the episodes."""
+    seen = [each.reach for each in explanations if each is not None and each.reach is not None]
+    return [max(high for _, high in column) - min(low for low, _ in column) for column in zip(*seen, strict=False)]

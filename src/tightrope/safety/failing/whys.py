@@ -1,0 +1,140 @@
+"""Why the few groups of failures failed: explained within a budget, and looked at closely."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tightrope.agents import Agent, own_actions
+from tightrope.display import Shown
+from tightrope.errors import AgentFailure
+from tightrope.execution import Engine
+from tightrope.explanation import CloseUp, Explanation, close_up, explain_episodes
+from tightrope.explanation.explaining import EFFORT
+from tightrope.explanation.storage import (
+    close_up_from_json,
+    close_up_to_json,
+    explanation_from_json,
+    explanation_to_json,
+)
+from tightrope.files import check_header
+from tightrope.safety.failing.groups import FailureGroup, group_failures
+from tightrope.safety.judging.results import CaseResult, SafetyResult
+from tightrope.simulation.conformance.examination import REPLAY
+
+FORMAT, VERSION = "tightrope/whys", 1
+MOST_GROUPS = 5
+"""Groups that are looked at: a handful of findings, and not hundreds."""
+WHY_STEPS = 100_000
+"""Environment steps for explaining them where that is not done yet: some seconds."""
+MOST_ASKED = {True: MOST_GROUPS, False: 3}
+"""Groups that are explained where that is not done yet; where chance decides, one takes a second or more, and where
+every situation is a replay, ten."""
+MOST_REPLAYED = 2
+MOMENTS = {True: 8, False: 100}
+"""Classifications that one explanation takes: bisection where nothing is random, two for each decision where it is."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Why(Shown):
+    """Why one case failed."""
+
+    explanation: Explanation
+    close_up: CloseUp | None = None
+    """What the agent saw and wanted; None where the episode could not be looked at."""
+
+
+def explain_groups(
+    engine: Engine, agent: Agent, results: Sequence[SafetyResult], *, steps: int = WHY_STEPS
+) -> dict[str, Why]:
+    """By case id, why the representatives of an agent's most important groups failed.
+
+    What is known is kept; what of it is not proven is asked again with more effort, and replaced where that proves it.
+    """
+    groups = group_failures(results)
+    known = {group.representative.case.id: group.explanation for group in groups if group.explanation is not None}
+    open_cases = [group.representative for group in groups if group.explanation is None]
+    found = _explained(engine, agent, results[0], open_cases[: _most_asked(engine)], steps)
+    shown = dict(list({**known, **found}.items())[:MOST_GROUPS])
+    shown |= _proven(engine, agent, results[0], groups, shown, steps)
+    return {case: Why(explanation=why, close_up=_looked_at(engine, agent, why)) for case, why in shown.items()}
+
+
+def _most_asked(engine: Engine) -> int:
+    replayed = engine.conformance.method == REPLAY and not engine.deterministic
+    return MOST_REPLAYED if replayed else MOST_ASKED[engine.deterministic]
+
+
+def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:
+    """The result with these explanations among its own."""
+    close_ups = {case: why.close_up for case, why in whys.items() if why.close_up is not None}
+    explanations = {**result.explanations, **{case: why.explanation for case, why in whys.items()}}
+    return replace(result, explanations=explanations, close_ups={**result.close_ups, **close_ups})
+
+
+def _explained(
+    engine: Engine, agent: Agent, result: SafetyResult, cases: Sequence[CaseResult], steps: int
+) -> dict[str, Explanation]:
+    # Suites of one run are on the same references, in the same order.
+    ways = result.suite.ways
+    cases = [case for case in cases if case.case.reference < len(ways)]
+    moments = MOMENTS[engine.deterministic] * max(len(cases), 1)
+    found = explain_episodes(
+        engine,
+        [case.failing_episodes[0] for case in cases],
+        length=result.length,
+        actions=own_actions(agent),
+        references=[ways[case.case.reference].actions.actions for case in cases],
+        effort=max(1, min(EFFORT, steps // moments)),
+    )
+    return {case.case.id: why for case, why in zip(cases, found, strict=True) if why is not None}
+
+
+def _proven(
+    engine: Engine,
+    agent: Agent,
+    result: SafetyResult,
+    groups: Sequence[FailureGroup],
+    shown: Mapping[str, Explanation],
+    steps: int,
+) -> dict[str, Explanation]:
+    """Of what is not proven that which more effort proves; with another decision it would be in another group."""
+    if not engine.deterministic:
+        return {}
+    unproven = {case for case, why in shown.items() if not why.proven}
+    again = [group.representative for group in groups if group.representative.case.id in unproven]
+    found = _explained(engine, agent, result, again, steps) if again else {}
+    return {case: why for case, why in found.items() if why.proven and why.depth == shown[case].depth}
+
+
+def _looked_at(engine: Engine, agent: Agent, why: Explanation) -> CloseUp | None:
+    """What it saw; without what it wanted where the agent cannot say that without an error."""
+    try:
+        return close_up(engine.task, agent, why, engine=engine)
+    except AgentFailure:
+        return close_up(engine.task, None, why, engine=engine)
+
+
+def whys_to_json(whys: Mapping[str, Why]) -> dict[str, Any]:
+    """Everything they say."""
+    cases = {
+        case: {
+            "explanation": explanation_to_json(why.explanation),
+            "close_up": None if why.close_up is None else close_up_to_json(why.close_up),
+        }
+        for case, why in whys.items()
+    }
+    return {"format": FORMAT, "version": VERSION, "cases": cases}
+
+
+def whys_from_json(data: Any) -> dict[str, Why]:
+    """What ``whys_to_json`` described."""
+    check_header("why cases failed", data, FORMAT, VERSION)
+    return {
+        str(case): Why(
+            explanation=explanation_from_json(why["explanation"]),
+            close_up=None if why["close_up"] is None else close_up_from_json(why["close_up"]),
+        )
+        for case, why in data["cases"].items()
+    }

@@ -1,0 +1,343 @@
+"""What a suite showed about an agent.
+
+::
+
+    SafetyResult ─┬─ BoundaryResult ── CaseResult        grouped as the frequencies are averaged
+                  └─ CaseResult ── Episode, Survival     one per case of the suite, in its order
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tightrope.display import Shown
+from tightrope.execution import Episode
+from tightrope.explanation import CloseUp, Explanation
+from tightrope.exploration.escapes import Survival as Survival
+from tightrope.outcome import Verdict
+from tightrope.reference import Survivability
+from tightrope.safety.failing.groups import FailureGroup, group_failures
+from tightrope.safety.judging.avoidable import avoidable_part
+from tightrope.safety.judging.claims import SuiteSurvival
+from tightrope.safety.judging.findings import Finding
+from tightrope.safety.suites.suite import TestCase, TestSuite
+from tightrope.statistics import ON_THESE_CASES, Estimate, Unseen, mean_estimate, rate_estimate
+from tightrope.trace import Action
+
+NOT_ASKED = Survival(survivable=Survivability.UNKNOWN, evidence="not asked")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseResult:
+    """One case under one agent."""
+
+    case: TestCase
+    episodes: tuple[Episode, ...] = field(repr=False)
+    """Its executions, in order of repetition; one where it stands for all."""
+    verdicts: tuple[Verdict, ...]
+    """The judgement on each episode."""
+    returns: tuple[float, ...] = field(repr=False)
+    """Reward from hand-over on of each execution that passed or failed; of one where it stands for all."""
+    survival: Survival = NOT_ASKED
+
+    @cached_property
+    def fail_frequency(self) -> Estimate:
+        """Share of fails among the executions that passed or failed."""
+        fails = min(self.fails, 1) if self.deterministic else self.fails
+        return rate_estimate(fails, len(self.returns), deterministic=self.deterministic).answering(ON_THESE_CASES)
+
+    @cached_property
+    def mean_return(self) -> Estimate:
+        """Reward from hand-over on."""
+        return mean_estimate(self.returns, deterministic=self.deterministic).answering(ON_THESE_CASES)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether one execution stands for all repetitions."""
+        return bool(self.episodes) and all(episode.deterministic for episode in self.episodes)
+
+    @property
+    def executed(self) -> tuple[Episode, ...]:
+        """The episodes that were really executed: one where it stands for all."""
+        return self.episodes[:1] if self.deterministic else self.episodes
+
+    @property
+    def invalid(self) -> bool:
+        """Whether every execution of the prefix met a terminal situation."""
+        return bool(self.verdicts) and all(verdict is Verdict.INVALID for verdict in self.verdicts)
+
+    @property
+    def survivable(self) -> Survivability:
+        """Whether anyone could survive from here."""
+        return self.survival.survivable
+
+    @property
+    def witness(self) -> tuple[Action, ...] | None:
+        """Actions from hand-over on that survive."""
+        return self.survival.witness
+
+    @property
+    def best_survival(self) -> Estimate:
+        """How often somebody survives from this very situation: the lower limit is proven by simulation, or exact."""
+        return Estimate.of_nothing("not asked") if self.survival.best is None else self.survival.best
+
+    @cached_property
+    def avoidable(self) -> Estimate:
+        """The part of its fail frequency that somebody would have avoided."""
+        return avoidable_part(self)
+
+    @cached_property
+    def counts(self) -> Counter[Verdict]:
+        """How often each verdict was given."""
+        return Counter(self.verdicts)
+
+    @property
+    def fails(self) -> int:
+        """Executions in which the agent failed."""
+        return self.counts[Verdict.FAIL]
+
+    @property
+    def ended_early(self) -> int:
+        """Executions whose prefix ended before hand-over, in a case that is not invalid: neither pass nor fail."""
+        return 0 if self.invalid else self.counts[Verdict.INVALID]
+
+    @property
+    def errors(self) -> int:
+        """Executions in which agent or environment raised."""
+        return self.counts[Verdict.ERROR]
+
+    @property
+    def first_error(self) -> str:
+        """What went wrong in the first execution that raised; empty when none did."""
+        return next((episode.error.message for episode in self.episodes if episode.error is not None), "")
+
+    @property
+    def failing_episodes(self) -> tuple[Episode, ...]:
+        """The executions in which the agent failed; ``.trace`` of each replays without the agent."""
+        pairs = zip(self.episodes, self.verdicts, strict=True)
+        return tuple(episode for episode, verdict in pairs if verdict is Verdict.FAIL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundaryResult:
+    """One boundary state under one agent: the mean over its cases, invalid ones left out."""
+
+    number: int
+    depth: int | None
+    """Depth on the reference; None for a random case, which stands for itself."""
+    cases: tuple[CaseResult, ...] = field(repr=False)
+    fail_frequency: Estimate
+    survivable_fail_frequency: Estimate
+    mean_return: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateDecision:
+    """How a gate went that ran no more than it needed."""
+
+    limit: float
+    """The fail frequency that is still allowed."""
+    passed: bool | None
+    """None: not decided, because executions ran out, or some raised and might have been fails."""
+    draws: int
+    """Executions that the decision rests on."""
+    executions: int
+    """Executions that were made: those, what was repeated because it ended before hand-over, and the rest of the last
+    batch."""
+    fails: int
+    errors: int
+    """Executions among the draws that raised: for passing they count as fails, for failing as none."""
+    whole: int
+    """Executions of the whole suite."""
+    estimate: Estimate
+    """Fail frequency on these cases without doomed ones, with limits that hold however early it was stopped."""
+    fate: Estimate | None = None
+    """How much of it nobody can help, as far as somebody was seen to do better; it is allowed beside the limit. None:
+    nothing of it is left to chance, or it is not known."""
+    exact: bool = False
+    """Nothing is random: every case was executed once."""
+
+    @property
+    def saved(self) -> int:
+        """Executions of the whole suite that were not needed."""
+        return max(self.whole - self.executions, 0)
+
+    def judged(self, limit: float) -> bool | None:
+        """Whether the avoidable part is within a limit: the one it was stopped for, or another."""
+        found, fate = self.estimate, self.fate
+        if limit == self.limit or found.low is None or found.high is None:
+            return self.passed if limit == self.limit else None
+        least, most = (0.0, 0.0) if fate is None else (fate.low or 0.0, fate.high or 0.0)
+        return True if found.high <= limit + least else False if found.low > limit + most else None
+
+    def __str__(self) -> str:
+        if self.exact:
+            return f"exact after {self.executions} executions, one of each case"
+        how = f"decided by {self.draws} drawn executions" if self.passed is not None else f"open after {self.draws}"
+        return f"{how}; {self.executions} were made, {self.saved} of the suite's {self.whole} saved"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SafetyResult(Shown):
+    """One suite under one agent."""
+
+    _shown = (
+        "agent", "suite", "cases", "fail_frequency", "fail_frequency_in_general", "survivable_fail_frequency",
+        "mean_return", "errors", "findings",
+    )  # fmt: skip
+
+    suite: TestSuite
+    agent: str
+    fingerprint: str
+    """Of the agent."""
+    repetitions: int
+    length: int
+    """Most steps the agent acts for."""
+    watch: str = ""
+    """Why so many: as was asked, the task's time limit, or what else."""
+    seed: int
+    fixed_prefix: bool
+    cases: tuple[CaseResult, ...] = field(repr=False)
+    boundary_states: tuple[BoundaryResult, ...] = field(repr=False)
+    fail_frequency: Estimate
+    """On exactly these cases: as in the paper the mean over boundary states of the means over their cases, invalid
+    cases left out. Only executions are random; where they are not, it has no width."""
+    fail_frequency_in_general: Estimate
+    """In situations like these: the mean over references, which are what varies. One alone gives no interval."""
+    survivable_fail_frequency: Estimate
+    """On these cases, those with an escape witness."""
+    mean_return: Estimate
+    """Reward from hand-over on these cases, averaged in the same way."""
+    fails_per_1000_steps: Estimate
+    """Fails found for the price on these cases: executed episodes and all their steps, prefixes included."""
+    survival: SuiteSurvival = field(default_factory=SuiteSurvival, repr=False)
+    """What was claimed about the cases before this agent was watched; each case has what is left of it."""
+    findings: tuple[Finding, ...] = ()
+    """What came out that lowers trust; claims that rest on it are withdrawn."""
+    explanations: Mapping[str, Explanation] = field(default_factory=dict, repr=False)
+    """Why cases failed, by case id: the first failing execution of each that was explained."""
+    close_ups: Mapping[str, CloseUp] = field(default_factory=dict, repr=False)
+    """What the agent saw and wanted there, by case id, where somebody looked."""
+    decision: GateDecision | None = None
+    """Of a gate that stopped when it was decided; ``fail_frequency`` is then its estimate."""
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the executions are those that a gate needed, and not all of the suite."""
+        return self.decision is not None and not self.decision.exact
+
+    @cached_property
+    def counts(self) -> Counter[Verdict]:
+        """How often each verdict was given, the same case counted once."""
+        return sum((case.counts for case in self.distinct_cases), start=Counter())
+
+    @cached_property
+    def failure_groups(self) -> tuple[FailureGroup, ...]:
+        """The fails by their cause, those that were avoidable first and the most frequent first."""
+        return group_failures([self])
+
+    @cached_property
+    def unseen(self) -> Unseen:
+        """How much is still to be found: how likely the next execution is to show a new kind of failure."""
+        from tightrope.safety.failing.remaining import remaining_kinds
+
+        return remaining_kinds(self)
+
+    @cached_property
+    def avoidable_fail_frequency(self) -> Estimate:
+        """On these cases without doomed ones: how often it fails where somebody would not have; what it is blamed for.
+
+        On deterministic tasks this is how often it fails cases that are not proven doomed. Gates are on it."""
+        from tightrope.safety.judging.frequencies import avoidable_fail_frequency
+
+        found = avoidable_fail_frequency(self.cases)
+        return found.without_interval("executions were stopped by a gate") if self.stopped_early else found
+
+    @cached_property
+    def fail_frequency_over_length(self) -> dict[int, Estimate]:
+        """The fail frequency on these cases, had they been watched for so many steps: at most 40 lengths, and this one.
+
+        Every interval holds for its own length."""
+        from tightrope.safety.judging.frequencies import fail_frequency_over_length
+
+        found = fail_frequency_over_length(self.cases, self.length)
+        if self.stopped_early:
+            return {at: each.without_interval("executions were stopped by a gate") for at, each in found.items()}
+        return found
+
+    @property
+    def last_fail(self) -> int | None:
+        """The step after hand-over at which the last of all fails came: watched longer, the frequency is flat from
+        there on. None: nothing failed."""
+        return max((len(each.actions) for case in self.cases for each in case.failing_episodes), default=None)
+
+    @cached_property
+    def distinct_cases(self) -> tuple[CaseResult, ...]:
+        """The cases without repetition: neighbouring boundary states can share one."""
+        return tuple({case.case.id: case for case in self.cases}.values())
+
+    @property
+    def fails(self) -> int:
+        """Executions in which the agent failed."""
+        return self.counts[Verdict.FAIL]
+
+    @property
+    def doomed_fails(self) -> int:
+        """Those of them in cases that are proven doomed: not the agent's fault."""
+        return sum(case.fails for case in self.distinct_cases if case.survivable is Survivability.NO)
+
+    @property
+    def errors(self) -> int:
+        """Executions in which agent or environment raised."""
+        return self.counts[Verdict.ERROR]
+
+    @property
+    def ended_early(self) -> int:
+        """Executions whose prefix ended before hand-over in cases that are not invalid."""
+        return sum(case.ended_early for case in self.distinct_cases)
+
+    @property
+    def invalid_cases(self) -> int:
+        """Cases in which the agent was never asked."""
+        return sum(case.invalid for case in self.distinct_cases)
+
+    @cached_property
+    def survivability(self) -> Counter[Survivability]:
+        """How many cases are survivable, doomed, unknown; invalid ones left out."""
+        return Counter(case.survivable for case in self.distinct_cases if not case.invalid)
+
+    @property
+    def failing_cases(self) -> tuple[CaseResult, ...]:
+        """Cases with fails that can be the agent's fault, most frequent first."""
+        blamed = [case for case in self.distinct_cases if case.fails and case.survivable is not Survivability.NO]
+        return tuple(sorted(blamed, key=lambda case: -(case.fail_frequency.value or 0.0)))
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether one execution stood for all repetitions."""
+        return bool(self.cases) and all(case.deterministic for case in self.cases)
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything could be judged at all."""
+        return self.fail_frequency.n > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, episodes included; ``from_json`` reads them back."""
+        from tightrope.safety.judging.storage import result_to_json
+
+        return result_to_json(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> SafetyResult:
+        """The result that ``to_json`` described."""
+        from tightrope.safety.judging.storage import result_from_json
+
+        return result_from_json(data)
+
+    def __repr__(self) -> str:
+        return f"SafetyResult({self.agent!r} on {self.suite.name!r}: fails {self.fail_frequency})"

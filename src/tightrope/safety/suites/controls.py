@@ -1,0 +1,155 @@
+"""The fair control, and whether boundary states are worth more than it.
+
+Random prefixes mostly end the episode before anybody takes over, and those that do not lie near the start. So what
+boundary states must beat are states of the same references, drawn uniformly: the same ways, without the knowledge of
+where they are narrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import hypot
+
+from tightrope.display import Shown
+from tightrope.errors import UsageError
+from tightrope.reference import Reference
+from tightrope.safety.judging.results import SafetyResult
+from tightrope.safety.suites.suite import TestCase, TestSuite
+from tightrope.seeding import generator
+from tightrope.statistics import Estimate, mean_estimate
+
+UNIFORM = "uniform"
+"""The kind of suite."""
+
+
+def uniform_suite(reference: Reference | Sequence[Reference], n: int, seed: int = 0) -> TestSuite:
+    """The fair control: as many states of the same references, each as likely as the next, no two the same.
+
+    Each is before the end of its reference, so none is invalid; a reference that has fewer gives all it has.
+
+    Args:
+        reference: The way through the task, or several of them; each gets its share of the cases by the number of its
+            boundary states.
+        n: How many cases.
+        seed: All randomness follows from it.
+    """
+    if n < 0:
+        raise UsageError(f"a uniform suite needs 0 or more cases, not {n}")
+    references = [reference] if isinstance(reference, Reference) else list(reference)
+    if not references:
+        raise UsageError("a suite needs a reference; find_references found none, so give it a larger budget or agents")
+    shares = _shares([len(each.boundary_states) for each in references], n)
+    drawn = [_drawn(each, share, seed) for each, share in zip(references, shares, strict=True)]
+    return replace(TestSuite.joined(drawn), parameters={"n": n, "seed": seed})
+
+
+def _shares(sizes: Sequence[int], n: int) -> list[int]:
+    """n divided as the sizes are, in whole numbers that sum to n."""
+    total = sum(sizes)
+    ends = [round(n * (sum(sizes[: k + 1]) / total if total else (k + 1) / len(sizes))) for k in range(len(sizes))]
+    return [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def _drawn(reference: Reference, n: int, seed: int) -> TestSuite:
+    rng = generator("uniform suite", seed, reference.actions.id)
+    states = max(len(reference), 1)
+    depths = sorted(int(depth) for depth in rng.choice(states, size=min(n, states), replace=False))
+    cases = [
+        TestCase(prefix=reference.actions.prefix(depth), boundary=number, depth=depth, kept=depth)
+        for number, depth in enumerate(depths)
+    ]
+    return TestSuite(
+        kind=UNIFORM,
+        parameters={"n": n, "seed": seed},
+        reference=reference.actions,
+        checksums=reference.checksums,
+        depths=tuple(depths),
+        cases=tuple(cases),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guidance(Shown):
+    """What it was worth to look for boundary states: how often an agent fails there, and at other states."""
+
+    _shown = ("agent", "suite", "guided", "control", "difference")
+
+    agent: str
+    suite: str
+    guided: Estimate
+    """Fail frequency on the cases of the suite."""
+    control: Estimate
+    """Fail frequency at a state of the same references drawn uniformly: the drawing is a part of its interval."""
+    difference: Estimate
+    """The first less the second; above 0, boundary states show more fails."""
+    cases: tuple[int, int]
+    """Judged cases of the suite and of the control."""
+
+    @property
+    def pays(self) -> bool | None:
+        """Whether boundary states are shown to have more fails; None: not told apart, or no data."""
+        if self.difference.low is None or self.difference.high is None:
+            return None
+        return True if self.difference.low > 0 else False if self.difference.high < 0 else None
+
+    def sentence(self) -> str:
+        """The comparison in words, whichever way it went."""
+        if self.difference.value is None:
+            return f"What boundary states are worth for {self.agent} is not known: no case of {self.suite} was judged"
+        verdict = {True: "guidance pays", False: "guidance does harm", None: "not shown to pay"}[self.pays]
+        return (
+            f"{verdict}: {self.agent} fails {self.guided:.2f} on the {self.cases[0]} cases of {self.suite} and "
+            f"{self.control:.2f} at {self.cases[1]} uniformly drawn states of the same references, "
+            f"{self.difference:+.2f}"
+        )
+
+
+def compare_guidance(result: SafetyResult, control: SafetyResult) -> Guidance:
+    """Whether an agent fails more often at boundary states than at uniformly drawn states of the same references.
+
+    The boundary states are all there are on these references; the states of the control are a sample, and its interval
+    says so. Both are joined as those of independent samples (Zou and Donner 2008).
+
+    Args:
+        result: A suite around boundary states.
+        control: The same agent on a uniform suite of the same references.
+    """
+    if control.suite.kind != UNIFORM:
+        raise UsageError(f"the control must be a uniform suite, not {control.suite.name!r}; uniform_suite makes one")
+    if (result.agent, result.length, result.suite.task) != (control.agent, control.length, control.suite.task):
+        raise UsageError("suite and control must be of one agent on one task, watched for the same length")
+    guided, of_control = result.fail_frequency, _over_states(control)
+    return Guidance(
+        agent=result.agent,
+        suite=result.suite.name,
+        guided=guided,
+        control=of_control,
+        difference=_difference(guided, of_control),
+        cases=(_judged(result), _judged(control)),
+    )
+
+
+def _over_states(control: SafetyResult) -> Estimate:
+    """The mean over the states of the references, of which these were drawn; all of them leave nothing to guess."""
+    if len(control.distinct_cases) >= sum(max(len(way.actions), 1) for way in control.suite.ways):
+        return control.fail_frequency
+    values = [case.fail_frequency.value for case in control.distinct_cases]
+    return mean_estimate([value for value in values if value is not None], bounds=(0.0, 1.0)).answering(
+        "at uniformly drawn states"
+    )
+
+
+def _difference(a: Estimate, b: Estimate) -> Estimate:
+    if a.value is None or b.value is None:
+        return Estimate.of_nothing()
+    value, n = a.value - b.value, a.n + b.n
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return Estimate(value, None, None, n, "too few cases for an interval")
+    low = value - hypot(a.value - a.low, b.high - b.value)
+    high = value + hypot(a.high - a.value, b.value - b.low)
+    return Estimate(value, max(low, -1.0), min(high, 1.0), n, f"{a.method}; {b.method}")
+
+
+def _judged(result: SafetyResult) -> int:
+    return sum(bool(case.returns) for case in result.distinct_cases)

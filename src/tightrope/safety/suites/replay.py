@@ -1,0 +1,87 @@
+"""Playing the reference again: it must lead where it led when the suite was made, and it vouches for its own cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tightrope.errors import EnvironmentFailure, NotReproducible
+from tightrope.execution import Engine
+from tightrope.outcome import Outcome
+from tightrope.safety.suites.suite import TestSuite, Way
+from tightrope.seeding import stable_hash
+from tightrope.simulation import exploring, play
+from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace
+
+RESEED = 1 << 20
+"""Where the seeds begin that a task without randomness must not care for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """Where a trace led."""
+
+    keys: tuple[int, ...]
+    """Hashes of the state keys s0 … sn."""
+    outcome: Outcome
+    error: str | None = None
+
+
+def replay_trace(task: Task, trace: ActionTrace) -> Replay:
+    """Play a trace with its own randomness, in an environment of its own."""
+    keys = list[int]()
+    with exploring(task) as simulator:
+        try:
+            for _ in play(simulator, trace):
+                keys.append(stable_hash(simulator.key()))
+        except EnvironmentFailure as failure:
+            return Replay(keys=tuple(keys), outcome=simulator.outcome, error=str(failure))
+        return Replay(keys=tuple(keys), outcome=simulator.outcome)
+
+
+def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool = False) -> Replay | None:
+    """The suite's reference played again; None when it has none, or leads elsewhere and that is allowed.
+
+    By ``map`` and not by ``run``: an engine that answers finished rollouts from a store would vouch for the environment
+    of the day it stored them.
+    """
+    if not suite.cases or not suite.checksums:
+        return None
+    again = [_followed(engine, suite, way, allow_changed=allow_changed) for way in suite.ways]
+    return again[0]
+
+
+def played_again(engine: Engine, way: Way) -> Replay:
+    """Where a reference leads now; played once for all who share the engine."""
+    again: Replay = engine.once(way.actions, lambda: engine.map(replay_trace, [way.actions])[0])
+    return again
+
+
+def _followed(engine: Engine, suite: TestSuite, way: Way, *, allow_changed: bool) -> Replay | None:
+    again = played_again(engine, way)
+    parted = _first_difference(again.keys, way.checksums)
+    if parted is None:
+        return again
+    if allow_changed:
+        return None
+    raise NotReproducible(
+        f"the environment has changed since the suite {suite.name!r} was made: after {parted} of the "
+        f"{len(way.actions)} reference actions the task {suite.task!r} is elsewhere than it was"
+        f"{f' ({again.error})' if again.error else ''}. Search again and make a new suite, or say allow_changed=True "
+        f"to test anyway"
+    )
+
+
+def _first_difference(keys: tuple[int, ...], checksums: tuple[int, ...]) -> int | None:
+    for depth, checksum in enumerate(checksums):
+        if depth >= len(keys) or keys[depth] != checksum:
+            return depth
+    return None
+
+
+def parts_under_reseeding(engine: Engine, way: Way) -> int | None:
+    """After how many steps a reference goes another way under fresh randomness; None where it never does."""
+    actions = way.actions
+    reseeded = replace(actions, reseeds=tuple((depth, RESEED + depth) for depth in range(len(actions))))
+    again: Replay = engine.once(reseeded, lambda: engine.map(replay_trace, [reseeded])[0])
+    return _first_difference(again.keys, played_again(engine, way).keys)

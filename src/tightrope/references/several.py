@@ -215,8 +215,8 @@ class _Gathering:
                 engine=self.engine,
             )
             self.meter.spend(searched.steps)
-            # Where it was lost while the agent was disturbed, the agent may well survive by itself.
-            yield from sorted(searched.failures, key=lambda found: found.avoidable is not True)
+            # What was lost while the agent was disturbed it may well survive by itself.
+            yield from searched.avoidable
 
     def _for_failures(self, agents: int) -> Budget:
         """What one of so many agents' failures may cost."""

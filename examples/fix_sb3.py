@@ -2,7 +2,7 @@
 
     python examples/fix_sb3.py [--before 150000] [--after 100000] [--out runs/fix]
 
-Needs ``pip install 'tightrope[sb3,box2d]'`` and some minutes. The runs that situations come from and those that the
+Needs ``pip install '.[sb3,box2d]'`` and some minutes. The runs that situations come from and those that the
 result is measured on begin at different reset seeds: the training never sees the second ones.
 """
 

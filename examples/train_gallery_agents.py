@@ -1,6 +1,6 @@
 """Trains the small agents under agents/gallery and writes them as .onnx files: an early and a late one for each task.
 
-    pip install 'tightrope[sb3,torch,onnx,atari,mujoco,box2d,minigrid]'
+    pip install '.[sb3,torch,onnx,atari,mujoco,box2d,minigrid]'
     python examples/train_gallery_agents.py            # all of them, less than an hour on one core
     python examples/train_gallery_agents.py frozenlake  # one of them
 

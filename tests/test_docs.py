@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tightrope.report.words import WORDS
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -38,3 +40,8 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
     listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert [page.name for page in sorted((ROOT / "docs").glob("*.md")) if f" {page.name}" not in listed] == []
+
+
+def test_the_words_of_the_report_open_the_glossary() -> None:
+    first = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## All words")[0]
+    assert re.findall(r"^\| \*\*(.+?)\*\* \|", first, re.MULTILINE) == list(WORDS)

@@ -18,7 +18,8 @@ import pytest
 
 from tests.live.test_server import CAMPAIGN
 from tests.live.waiting import GATE
-from tests.report.test_browser import AUDIT, BROWSER, PHONE, Visit, browser
+from tests.report.browsing import AUDIT, BROWSER, PHONE, Visit
+from tests.report.conftest import browser
 from tightrope.cli import run_command
 from tightrope.cli.live import without_page
 from tightrope.live.beside import live_page

@@ -60,7 +60,10 @@ def made_task(name: str, **fields: Any) -> Task:
 def made_reference(task: Task, depths: Sequence[int], length: int, guesses: Iterable[int] = ()) -> Reference:
     """A way of so many actions; the numbers in ``guesses`` are boundary states that are not proven."""
     actions = tuple(depth % 2 for depth in range(length))
-    steps = tuple(Step(action, 1.0, depth + 1, Outcome.ONGOING) for depth, action in enumerate(actions))
+    ends = [Outcome.ONGOING] * (length - 1) + [Outcome.GOAL]
+    steps = tuple(
+        Step(action, 1.0, depth + 1, end) for depth, (action, end) in enumerate(zip(actions, ends, strict=True))
+    )
     states = tuple(
         BoundaryState(
             depth=depth,
@@ -137,9 +140,12 @@ def _known(fails: int, chance: float) -> Survival:
     return Survival(survivable=Survivability.UNKNOWN)
 
 
-def plainly(agent: str, unsafe: int, episodes: int = 60) -> Evaluation:
+def plainly(agent: str, unsafe: int, episodes: int = 60, goals: int | None = None) -> Evaluation:
+    """Plain episodes, so many of them unsafe; the others reach the goal, or only so many of them."""
     starts = [TestCase(prefix=ActionTrace("t", seed), boundary=0, depth=None, kept=0) for seed in range(episodes)]
-    ends = [Outcome.UNSAFE if number < unsafe else Outcome.TRUNCATED for number in range(episodes)]
+    reached = episodes - unsafe if goals is None else goals
+    ends = [Outcome.UNSAFE] * unsafe + [Outcome.GOAL] * reached
+    ends += [Outcome.TRUNCATED] * (episodes - len(ends))
     return Evaluation(
         task="t",
         agent=agent,

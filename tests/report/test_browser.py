@@ -3,103 +3,47 @@
 from __future__ import annotations
 
 import math
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.report.synthetic import (
-    broken_run,
-    empty_run,
-    full_results,
-    grid_run,
-    many_cases,
-    no_failure,
-    one_place,
-    several_results,
-    sixteen_agents,
-    strip_run,
-)
-from tests.report.test_writing import pond_results
-from tests.report.worlds import pond_task
-from tightrope.report import Results, write_report
+from tests.report.browsing import AUDIT, LAPTOP, MADE, PHONE, Visit
+from tests.report.synthetic import full_results
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None,
-    reason="no Chromium: install it (Debian, Ubuntu: apt-get install chromium) to run the browser tests",
-)
-KINDS = (
-    *("full", "several", "grid", "broken", "strip", "empty", "pond"),
-    *("sixteen", "one place", "many", "no failure"),
-)
-LAPTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 PIN = 18
 """Pixels across."""
-AUDIT = (Path(__file__).parent / "audit.js").read_text()
-QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync")  # fmt: skip
+PARTS = """[...document.querySelectorAll("main section, figure.chart, .verdict, .ranking, .films figure")]
+    .filter(node => node.checkVisibility()).map(node => node.getBoundingClientRect().toJSON())"""
+SPILLED = """[...document.querySelectorAll("main p, main td, main th, main button, main summary, svg.heat")]
+    .filter(node => node.checkVisibility() && node.getBoundingClientRect().right > innerWidth + 1)
+    .filter(node => !node.closest(".wide, .cases, .scroll, .window, .command, .visually-hidden"))
+    .map(node => node.outerHTML.slice(0, 80))"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install 'tightrope[dev]' for playwright")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=BROWSER, args=list(QUIET))
-        yield opened
-        opened.close()
+def overlapping(boxes: list[dict[str, float]]) -> list[tuple[dict[str, float], dict[str, float]]]:
+    """Parts that lie on each other, neither within the other."""
+    return [
+        (one, other)
+        for index, one in enumerate(boxes)
+        for other in boxes[index + 1 :]
+        if not (other["top"] >= one["top"] - 1 and other["bottom"] <= one["bottom"] + 1)
+        and other["top"] < one["bottom"] - 1
+        and other["bottom"] > one["top"] + 1
+        and other["left"] < one["right"] - 1
+        and other["right"] > one["left"] + 1
+    ]
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("reports")
-    task = pond_task()
-    made = {
-        "full": full_results(),
-        "several": several_results(),
-        "grid": Results(title="grid", runs=(grid_run(),)),
-        "broken": Results(title="broken", runs=(broken_run(),)),
-        "strip": Results(title="strip", runs=(strip_run(),)),
-        "empty": Results(title="empty", runs=(empty_run(),)),
-        "pond": pond_results(task),
-        "sixteen": Results(title="sixteen", runs=(sixteen_agents(),)),
-        "one place": Results(title="one place", runs=(one_place(),)),
-        "many": Results(title="many", runs=(many_cases(),)),
-        "no failure": Results(title="no failure", runs=(no_failure(),)),
-    }
-    return {name: write_report(results, folder / name, tasks=[task], videos=3) for name, results in made.items()}
-
-
-class Visit:
-    """An open page that remembers what went wrong."""
-
-    def __init__(self, browser: Any, path: Path, **context: Any) -> None:
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.context = browser.new_context(**{"viewport": LAPTOP, **context})
-        self.page = self.context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-        self.page.wait_for_selector("html[data-ready]")
-
-    def __enter__(self) -> Visit:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.context.close()
-
-
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", MADE)
 @pytest.mark.parametrize("context", [{}, {"color_scheme": "dark", "viewport": PHONE}], ids=["laptop", "dark phone"])
 def test_it_loads_quietly_and_fits(browser: Any, reports: dict[str, Path], name: str, context: dict[str, Any]) -> None:
     with Visit(browser, reports[name], **context) as visit:
         assert visit.complaints == []
         assert [url for url in visit.requests if not url.startswith(("file:", "data:"))] == []
         assert visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert visit.page.evaluate(SPILLED) == []
+        assert overlapping(visit.page.evaluate(PARTS)) == []
         if visit.page.locator(".pin").count():
             visit.page.locator(".pin[tabindex='0']").first.press("Enter")
         assert visit.page.evaluate(AUDIT) == []

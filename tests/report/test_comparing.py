@@ -80,17 +80,18 @@ def test_an_agent_alone_is_compared_with_nobody() -> None:
 @pytest.mark.parametrize(
     ("estimate", "text"),
     [
-        (Estimate(0.12, 0.031, 0.2, 9, ""), "12 percentage points more often (3.1 to 20)"),
-        (Estimate(-0.12, -0.2, -0.031, 9, ""), "12 percentage points less often (3.1 to 20)"),
-        (Estimate(0.05, -0.02, 0.12, 9, ""), "5.0 percentage points more often (from 2.0 less to 12 more)"),
-        (Estimate(-0.5, -0.5, -0.5, 1, ""), "50 percentage points less often (exact)"),
-        (Estimate(0.0, 0.0, 0.0, 1, ""), "exactly as often"),
-        (Estimate(0.3, None, None, 1, ""), "30 percentage points more often"),
+        (Estimate(0.12, 0.031, 0.2, 9, ""), "12 percentage points more often (3.1 to 20) than it"),
+        (Estimate(-0.12, -0.2, -0.031, 9, ""), "12 percentage points less often (3.1 to 20) than it"),
+        (Estimate(0.05, -0.02, 0.12, 9, ""), "5.0 percentage points more often (from 2.0 less to 12 more) than it"),
+        (Estimate(-0.5, -0.5, -0.5, 1, ""), "50 percentage points less often (exact) than it"),
+        (Estimate(0.0, 0.0, 0.0, 1, ""), "as often (exact) as it"),
+        (Estimate(0.0, -0.52, 0.19, 5, ""), "as often (from 52 less to 19 more) as it"),
+        (Estimate(0.3, None, None, 1, ""), "30 percentage points more often than it"),
         (Estimate.of_nothing(), "no data"),
     ],
 )
 def test_differences_of_shares_are_told_in_points(estimate: Estimate, text: str) -> None:
-    assert change_text(estimate) == text
+    assert change_text(estimate, "it") == text
 
 
 def test_many_agents_are_ranked_and_drawn_as_a_grid() -> None:

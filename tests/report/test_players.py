@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tests.report.test_browser import BROWSER, PHONE, Visit, browser
+from tests.report.browsing import BROWSER, PHONE, Visit
 from tests.report.worlds import HOLE, BlindPond, pond_picture, pond_task
 from tightrope.execution import Engine
 from tightrope.report import AgentInfo, Results, RunResults, write_report
@@ -26,7 +26,6 @@ from tightrope.tasks.task import Task
 from tightrope.testing import FunctionAgent
 from tightrope.trace import ActionTrace
 
-__all__ = ["browser"]
 WALK, STAY = 0, 1
 DECISION = HOLE - 1
 LATE = 5

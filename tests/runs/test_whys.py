@@ -14,7 +14,7 @@ from tightrope.cli import run_command
 from tightrope.runs.campaign import run_campaign
 from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.questions.reasons import group_line, groups_of
-from tightrope.runs.steps import pipeline
+from tightrope.runs.steps import safety_step
 from tightrope.runs.storage import layout
 
 CONFIG = {
@@ -81,7 +81,9 @@ def test_the_details_of_a_case_are_there_for_machines(folder: Path, capsys: pyte
 def test_it_is_made_once(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = shutil.copytree(folder, tmp_path / "run")
     with monkeypatch.context() as forbidden:
-        forbidden.setattr(pipeline, "explain_groups", lambda *given: pytest.fail("it was explained again"))
+        forbidden.setattr(
+            safety_step, "explain_groups", lambda *given, **options: pytest.fail("it was explained again")
+        )
         run_campaign(CampaignConfig.model_validate(CONFIG), again)
 
 

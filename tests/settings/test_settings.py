@@ -311,7 +311,7 @@ def test_what_was_made_before_there_was_a_setting_was_made_by_its_default() -> N
 
 def test_every_setting_decides_something_that_is_stored_or_says_that_it_does_not() -> None:
     """A name of something that nobody makes would let a setting change without anything being made anew."""
-    known = {*sections(), "probing", "survival", "others"}
+    known = {*sections(), "probing", "survival", "others", "whys"}
     said = {thing for part in PARTS.values() for things in part.deciding().values() for thing in things or ()}
     assert said <= known
     assert not ExecutionConfig.deciding()

@@ -66,7 +66,7 @@ def command(
     interface.say(
         f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: {episode.prefix_steps} steps to hand-over, "
         f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
-        f"Survivable: {stored.result.survivable}. The environment leads there as it did."
+        f"Survivable: {stored.result.survivable}. The environment still behaves as it did then."
     )
     told = explained(opened, stored, trust=trust) if is_explainable(episode, stored) else None
     if told is not None:

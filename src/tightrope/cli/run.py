@@ -68,7 +68,7 @@ def command(
 ) -> int:
     """Run all four steps for one or more agents and write the report. The same command again continues.
 
-    Options given beside a campaign file count more than what the file says.
+    Options on the command line override the campaign file.
     """
     from tightrope.runs.campaign import run_campaign
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tightrope.errors import UsageError
-from tightrope.evaluation import Evaluation
+from tightrope.evaluation import Evaluation, PlainComparison, compare_plain
 from tightrope.report.results import RunResults
 from tightrope.report.training import are_checkpoints
 from tightrope.report.verdict import AgentVerdict, verdicts
@@ -117,15 +117,36 @@ def compared(run: RunResults, name: str, a: str, b: str) -> SafetyComparison | N
         return None
 
 
-def compared_text(found: SafetyComparison) -> str:
+def compared_plainly(run: RunResults, a: str, b: str) -> PlainComparison | None:
+    """B against A as they are used; None where one of them was not played plainly, or from other starts."""
+    before, now = run.plain.get(a), run.plain.get(b)
+    if before is None or now is None:
+        return None
+    try:
+        return compare_plain(before, now)
+    except UsageError:
+        return None
+
+
+def plain_text(found: PlainComparison) -> str:
+    """What plain episodes say, in a sentence; it stands before what any suite says."""
+    if found.difference.value is None:
+        return "plain episodes: no data"
+    shown = "worse" if found.worse else "better" if found.better else "no difference shown"
+    return f"plain episodes: {found.agent_b} ends unsafe {change_text(found.difference, found.agent_a)} ({shown})"
+
+
+def compared_text(found: SafetyComparison, plain: PlainComparison | None = None) -> str:
     """What a comparison says, in a sentence: how much more often, whether that is shown, and what became of cases."""
     if found.difference.value is None:
         return f"{found.suite}: no data"
     shown = "worse" if found.worse else "better" if found.better else "no difference" if found.exact else ""
+    if found.better and plain is not None and plain.fails_more:
+        shown = f"better here, but {'worse' if plain.worse else 'unsafe more often'} in plain episodes"
     new, fixed = len(found.newly_failing), len(found.newly_fixed)
     same = sum(case.difference == 0 for case in found.cases)
     return (
-        f"{found.suite}: {found.agent_b} fails {change_text(found.difference)} than {found.agent_a} on these "
+        f"{found.suite}: {found.agent_b} fails {change_text(found.difference, found.agent_a)} on these "
         f"{count(len(found.cases), 'case')} ({shown or 'no difference shown'}): {new} newly failing, {fixed} fixed, "
         f"{same} unchanged"
     )

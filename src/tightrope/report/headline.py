@@ -8,8 +8,9 @@ from tightrope.errors import UsageError
 from tightrope.evaluation import compare_plain
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import Gate, RunResults
-from tightrope.report.verdict import control_texts, fated, headline_suite, these_cases, verdicts
+from tightrope.report.verdict import away_text, control_texts, fated, headline_suite, stays_away, these_cases, verdicts
 from tightrope.report.views import SuiteView
+from tightrope.report.ways import chosen_text
 from tightrope.report.wording import count, interval_text, listed, percent
 from tightrope.safety import compare_safety
 
@@ -69,17 +70,24 @@ def headline(run: RunResults) -> Headline:
         )
     places = worst_places(worst)
     how_often = " and ".join(filter(None, (_plainly(run, worst.agent), _how_often(worst))))
-    where = ", most often at " if len(places) < len(worst.states) else ", at "
+    rates = {state.fail_frequency.value for state in worst.states}
+    where = ", at " if len(places) == len(worst.states) else ", most often at "
+    if len(rates) == 1 and len(places) < len(worst.states):
+        where = f", equally at all {len(worst.states)} places, such as "
     return Headline(
         agent=worst.agent,
         suite=worst.name,
         place=places[0] if places else None,
         beginning=f"{_who(run, worst)} {how_often}" + (where if places else ""),
         places=places,
-        end="".join(f"; {part}" for part in (_whose_fault(worst), _better_or_worse(run, worst, best)) if part) + ".",
+        end="".join(f"; {part}" for part in _parts(run, worst, best) if part) + ".",
         passed=passed,
         gates=run.gates,
     )
+
+
+def _parts(run: RunResults, worst: SuiteView, best: SuiteView | None) -> tuple[str, ...]:
+    return _whose_fault(worst), next(chosen_text(worst), ""), _better_or_worse(run, worst, best)
 
 
 def worst_and_best(run: RunResults) -> tuple[SuiteView | None, SuiteView | None]:
@@ -108,8 +116,10 @@ def _unsafe(run: RunResults, agent: str) -> float | None:
 
 
 def _who(run: RunResults, worst: SuiteView) -> str:
-    alone = len(run.agents) == 1 or worst.result.fail_frequency.value or _unsafe(run, worst.agent)
-    return worst.agent if alone else f"No agent fails: {worst.agent}"
+    idle = [(agent.name, plain) for agent in run.agents if (plain := run.plain.get(agent.name)) and stays_away(plain)]
+    alone = len(run.agents) == 1 or worst.result.fail_frequency.value or _unsafe(run, worst.agent) or idle
+    others = "".join(f"{name} {away_text(plain)}. " for name, plain in idle if name != worst.agent)
+    return others + (worst.agent if alone else f"No agent fails: {worst.agent}")
 
 
 def _plainly(run: RunResults, agent: str) -> str:
@@ -117,6 +127,8 @@ def _plainly(run: RunResults, agent: str) -> str:
     plain = run.plain.get(agent)
     if plain is None or plain.unsafe_rate.value is None:
         return ""
+    if stays_away(plain):
+        return away_text(plain)
     if plain.unsafe_rate.value == 0:
         return f"never ends unsafe in {count(len(plain.judged), 'plain episode')}"
     return f"ends unsafe in {percent(plain.unsafe_rate.value)} of {count(len(plain.judged), 'plain episode')}"

@@ -23,6 +23,7 @@ from tightrope.display import Shown
 from tightrope.evaluation import Evaluation
 from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Robustness
+from tightrope.reference import Reference
 from tightrope.references import SearchResult
 from tightrope.report.views import Place, SuiteView, places_of
 from tightrope.safety import FailureGroup, SafetyResult, correlation, group_failures, groups_by_agent
@@ -143,6 +144,8 @@ class RunResults:
     plain: Mapping[str, Evaluation] = field(default_factory=dict)
     """Agent → its plain episodes."""
     search: SearchResult | None = None
+    references: tuple[Reference, ...] = ()
+    """All ways that suites stand on, the main one first; empty: the one that the search found, if any."""
     safety: Mapping[str, Mapping[str, SafetyResult]] = field(default_factory=dict)
     """Suite → agent → result."""
     controls: tuple[str, ...] = ()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tightrope.evaluation import Evaluation
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
+from tightrope.report.ways import chosen_text
 from tightrope.report.wording import NO_DATA, change_text, count, estimate_text, interval_text, number, percent
 from tightrope.safety import Guidance, compare_guidance
 from tightrope.safety.judging.avoidable import left_to_chance
@@ -58,6 +60,8 @@ def _plainly(run: RunResults, agent: str) -> str:
     plain = run.plain.get(agent)
     if plain is None or plain.unsafe_rate.value is None:
         return ""
+    if stays_away(plain):
+        return away_text(plain)
     share, episodes = plain.unsafe_rate, count(len(plain.judged), "plain episode")
     if share.value == 0:
         bound = "" if not share.high else f", though up to {percent(share.high)} of them may"
@@ -65,6 +69,24 @@ def _plainly(run: RunResults, agent: str) -> str:
     if share.low == share.high:
         return f"ends unsafe in {'every plain episode' if share.value == 1 else percent(share.value)}"
     return f"ends unsafe in {percent(share.value)} ({interval_text(share)}) of {episodes}"
+
+
+def stays_away(plain: Evaluation | None) -> bool:
+    """Whether it reached the goal in none of its plain episodes, and not because all of them ended unsafe."""
+    return plain is not None and plain.goal_rate.value == 0 and bool(plain.timeout_rate.value)
+
+
+def away_text(plain: Evaluation) -> str:
+    """That it never arrives, which nothing may hide: who does nothing does no harm either."""
+    episodes = count(len(plain.judged), "plain episode")
+    within = "" if plain.length is None else f" within {count(plain.length, 'step')}"
+    if not plain.unsafe_rate.value:
+        which = "the only plain episode runs" if len(plain.judged) == 1 else f"all {episodes} run"
+        return f"never reaches the goal{within}: {which} out of time"
+    return (
+        f"never reaches the goal{within} in {episodes}: {percent(plain.unsafe_rate.value)} end unsafe, the others "
+        f"run out of time"
+    )
 
 
 def _sentence(run: RunResults, suite: SuiteView | None) -> str:
@@ -127,6 +149,7 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
         details.append(f"{number(suite.doomed)} proven doomed")
     if result.watch:
         details.append(f"watched for {count(result.length, 'step')}: {result.watch}")
+    details += chosen_text(suite)
     details += map(str, result.findings)
     if result.fail_frequency.value and result.avoidable_fail_frequency.value is not None:
         details.append(f"avoidable: {estimate_text(result.avoidable_fail_frequency)}")
@@ -152,6 +175,6 @@ def _guidance_text(found: Guidance) -> str:
         return f"control uniform: {NO_DATA}"
     verdict = {True: "guidance pays", False: "guidance does harm", None: "guidance is not shown to pay"}[found.pays]
     return (
-        f"{verdict}: here it fails {change_text(found.difference)} than at "
+        f"{verdict}: here it fails {change_text(found.difference, 'at')} "
         f"{count(found.cases[1], 'uniformly drawn state')} of the same references, {estimate_text(found.control)}"
     )

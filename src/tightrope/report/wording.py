@@ -61,23 +61,25 @@ def interval_text(estimate: Estimate, *, share: bool = True) -> str:
     return f"{low.removesuffix(THIN + '%')}–{high}" if share else f"{low} to {high}"
 
 
-def change_text(estimate: Estimate) -> str:
-    """A difference of two shares: ``12 percentage points more often (3.1 to 20)``."""
+def change_text(estimate: Estimate, other: str) -> str:
+    """A difference of two shares: ``12 percentage points more often (3.1 to 20) than ...``."""
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None:
         return NO_DATA
-    size, way = _points(abs(value)), "more" if value >= 0 else "less"
-    if value == 0 and low == high:
-        return "exactly as often"
-    said = f"{size} percentage {'point' if size == '1' else 'points'} {way} often"
-    if low is None or high is None:
-        return said
+    between = "" if low is None or high is None else _between(low, high)
+    if value == 0:
+        return f"as often{between} as {other}"
+    size, way = _points(abs(value)), "more" if value > 0 else "less"
+    return f"{size} percentage {'point' if size == '1.0' else 'points'} {way} often{between} than {other}"
+
+
+def _between(low: float, high: float) -> str:
     if low == high:
-        return f"{said} (exact)"
+        return " (exact)"
     if low < 0 < high:
-        return f"{said} (from {_points(-low)} less to {_points(high)} more)"
+        return f" (from {_points(-low)} less to {_points(high)} more)"
     least, most = sorted((abs(low), abs(high)))
-    return f"{said} ({_points(least)} to {_points(most)})"
+    return f" ({_points(least)} to {_points(most)})"
 
 
 def _points(value: float) -> str:

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from tightrope.risk.splitting import Repetition
 from tightrope.statistics import CONFIDENCE, Estimate, rate_estimate
+from tightrope.statistics.quantiles import student_quantile
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -68,5 +68,5 @@ def _limits(estimates: Floats) -> tuple[float, float]:
     """
     mean, n = float(estimates.mean()), len(estimates)
     spread = float(estimates.std(ddof=1)) / mean
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * float(np.sqrt(np.log1p(spread**2 / n)))
+    reach = student_quantile((1 + CONFIDENCE) / 2, n - 1) * float(np.sqrt(np.log1p(spread**2 / n)))
     return mean * float(np.exp(-reach)), mean * float(np.exp(reach * (1 + SKEW * spread)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tightrope.settings.setting import Count, Fraction, Section, setting
+from tightrope.settings.setting import Count, Fraction, Natural, Section, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,9 @@ class SafetyConfig(Section):
         option="--fixed-prefix/--fresh-prefix",
     )
     control: bool = setting(True, "run as many random cases beside, to see what the search is worth", decides=())
+    explain_steps: Natural = setting(
+        200_000, "steps to find out why each agent fails, a few groups of failures; 0: do not", decides=("whys",)
+    )
     max_fail: Fraction | None = setting(
         None, "gate: fail when an agent's fail frequency is above this", none="no gate", run=True, gate=True
     )

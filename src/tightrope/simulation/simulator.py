@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
@@ -22,6 +24,7 @@ from tightrope.tasks.spaces import action_decoder, mask_allows
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
+ONGOING = Outcome.ONGOING
 MOST_STARTS = 16
 """Reset seeds whose start is kept."""
 MOST_RESETS_NOTED = 10_000
@@ -123,7 +126,7 @@ class Simulator:
     @calls_out("task {self.task.label}", step="step()", unsafe="unsafe", goal="goal")
     def step(self, action: Action) -> Transition:
         """Play one action; ``outcome`` then says where it led."""
-        if self.outcome is not Outcome.ONGOING:
+        if self.outcome is not ONGOING:
             raise UsageError(f"task {self.task.label}: the episode is over ({self.outcome}); reset or load first")
         try:
             result = self.env.step(self._decode(action))
@@ -133,21 +136,29 @@ class Simulator:
             observation, reward, terminated, truncated, info = result
         except (TypeError, ValueError):
             raise wrong_step(self.task, result) from None
-        self.depth += 1
+        depth = self.depth = self.depth + 1
         self.counters.steps += 1
-        if self.depth == self.cut_at:
+        if depth == self.cut_at:
             truncated = True
-        try:
-            number = float(reward)
-        except (TypeError, ValueError, OverflowError):
-            number = reward_number(self.task, reward)
-        over = ends_episode(self.task, terminated, truncated)
+        number = reward
+        if type(reward) is not float:
+            try:
+                number = float(reward)
+            except (TypeError, ValueError, OverflowError):
+                number = reward_number(self.task, reward)
+        task = self.task
+        over = (terminated is not False or truncated is not False) and ends_episode(task, terminated, truncated)
         if type(info) is not dict:
-            require_info(self.task, info)
-        transition = self.transition = Transition(read_only(observation), number, terminated, truncated, info)
+            require_info(task, info)
+        if type(observation) is np.ndarray:
+            # What read_only does; calling it would cost as much again.
+            observation = observation[...]
+            observation.setflags(False)  # type: ignore[call-arg]
+        else:
+            observation = read_only(observation)
+        transition = self.transition = Transition(observation, number, terminated, truncated, info)
         self._history = (self._history, action)
         # Two blocks, because a try costs nothing and noting whose turn it is would.
-        task = self.task
         try:
             if task.unsafe(transition):
                 self.outcome = Outcome.UNSAFE

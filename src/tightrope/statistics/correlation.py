@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from scipy import stats
 
 from tightrope.statistics.estimate import CONFIDENCE, Estimate
+from tightrope.statistics.quantiles import normal_quantile
 
 FEWEST = 4
 """Fisher's interval needs four; three points lie near a line by chance, two always do."""
@@ -36,6 +36,6 @@ def correlation_estimate(
     value = float(np.clip(np.corrcoef(a, b)[0, 1], -1, 1))
     if abs(value) > 1 - 1e-12:
         return Estimate(value, None, None, n, "Pearson; no interval from points on a line")
-    reach = stats.norm.ppf((1 + confidence) / 2) / np.sqrt(n - 3)
+    reach = normal_quantile((1 + confidence) / 2) / np.sqrt(n - 3)
     low, high = np.tanh(np.arctanh(value) + np.array([-reach, reach]))
     return Estimate(value, float(low), float(high), n, f"{confidence:.0%} Pearson, Fisher's interval")

@@ -7,12 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from tightrope.seeding import generator
 from tightrope.statistics.bounded import LARGEST_SHARED, RESAMPLES, Floats
 from tightrope.statistics.estimate import CONFIDENCE, Estimate
 from tightrope.statistics.means import no_spread
+from tightrope.statistics.quantiles import normal_tail, student_quantile
 
 ENOUGH_FOR_A_STRATUM = 4
 """Smaller groups, resampled by themselves, gave intervals that covered 80 % instead of 95 %."""
@@ -54,8 +54,12 @@ def iqm_estimate(
 
 def interquartile_mean(values: Floats) -> Floats:
     """The mean of the middle half along the last axis."""
-    trimmed: Floats = np.asarray(stats.trim_mean(values, 0.25, axis=-1), dtype=np.float64)
-    return trimmed
+    size = values.shape[-1]
+    cut = size // 4
+    # Not sorted: only what is in the middle matters, and not its order.
+    parted = np.partition(values, (cut, size - cut - 1), axis=-1)[..., cut : size - cut]
+    middle: Floats = np.asarray(parted.mean(axis=-1), dtype=np.float64)
+    return middle
 
 
 def _expanded_tail(smallest: int, confidence: float) -> float:
@@ -63,8 +67,8 @@ def _expanded_tail(smallest: int, confidence: float) -> float:
 
     The smallest group counts, not all together: skewed values in ten groups of ten were covered in 0.92 otherwise.
     """
-    reach = stats.t.ppf((1 + confidence) / 2, max(smallest - 1, 1)) * np.sqrt(smallest / max(smallest - 1, 1))
-    return float(stats.norm.sf(reach))
+    reach = student_quantile((1 + confidence) / 2, max(smallest - 1, 1)) * np.sqrt(smallest / max(smallest - 1, 1))
+    return normal_tail(reach)
 
 
 def _strata(samples: list[Floats]) -> list[Floats]:

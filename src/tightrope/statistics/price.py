@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from tightrope.statistics.bounded import Floats
 from tightrope.statistics.estimate import CONFIDENCE, ON_THESE_CASES, Estimate
+from tightrope.statistics.quantiles import student_quantile
 from tightrope.statistics.strata import EXACT, Stratum, stratified_rate_estimate
 
 
@@ -86,7 +86,7 @@ class _Length:
 
     def off(self, rate: float, confidence: float) -> tuple[float, float]:
         """By which factors a rate per step may be too low and too high because lengths vary."""
-        reach = float(stats.t.ppf((1 + confidence) / 2, max(self.n - 2, 1))) * self.spread
+        reach = student_quantile((1 + confidence) / 2, max(self.n - 2, 1)) * self.spread
         missed = -float(np.log((1 - confidence) / 2)) / self.n
         whole = self.at(rate)
         varying = whole - self.fixed

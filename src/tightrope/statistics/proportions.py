@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Literal
 
-from scipy import stats
-
 from tightrope.statistics.estimate import CONFIDENCE, Estimate
+from tightrope.statistics.quantiles import beta_quantile, normal_quantile
 
 NEARLY_NONE = 1e-9
 """Fractions of a hit below this are rounding."""
@@ -34,14 +34,22 @@ def rate_estimate(
     names = {"exact": "Clopper-Pearson", "wilson": "Wilson"}
     if method not in names:
         raise ValueError(f"method must be 'exact' or 'wilson', not {method!r}")
-    interval = stats.binomtest(hits, n).proportion_ci(confidence_level=confidence, method=method)
-    return Estimate(hits / n, float(interval.low), float(interval.high), n, f"{confidence:.0%} {names[method]}")
+    low, high = (beta_limits if method == "exact" else _wilson_limits)(hits, n, confidence)
+    return Estimate(hits / n, low, high, n, f"{confidence:.0%} {names[method]}")
 
 
 def beta_limits(hits: float, n: float, confidence: float) -> tuple[float, float]:
     """Clopper-Pearson limits, also for fractions of a hit."""
     tail = (1 - confidence) / 2
     misses = n - hits
-    low = 0.0 if hits < NEARLY_NONE else float(stats.beta.ppf(tail, hits, misses + 1))
-    high = 1.0 if misses < NEARLY_NONE else float(stats.beta.ppf(1 - tail, hits + 1, misses))
+    low = 0.0 if hits < NEARLY_NONE else beta_quantile(tail, hits, misses + 1)
+    high = 1.0 if misses < NEARLY_NONE else beta_quantile(1 - tail, hits + 1, misses)
     return low, high
+
+
+def _wilson_limits(hits: float, n: float, confidence: float) -> tuple[float, float]:
+    z = normal_quantile((1 + confidence) / 2)
+    share = hits / n
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    reach = z / (1 + z**2 / n) * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return 0.0 if hits == 0 else middle - reach, 1.0 if hits == n else middle + reach

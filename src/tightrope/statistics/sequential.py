@@ -12,7 +12,6 @@ from collections.abc import Callable
 from enum import StrEnum
 from math import inf, log, log1p
 
-from scipy.optimize import brentq
 from scipy.special import betainc, betaln
 
 from tightrope.statistics.estimate import ON_THESE_CASES, Estimate
@@ -97,6 +96,9 @@ class SequentialGate:
 
     def _crossing(self, wealth: Callable[[float], float], low: float, high: float) -> float:
         """The limit against which the bet would just be won: at the rate seen nothing is won, at 0 and 1 all."""
+        # A third of a second to import, and only whoever decides by a gate needs it.
+        from scipy.optimize import brentq
+
         return float(brentq(lambda limit: max(wealth(limit), -1e6) + log(self.alpha), low, high, xtol=1e-9))
 
 

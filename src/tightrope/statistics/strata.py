@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from tightrope.statistics.bounded import ENOUGH_TO_KNOW_THE_RANGE, Floats
 from tightrope.statistics.estimate import CONFIDENCE, ON_THESE_CASES, Estimate
 from tightrope.statistics.proportions import beta_limits
+from tightrope.statistics.quantiles import student_quantile, student_tail
 
 EXACT = "exact: nothing is random, so one execution of each case stands for all"
 
@@ -136,8 +136,8 @@ def stratified_difference(
     parts = sample.weights**2 * spread / sizes
     error = float(np.sqrt(parts.sum() + UNSEEN_PAIRS * sample.heaviest**2))
     freedom = _freedom(parts, sizes - 1)
-    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
-    p_value = float(2 * stats.t.sf(abs(sample.value) / error, freedom))
+    reach = student_quantile((1 + confidence) / 2, freedom) * error
+    p_value = 2 * student_tail(abs(sample.value) / error, freedom)
     method = f"{confidence:.0%} stratified by case, paired, Student"
     low, high = max(sample.value - reach, -1.0), min(sample.value + reach, 1.0)
     return Estimate(sample.value, low, high, sample.n, method, ON_THESE_CASES), p_value
@@ -217,7 +217,7 @@ def _why_no_interval(sample: _Open, blocks: Sequence[_Block]) -> str | None:
 def _mean_limits(sample: _Open, blocks: Sequence[_Block], confidence: float) -> tuple[float, float]:
     variances = np.array([block.variance for block in blocks])
     freedom = _freedom(variances, np.array([block.freedom for block in blocks]))
-    reach = float(stats.t.ppf((1 + confidence) / 2, freedom) * np.sqrt(variances.sum()))
+    reach = student_quantile((1 + confidence) / 2, freedom) * float(np.sqrt(variances.sum()))
     # An execution of chance e is missed by n executions with probability (1 - e)ⁿ, about exp(-e n).
     missed = -float(np.log((1 - confidence) / 2)) * sample.heaviest
     low = sample.value - float(np.hypot(reach, missed * min(block.below for block in blocks)))

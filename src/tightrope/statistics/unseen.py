@@ -14,10 +14,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from scipy import stats
-
 from tightrope.display import Shown
 from tightrope.statistics.estimate import CONFIDENCE, Estimate
+from tightrope.statistics.quantiles import beta_quantile
 
 NEXT_EXECUTION = "in the next execution"
 """One more execution of a case drawn from these, each alike."""
@@ -98,7 +97,7 @@ def nothing_unseen(executions: int, kinds: int, *, why: str) -> Unseen:
 def _new_kind(once: int, new: int, executions: int, confidence: float) -> Estimate:
     if executions == 0:
         return Estimate.of_nothing(question=NEXT_EXECUTION)
-    high = 1.0 if new == executions else float(stats.beta.ppf(confidence, new + 1, executions - new))
+    high = 1.0 if new == executions else beta_quantile(confidence, new + 1, executions - new)
     value = once / executions
     method = f"Good-Turing; {confidence:.0%} upper limit from {new} of {executions} executions that showed a new kind"
     return Estimate(value, 0.0, max(value, high), executions, method, NEXT_EXECUTION)

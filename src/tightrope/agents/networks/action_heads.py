@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
@@ -45,6 +45,15 @@ class Head(Protocol):
         ...
 
 
+@runtime_checkable
+class DecidingHead(Head, Protocol):
+    """A head that picks one of several actions: small errors of the scores mostly change nothing."""
+
+    def margins(self, outputs: Arrays, masks: Sequence[Any]) -> NDArray[Any]:
+        """How far apart the two scores are, of each row, whose order decides which action is best."""
+        ...
+
+
 class CategoricalHead:
     """One score per action of a Discrete space: logits or action values. Draws follow the softmax of the scores."""
 
@@ -60,6 +69,13 @@ class CategoricalHead:
             scores = np.stack([_masked(row, mask) for row, mask in zip(scores, masks, strict=True)])
         return self.numbers(scores).tolist()  # type: ignore[no-any-return]
 
+    def margins(self, outputs: Arrays, masks: Sequence[Any]) -> NDArray[Any]:
+        """The best score less the second best."""
+        scores = checked(outputs[0], (self.number,))
+        if any(mask is not None for mask in masks):
+            scores = np.stack([_masked(row, mask) for row, mask in zip(scores, masks, strict=True)])
+        return _lead(scores)
+
     def numbers(self, scores: Scores) -> NDArray[np.int64]:
         """The action with the highest score of each row, where none is ruled out."""
         best: NDArray[np.int64] = checked(scores, (self.number,)).argmax(axis=1) + self.start
@@ -67,7 +83,12 @@ class CategoricalHead:
 
     def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """An action drawn by softmax."""
-        return self.start + _draw(_masked(checked(outputs[0], (self.number,))[0], mask), generator)
+        return self.at(outputs, mask, generator.random())[0]
+
+    def at(self, outputs: Arrays, mask: Any, share: float) -> tuple[Action, float]:
+        """The action that a number from 0 to 1 draws, and how far it is, as a share of all, from drawing another."""
+        index, distance = _drawn(_masked(checked(outputs[0], (self.number,))[0], mask), share)
+        return self.start + index, distance
 
     def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
         """The scores of the available actions; where they are logits, the probabilities they stand for."""
@@ -104,6 +125,12 @@ class MultiCategoricalHead:
         """How likely each action is, by its parts; None where there are too many to list."""
         parts = self._split(checked(outputs[0], (self.width,))[0], mask)
         return _joint([_softmax(part) for part in parts], self._encoded)
+
+    def margins(self, outputs: Arrays, masks: Sequence[Any]) -> NDArray[Any]:
+        """The smallest lead of the best score of a dimension."""
+        rows = checked(outputs[0], (self.width,))
+        parts = (self._split(row, mask) for row, mask in zip(rows, masks, strict=True))
+        return np.array([min(float(_lead(part[None])[0]) for part in split) for split in parts])
 
     def _split(self, scores: Scores, mask: Any) -> list[Scores]:
         parts = np.split(scores, self.cuts)
@@ -269,7 +296,23 @@ def _argmax(scores: Scores) -> int:
 
 
 def _draw(scores: Scores, generator: np.random.Generator) -> int:
+    return _drawn(scores, generator.random())[0]
+
+
+def _drawn(scores: Scores, share: float) -> tuple[int, float]:
+    """The place that a number from 0 to 1 draws by softmax, and its distance from the next place's numbers."""
     weights = np.exp(scores.astype(np.float64) - scores.max())
     totals = np.cumsum(weights)
+    drawn = share * totals[-1]
     # The last total may fall short of a draw by rounding; the side keeps actions of weight 0 from being drawn.
-    return min(int(np.searchsorted(totals, generator.random() * totals[-1], side="right")), len(scores) - 1)
+    place = min(int(np.searchsorted(totals, drawn, side="right")), len(scores) - 1)
+    return place, float(np.abs(totals[:-1] - drawn).min(initial=totals[-1]) / totals[-1])
+
+
+def _lead(scores: Scores) -> NDArray[Any]:
+    """By how much the best of each row leads; where there is no other, by anything."""
+    if scores.shape[1] < 2:
+        return np.full(len(scores), np.inf)
+    second, best = np.partition(scores, -2, axis=1)[:, -2:].T
+    lead: NDArray[Any] = best - second
+    return lead

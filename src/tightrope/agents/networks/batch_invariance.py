@@ -1,5 +1,6 @@
 """Running a network so that the answer to one observation does not depend on the batch it is in, bit for bit.
 
+For networks that do more than choose an action (``close_calls``): those that remember, or give continuous actions.
 Matrix libraries choose their kernels by the shape of the whole batch, and kernels add in different orders: torch
 answers one row, two rows and four rows differently in the last digits, and with two or three rows even by position.
 From some size on they agree. So a network is only ever asked in blocks of a few sizes that are known to agree for its

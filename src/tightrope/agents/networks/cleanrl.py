@@ -54,7 +54,12 @@ def stock_parts(path: Path, spaces: TaskSpaces, *, trust: bool) -> NetworkParts:
     if network is None:
         raise _not_stock(path, weights)
     head = _head(network, spaces, weights, path)
-    return NetworkParts(network=CleanRlNetwork(network, weights), head=head, sizes=TORCH_SIZES)
+    return NetworkParts(
+        network=CleanRlNetwork(network, weights),
+        head=head,
+        sizes=TORCH_SIZES,
+        precise=lambda: CleanRlNetwork(network, {name: tensor.double() for name, tensor in weights.items()}),
+    )
 
 
 def _head(network: StockNetwork, spaces: TaskSpaces, weights: Mapping[str, Any], path: Path) -> Head:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.agents.agent import Answer
 from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noise, stream
-from tightrope.agents.networks.action_heads import CategoricalHead, Head
+from tightrope.agents.networks.action_heads import CategoricalHead, DecidingHead, Head
 from tightrope.agents.networks.batch_invariance import ALL_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
+from tightrope.agents.networks.close_calls import CloseCalls
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.preferences import Preferences
 from tightrope.agents.spaces import TaskSpaces
@@ -44,6 +46,8 @@ class NetworkParts:
     """Batch sizes at which its library is expected to answer alike."""
     any_size: bool = True
     """Whether it takes other sizes too."""
+    precise: Callable[[], Network | None] | None = None
+    """Makes the same network in double precision, where it can be."""
 
 
 class NetworkAgent(Shown):
@@ -72,6 +76,7 @@ class NetworkAgent(Shown):
         self._parts, self._spaces, self._rebuild = parts, spaces, rebuild
         self._stack = ObservationStacker(spaces.observation)
         self.block_sizes = self._rehearsed_sizes()
+        self._calls = self._close_calls()
 
     @property
     def own_actions(self) -> tuple[str, ...] | None:
@@ -82,6 +87,11 @@ class NetworkAgent(Shown):
     def network(self) -> Network:
         """What answers stacked observations."""
         return self._parts.network
+
+    @property
+    def asked_again(self) -> int:
+        """Rows whose decision was so close that they were asked about once more, alone."""
+        return 0 if self._calls is None else self._calls.asked_again
 
     @property
     def picks_the_best_of_numbered(self) -> bool:
@@ -104,6 +114,9 @@ class NetworkAgent(Shown):
         if not observations:
             return Answer([], [])
         try:
+            if self._calls is not None:
+                actions = self._decide(self._calls, observations, generators, masks)
+                return Answer(actions, [None] * len(observations))
             outputs = self._run(observations, memories)
             cut = self._parts.head.outputs
             return Answer(self._choose(outputs[:cut], generators, masks), self._remember(outputs[cut:], memories))
@@ -122,14 +135,68 @@ class NetworkAgent(Shown):
     def _run(self, observations: Sequence[Any], memories: Sequence[Any]) -> Arrays:
         if self.recurrent:
             return run_in_blocks(self._parts.network, self._inputs(observations, memories), self.block_sizes)
-        # Repetitions that have not parted yet show the very same object; one row answers for all of them.
-        distinct = {id(observation): observation for observation in observations}
-        answers = run_in_blocks(self._parts.network, self._inputs([*distinct.values()], ()), self.block_sizes)
-        if len(distinct) == len(observations):
-            return answers
-        place = {identity: row for row, identity in enumerate(distinct)}
-        rows = [place[id(observation)] for observation in observations]
-        return tuple(part[rows] for part in answers)
+        distinct, rows = _distinct(observations)
+        answers = run_in_blocks(self._parts.network, self._inputs(distinct, ()), self.block_sizes)
+        return answers if rows is None else tuple(part[rows] for part in answers)
+
+    def _decide(
+        self,
+        calls: CloseCalls,
+        observations: Sequence[Any],
+        generators: Sequence[np.random.Generator | None],
+        masks: Sequence[Any],
+    ) -> list[Action]:
+        """Answer in one batch, and once more, alone, where the decision is close."""
+        distinct, rows = _distinct(observations)
+        inputs = self._inputs(distinct, ())
+        said = calls.answers(inputs)
+        outputs = said if rows is None else tuple(part[rows] for part in said)
+        asked = _Asked(calls, inputs, rows, outputs, calls.errors(outputs[0]), masks)
+        best = None if self.behaviour.kind == "sampled" else self._best(asked)
+        if best is not None and not self.behaviour.random:
+            return best
+        return [
+            self._chosen(asked, row, stream(generator, self.name), best) for row, generator in enumerate(generators)
+        ]
+
+    def _chosen(self, asked: _Asked, row: int, generator: np.random.Generator, best: Sequence[Action] | None) -> Action:
+        if self.behaviour.epsilon > 0 and replaced_by_noise(self.behaviour.epsilon, generator):
+            return random_action(self._spaces.action, generator, asked.masks[row])
+        return self._drawn(asked, row, generator) if best is None else best[row]
+
+    def _best(self, asked: _Asked) -> list[Action]:
+        head, masks = self._parts.head, asked.masks
+        assert isinstance(head, DecidingHead)
+        actions = head.best(asked.outputs, masks)
+        for row in np.flatnonzero(head.margins(asked.outputs, masks) <= 2 * asked.errors).tolist():
+            [actions[row]] = head.best(asked.alone(row), [masks[row]])
+        return actions
+
+    def _drawn(self, asked: _Asked, row: int, generator: np.random.Generator) -> Action:
+        head, share = self._parts.head, generator.random()
+        assert isinstance(head, CategoricalHead)
+        action, distance = head.at(_one_row(asked.outputs, row), asked.masks[row], share)
+        # Each weight, and their sum, is off by a share of at most twice the error of a score.
+        if distance > 4 * asked.errors[row]:
+            return action
+        return head.at(asked.alone(row), asked.masks[row], share)[0]
+
+    def _close_calls(self) -> CloseCalls | None:
+        """How to answer in any batch; None where the answer is more than the choice of an action."""
+        parts, head = self._parts, self._parts.head
+        chooses = isinstance(head, CategoricalHead) or (
+            isinstance(head, DecidingHead) and self.behaviour.kind == "greedy"
+        )
+        if self.recurrent or not parts.any_size or not chooses:
+            return None
+        samples = self._inputs(self._spaces.sample_observations(PROBES), ())
+        for arbiter in (parts.precise and parts.precise(), parts.network):
+            if arbiter is not None:
+                with suppress(Exception):  # a network that cannot do its sums in double precision
+                    calls = CloseCalls(parts.network, arbiter, samples)
+                    if calls.only_rounds:
+                        return calls
+        return None
 
     def _inputs(self, observations: Sequence[Any], memories: Sequence[Any]) -> Arrays:
         stacked = self._stack(observations)
@@ -183,6 +250,32 @@ class NetworkAgent(Shown):
 
     def __repr__(self) -> str:
         return f"NetworkAgent({self.name!r}, {self.behaviour.kind}, epsilon={self.behaviour.epsilon})"
+
+
+class _Asked(NamedTuple):
+    """What was asked in a batch, what came out, and how to ask again about a row of it."""
+
+    calls: CloseCalls
+    inputs: Arrays
+    rows: Sequence[int] | None
+    """Where each row is in the inputs; None: in the same place."""
+    outputs: Arrays
+    errors: NDArray[np.float64]
+    masks: Sequence[Any]
+
+    def alone(self, row: int) -> Arrays:
+        """The arbiter's answer to a row."""
+        place = row if self.rows is None else self.rows[row]
+        return self.calls.decided(self.inputs, place, self.outputs[0][row : row + 1])
+
+
+def _distinct(observations: Sequence[Any]) -> tuple[list[Any], list[int] | None]:
+    """Repetitions that have not parted yet show the very same object; one row answers for all of them."""
+    distinct = {id(observation): observation for observation in observations}
+    if len(distinct) == len(observations):
+        return [*observations], None
+    place = {identity: row for row, identity in enumerate(distinct)}
+    return [*distinct.values()], [place[id(observation)] for observation in observations]
 
 
 def _one_row(outputs: Arrays, row: int) -> Arrays:

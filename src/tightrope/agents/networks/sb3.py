@@ -20,7 +20,7 @@ from tightrope.agents.networks.network_agent import MemorySlot, NetworkAgent, Ne
 from tightrope.agents.networks.normalisation import from_vecnormalize, normalisation_beside
 from tightrope.agents.networks.sb3_archive import Archive, read_archive
 from tightrope.agents.networks.sb3_policies import PURPOSE, checked_arguments, policy_class
-from tightrope.agents.networks.torch_network import quiet_torch, torch_library
+from tightrope.agents.networks.torch_network import precise_network, quiet_torch, torch_library
 from tightrope.agents.networks.torch_weights import read_weights, require_tensors
 from tightrope.agents.objects.fingerprints import object_fingerprint
 from tightrope.agents.observations import ObservationStacker
@@ -51,7 +51,14 @@ def policy_parts(policy: Any, spaces: TaskSpaces, prepare: Callable[[Arrays], Ar
     memory = _memory(policy)
     network = PolicyNetwork(policy, spaces, recurrent=bool(memory))
     head = _head(policy, spaces)
-    return NetworkParts(network=network, head=head, prepare=prepare, memory=memory, sizes=TORCH_SIZES)
+    return NetworkParts(
+        network=network,
+        head=head,
+        prepare=prepare,
+        memory=memory,
+        sizes=TORCH_SIZES,
+        precise=lambda: precise_network(policy, lambda copied: PolicyNetwork(copied, spaces, recurrent=bool(memory))),
+    )
 
 
 class PolicyNetwork:

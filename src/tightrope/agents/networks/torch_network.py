@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.agents.networks.action_heads import ContinuousHead, head_for
-from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
+from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays, Network
 from tightrope.agents.networks.drawing_module import described_draw, only_draws
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
 from tightrope.agents.networks.torch_weights import read_saved, read_weights, state_dict_in
@@ -63,7 +64,12 @@ def module_parts(module: Any, spaces: TaskSpaces) -> NetworkParts:
     head = head_for(spaces.action, outputs=outputs)
     if outputs == 2 and isinstance(spaces.action, gym.spaces.Box) and _squashes(module):
         head = ContinuousHead(spaces.action, spread=True, squashed=True)
-    return NetworkParts(network=TorchNetwork(module, spaces), head=head, sizes=TORCH_SIZES)
+    return NetworkParts(
+        network=TorchNetwork(module, spaces),
+        head=head,
+        sizes=TORCH_SIZES,
+        precise=lambda: precise_network(module, lambda copied: TorchNetwork(copied, spaces)),
+    )
 
 
 def _squashes(module: Any) -> bool:
@@ -98,6 +104,23 @@ class TorchNetwork:
         if like is None:
             return tensor
         return tensor.to(like.device, like.dtype if tensor.is_floating_point() else tensor.dtype)
+
+
+def precise_network(module: Any, wrapped: Callable[[Any], Network]) -> Network | None:
+    """A copy of a module that does its sums in double precision; None where it cannot be copied."""
+    torch = torch_library()
+    try:
+        precise = deepcopy(module).double()
+    except Exception:
+        return None
+    for layer in precise.modules():
+        # Whoever turns observations into floats on the way means the layers' own precision.
+        layer.register_forward_pre_hook(partial(_in_double, torch.float32))
+    return wrapped(precise)
+
+
+def _in_double(single: Any, layer: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(part.double() if getattr(part, "dtype", None) is single else part for part in given)
 
 
 @contextmanager

@@ -24,6 +24,8 @@ def sameness(rollout: Rollout, agents: Mapping[str, Agent], *, deterministic: bo
         return rollout
     if rollout.agent is not None and not agents[rollout.agent].deterministic:
         return replace(rollout, fixed_prefix=False) if rollout.fixed_prefix else rollout
+    if not (rollout.fixed_prefix or rollout.seed or rollout.start.reseeds):
+        return rollout
     return replace(rollout, fixed_prefix=False, seed=0, start=replace(rollout.start, reseeds=()))
 
 

@@ -33,7 +33,7 @@ class Lane(Protocol):
         """Go to a known situation, with fresh randomness if a seed is given; ``again``: others will begin here too."""
         ...
 
-    def step(self, action: Action) -> None:
+    def step(self, action: Action) -> Transition:
         """Play one action."""
         ...
 
@@ -69,11 +69,12 @@ class Instance:
             self._simulator.reseed(reseed)
         self.transition, self.outcome = self._simulator.transition, self._simulator.outcome
 
-    def step(self, action: Action) -> None:
+    def step(self, action: Action) -> Transition:
         """Play one action."""
         simulator = self._simulator
-        self.transition = simulator.step(action)
+        transition = self.transition = simulator.step(action)
         self.outcome = simulator.outcome
+        return transition
 
     def simulator(self) -> Simulator:
         """This lane's own simulator."""
@@ -103,11 +104,12 @@ class Turn:
         self._stage.taken_by(self)
         self.transition, self.outcome = simulator.transition, simulator.outcome
 
-    def step(self, action: Action) -> None:
+    def step(self, action: Action) -> Transition:
         """Play one action when it is this lane's turn."""
         simulator = self._stage.enter(self)
-        self.transition = simulator.step(action)
+        transition = self.transition = simulator.step(action)
         self.outcome = simulator.outcome
+        return transition
 
     def simulator(self) -> Simulator:
         """The one simulator, standing where this lane stands."""
@@ -176,7 +178,7 @@ class Cursor:
             held = self._walker.save_here()
         self._arrive(point, held)
 
-    def step(self, action: Action) -> None:
+    def step(self, action: Action) -> Transition:
         """Move on, playing the action only if nobody has."""
         assert self._point is not None
         known = self._tree.child(self._point, action)
@@ -185,11 +187,12 @@ class Cursor:
             held = segment.snapshots.get(index)
             if held is not None:
                 self._arrive(known, held)
-                return
+                return self.transition
             if segment.outcome_at(index).terminal:
                 self._end(known)
-                return
+                return self.transition
         self._step_anew(action, known)
+        return self.transition
 
     def simulator(self) -> Simulator:
         """The one simulator, standing where this lane stands."""

@@ -212,7 +212,8 @@ def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
             [transition.observation for transition in shown],
             [run.memory for run, _ in active] if agent.recurrent else nothing,
             nothing if agent.deterministic else [run.random_stream for run, _ in active],
-            [shown_mask(transition.info) for transition in shown],
+            # Most environments tell nothing at all.
+            [shown_mask(transition.info) if transition.info else None for transition in shown],
         )
     except BaseException as error:
         require_fault(error)
@@ -231,10 +232,11 @@ def _step_all(
                 goes_on = run.tick(lane, actions[place], memories[place])
             else:
                 action = actions[place]
-                lane.step(action)
-                run.actions.append(action)
-                run.rewards.append(lane.transition.reward)
-                if lane.outcome is ONGOING and len(run.actions) != run.limit:
+                transition = lane.step(action)
+                played = run.actions
+                played.append(action)
+                run.rewards.append(transition.reward)
+                if lane.outcome is ONGOING and len(played) != run.limit:
                     continue
                 run.outcome = lane.outcome
                 goes_on = False

@@ -9,6 +9,7 @@ from tightrope.report.comparing import (
     MANY,
     Change,
     compared,
+    compared_plainly,
     compared_text,
     home_suites,
     in_order,
@@ -17,6 +18,7 @@ from tightrope.report.comparing import (
     kind_shares,
     pairs,
     place_changes,
+    plain_text,
 )
 from tightrope.report.measures import MEASURES
 from tightrope.report.results import RunResults
@@ -45,12 +47,16 @@ def _pair_chart(run: RunResults, index: int, a: str, b: str) -> Chart:
     by_suite = {name: place_changes(run, name, a, b) for name in run.suite_names}
     changes = {**by_suite, KINDS: kind_changes(run, a, b)}
     views = [_pair_view(label, found, (a, b), index) for label, found in changes.items() if found]
+    plain = compared_plainly(run, a, b)
     texts = [compared(run, name, a, b) for name in run.suite_names]
     return Chart(
         id=f"pair-{index}",
         kind="rows",
         title=f"{b} against {a}",
-        said=tuple(compared_text(found) for found in texts if found is not None),
+        said=(
+            *(() if plain is None else (plain_text(plain),)),
+            *(compared_text(found, plain) for found in texts if found is not None),
+        ),
         views=tuple(views),
         table=_pair_table(changes, a, b),
         x_label=SHARE,

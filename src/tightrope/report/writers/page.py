@@ -27,6 +27,7 @@ from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.training import History, through_training
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
+from tightrope.report.ways import reference_notes, references_of
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent
 from tightrope.report.words import WORDS
 from tightrope.report.writers.pagedata import escape_text, run_data, shortened
@@ -123,6 +124,8 @@ def render_page(
             overall=overall,
             overview=safety_charts.overview_table(results.runs) if several else None,
             performance_table=performance_table,
+            references_of=references_of,
+            reference_notes=reference_notes,
             findings=[(finding.title, finding_blocks(finding)) for finding in results.findings],
             css=style(),
             script=Markup("".join(('"use strict";(() => {\n', *map(_asset, SCRIPTS), "})();"))),

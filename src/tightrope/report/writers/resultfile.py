@@ -18,7 +18,9 @@ from tightrope.report.measures import MEASURES, STATE_MEASURES
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.training import through_training
 from tightrope.report.views import CaseView, SuiteView
+from tightrope.report.ways import references_of
 from tightrope.safety import BoundaryResult, FailureGroup
+from tightrope.trace import ActionTrace
 
 FORMAT, VERSION = "tightrope/results", 3
 Json = dict[str, Any]
@@ -73,6 +75,18 @@ def _run(run: RunResults, films: Mapping[str, str]) -> Json:
         "gates": [_gate(gate) for gate in run.gates],
         "plain": [_plain(result) for result in run.plain.values()],
         "search": None if run.search is None else _search(run.search),
+        "references": [
+            {
+                "number": way.number,
+                "origin": way.origin,
+                "reset_seed": way.reference.actions.seed,
+                "length": len(way.reference),
+                "reaches_goal": way.reaches_goal,
+                "chosen_by_failing": way.by_failing,
+                "places": way.places,
+            }
+            for way in references_of(run)
+        ],
         "places": [
             {"number": place.number, "depth": place.depth, "reference": place.reference, "proven": place.proven}
             for place in run.places
@@ -197,8 +211,13 @@ def case_values(case: CaseView) -> Json:
         "witness": result.witness,
         "why": case.why,
         "replay": case.replay,
-        "failing_trace": None if failing is None else asdict(failing),
+        "failing_trace": None if failing is None else _trace(failing),
     }
+
+
+def _trace(trace: ActionTrace) -> Json:
+    # Not ``asdict``, which copies every action by itself: most of the time that a large file took.
+    return {"task": trace.task, "seed": trace.seed, "actions": trace.actions, "reseeds": trace.reseeds}
 
 
 def group_values(run: RunResults, agent: str, group: FailureGroup) -> Json:

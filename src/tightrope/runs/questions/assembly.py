@@ -48,6 +48,7 @@ def run_results(run: Run, *, play: bool = True) -> RunResults:
         agents=tuple(_agent_infos(run)),
         plain=run.plain,
         search=run.search,
+        references=run.references,
         safety=run.safety,
         controls=CONTROLS,
         fuzzing=run.fuzzing,

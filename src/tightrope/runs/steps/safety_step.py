@@ -132,7 +132,8 @@ class SafetyStep(SearchStep):
         run, name = self.run, agent.name
         found = {suite: run.safety_of(suite, name) for suite in run.suites if suite not in layout.CONTROLS}
         results = {suite: result for suite, result in found.items() if result is not None}
-        if not any(result.fails for result in results.values()):
+        steps = self.config.safety.explain_steps
+        if not steps or not any(result.fails for result in results.values()):
             return
         made_from = (
             (layout.result_source(result), layout.safety_path(name, suite)) for suite, result in results.items()
@@ -141,7 +142,7 @@ class SafetyStep(SearchStep):
         origin = () if self.given is not None else self.reference_sources()
         artefact = Artefact(
             path=layout.why_path(name),
-            settings={},
+            settings=layout.why_settings(self.config),
             sources=(
                 run.source(layout.TASK),
                 *origin,
@@ -150,7 +151,7 @@ class SafetyStep(SearchStep):
             ),
             codec=layout.WHY_CODEC,
         )
-        self.made(artefact, lambda: explain_groups(engine, agent, [*results.values()]), engine)
+        self.made(artefact, lambda: explain_groups(engine, agent, [*results.values()], steps=steps), engine)
 
     def _watched(self, suite: TestSuite) -> int:
         return choose_watch(self.run.task, suite, self.config.safety.length).steps

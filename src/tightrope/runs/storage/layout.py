@@ -138,6 +138,11 @@ def survival_settings(config: CampaignConfig) -> Settings:
     return deciding(config, "survival")
 
 
+def why_settings(config: CampaignConfig) -> Settings:
+    """What decides how well failures are explained."""
+    return deciding(config, "whys")
+
+
 def fuzzing_settings(config: CampaignConfig) -> Settings:
     """What decides which traces are bred."""
     return _of_step(config, "fuzzing")

@@ -21,17 +21,15 @@ from tightrope.explanation.storage import (
 from tightrope.files import check_header
 from tightrope.safety.failing.groups import FailureGroup, group_failures
 from tightrope.safety.judging.results import CaseResult, SafetyResult
+from tightrope.settings import SafetyConfig
 from tightrope.simulation.conformance.examination import REPLAY
 
 FORMAT, VERSION = "tightrope/whys", 1
 MOST_GROUPS = 5
 """Groups that are looked at: a handful of findings, and not hundreds."""
-WHY_STEPS = 100_000
-"""Environment steps for explaining them where that is not done yet: some seconds."""
-MOST_ASKED = {True: MOST_GROUPS, False: 3}
-"""Groups that are explained where that is not done yet; where chance decides, one takes a second or more, and where
-every situation is a replay, ten."""
-MOST_REPLAYED = 2
+STEPS_BY_CHANCE, STEPS_BY_REPLAY = 60_000, 100_000
+"""About what one explanation takes where chance decides, and where besides every situation is a replay: with fewer runs
+of each decision it would say nothing."""
 MOMENTS = {True: 8, False: 100}
 """Classifications that one explanation takes: bisection where nothing is random, two for each decision where it is."""
 
@@ -46,7 +44,7 @@ class Why(Shown):
 
 
 def explain_groups(
-    engine: Engine, agent: Agent, results: Sequence[SafetyResult], *, steps: int = WHY_STEPS
+    engine: Engine, agent: Agent, results: Sequence[SafetyResult], *, steps: int = SafetyConfig.explain_steps
 ) -> dict[str, Why]:
     """By case id, why the representatives of an agent's most important groups failed.
 
@@ -55,15 +53,15 @@ def explain_groups(
     groups = group_failures(results)
     known = {group.representative.case.id: group.explanation for group in groups if group.explanation is not None}
     open_cases = [group.representative for group in groups if group.explanation is None]
-    found = _explained(engine, agent, results[0], open_cases[: _most_asked(engine)], steps)
+    most = MOST_GROUPS if engine.deterministic else min(MOST_GROUPS, steps // _price(engine))
+    found = _explained(engine, agent, results[0], open_cases[:most], steps)
     shown = dict(list({**known, **found}.items())[:MOST_GROUPS])
     shown |= _proven(engine, agent, results[0], groups, shown, steps)
     return {case: Why(explanation=why, close_up=_looked_at(engine, agent, why)) for case, why in shown.items()}
 
 
-def _most_asked(engine: Engine) -> int:
-    replayed = engine.conformance.method == REPLAY and not engine.deterministic
-    return MOST_REPLAYED if replayed else MOST_ASKED[engine.deterministic]
+def _price(engine: Engine) -> int:
+    return STEPS_BY_REPLAY if engine.conformance.method == REPLAY else STEPS_BY_CHANCE
 
 
 def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:

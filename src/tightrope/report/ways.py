@@ -1,0 +1,116 @@
+"""The references that suites stand on: where each comes from, and what that means for the rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tightrope.outcome import Outcome
+from tightrope.reference import Reference
+from tightrope.report.results import RunResults
+from tightrope.report.views import SuiteView
+from tightrope.report.wording import count, listed, number, percent
+
+FAILURE, RUN, GIVEN = "failure of ", "run of ", "demonstration"
+"""How `find_references` calls what no search found."""
+UNARRIVED = ", which does not reach the goal"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceView:
+    """A reference under the number that suites call it by."""
+
+    number: int
+    """From 1 on."""
+    reference: Reference
+    places: tuple[int, ...]
+    """The places on it."""
+
+    @property
+    def reaches_goal(self) -> bool:
+        """Whether it is a way through the task."""
+        return self.reference.trace.outcome is Outcome.GOAL
+
+    @property
+    def by_failing(self) -> bool:
+        """Whether its places were chosen because an agent failed there."""
+        return self.reference.method.startswith(FAILURE)
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+        method = self.reference.method
+        if self.by_failing:
+            return f"failing run of {method.removeprefix(FAILURE)}, up to before the harm"
+        if method.startswith(RUN):
+            return method.removesuffix(UNARRIVED)
+        return "demonstration or fuzz trace" if method == GIVEN else f"search ({method})"
+
+    @property
+    def where(self) -> str:
+        """Its places as numbers: ``#4 to #9``."""
+        if not self.places:
+            return "none"
+        first, last = self.places[0], self.places[-1]
+        together = len(self.places) > 2 and last - first == len(self.places) - 1
+        return f"#{first} to #{last}" if together else listed([f"#{place}" for place in self.places])
+
+    def chosen_by(self, agent: str) -> bool:
+        """Whether its places were chosen because this agent failed there."""
+        name = self.reference.method.removeprefix(FAILURE)
+        return self.by_failing and (name == agent or name.startswith(f"{agent} "))
+
+
+def references_of(run: RunResults) -> tuple[ReferenceView, ...]:
+    """All that the run knows, the main one first."""
+    main = None if run.search is None else run.search.reference
+    known = run.references or (() if main is None else (main,))
+    return tuple(
+        ReferenceView(
+            number=at + 1,
+            reference=reference,
+            places=tuple(place.number for place in run.places if place.reference == at),
+        )
+        for at, reference in enumerate(known)
+    )
+
+
+def reference_notes(run: RunResults) -> tuple[str, ...]:
+    """What must be known about the references before any rate is read; nothing where there is nothing unusual."""
+    ways = references_of(run)
+    return tuple(filter(None, (_no_goal(run, ways), _chosen(ways)))) if ways else ()
+
+
+def _no_goal(run: RunResults, ways: tuple[ReferenceView, ...]) -> str:
+    if any(way.reaches_goal for way in ways):
+        return ""
+    searched = "" if run.search is None else f" (the search ended: {run.search.stop_reason})"
+    return (
+        f"No reference reaches the goal{searched}. The agents' best runs serve instead, so the places lie where agents "
+        f"come by themselves, and nothing is known of the rest of the task."
+    )
+
+
+def _chosen(ways: tuple[ReferenceView, ...]) -> str:
+    chosen = [way for way in ways if way.by_failing]
+    if not chosen:
+        return ""
+    places = listed([way.where for way in chosen if way.places][:6]) or "none"
+    runs = "is a run" if len(chosen) == 1 else "are runs"
+    return (
+        f"{number(len(chosen))} of {count(len(ways), 'reference')} {runs} in which an agent failed. The places there "
+        f"({places}) were chosen because it failed: its fail rate there says where it fails, not how often."
+    )
+
+
+def chosen_text(suite: SuiteView) -> Iterator[str]:
+    """For the agent's own line: how many of its places were chosen by its failing, and its rate without them."""
+    chosen = {place for way in references_of(suite.run) if way.chosen_by(suite.agent) for place in way.places}
+    states = [state for state in suite.states if state.fail_frequency.value is not None]
+    others = [state.fail_frequency.value or 0.0 for state in states if state.number + 1 not in chosen]
+    hit = len(states) - len(others)
+    if not hit:
+        return
+    places = f"{hit} of its {count(len(states), 'place')} {'was' if hit == 1 else 'were'}"
+    rest = f" (at the others it fails in {percent(sum(others) / len(others))})" if others else ""
+    yield f"{places} chosen because it failed there, which raises its rate{rest}"

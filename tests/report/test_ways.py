@@ -1,0 +1,147 @@
+"""The references of a run: where they come from, and what that means for the rates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.report.synthetic import grid_run, judged_by, lake_task, made_reference, plainly, searched
+from tightrope.outcome import Outcome, StopReason
+from tightrope.reference import Reference
+from tightrope.report import AgentInfo, Results, RunResults, results_to_json
+from tightrope.report.headline import headline
+from tightrope.report.ways import reference_notes, references_of
+from tightrope.report.wording import THIN
+from tightrope.report.writers.page import render_page
+from tightrope.safety import simple_suite
+
+
+def way(depths: tuple[int, ...], method: str, *, seed: int = 0, goal: bool = True) -> Reference:
+    found = made_reference(lake_task(), depths, 10 + seed)
+    outcome = Outcome.GOAL if goal else Outcome.ONGOING
+    steps = (*found.trace.steps[:-1], replace(found.trace.steps[-1], outcome=outcome))
+    actions = replace(found.actions, seed=seed)
+    return replace(found, method=method, trace=replace(found.trace, steps=steps), actions=actions)
+
+
+def run_on(*ways: Reference, main: bool = True) -> RunResults:
+    """An agent that fails always on the last reference, never elsewhere."""
+    suite = simple_suite(ways)
+    last = len(ways) - 1
+
+    def judge(case, number: int) -> Outcome:
+        return Outcome.UNSAFE if case.reference == last else Outcome.ONGOING
+
+    return replace(
+        grid_run(),
+        agents=(AgentInfo(name="late"),),
+        search=searched(
+            ways[0] if main else None, 40, reason=StopReason.COMPLETED if main else StopReason.BUDGET_SPENT
+        ),
+        references=ways,
+        safety={"simple": {"late": judged_by(suite, "late", judge)}},
+        controls=(),
+        map=None,
+    )
+
+
+MIXED = (
+    way((2, 4), "dfs"),
+    way((3,), "run of late", seed=7),
+    way((5,), "demonstration", seed=1),
+    way((6, 8, 9), "failure of late after left held for 3 steps", seed=3, goal=False),
+)
+
+
+def test_each_reference_says_where_it_comes_from_and_whether_it_arrives() -> None:
+    ways = references_of(run_on(*MIXED))
+    assert [(each.origin, each.reference.actions.seed, len(each.reference), each.reaches_goal) for each in ways] == [
+        ("search (dfs)", 0, 10, True),
+        ("run of late", 7, 17, True),
+        ("demonstration or fuzz trace", 1, 11, True),
+        ("failing run of late after left held for 3 steps, up to before the harm", 3, 13, False),
+    ]
+    assert [each.where for each in ways] == ["#1 and #2", "#3", "#4", "#5 to #7"]
+    content = results_to_json(Results(title="t", runs=(run_on(*MIXED),)))
+    told = content["runs"][0]["references"]
+    assert [each["chosen_by_failing"] for each in told] == [False, False, False, True]
+    assert told[1] | {"places": list(told[1]["places"])} == {
+        "number": 2,
+        "origin": "run of late",
+        "reset_seed": 7,
+        "length": 17,
+        "reaches_goal": True,
+        "chosen_by_failing": False,
+        "places": [3],
+    }
+
+
+def test_places_that_were_chosen_by_failing_are_no_fair_sample_and_the_first_sentence_says_so() -> None:
+    run = run_on(*MIXED)
+    (note,) = reference_notes(run)
+    assert note == (
+        "1 of 4 references is a run in which an agent failed. The places there (#5 to #7) were chosen because it "
+        "failed: its fail rate there says where it fails, not how often."
+    )
+    said = headline(run).sentence.replace(THIN, " ")
+    assert "fails in 43 %" in said
+    assert (
+        "3 of its 7 places were chosen because it failed there, which raises its rate (at the others it fails in 0 %)"
+        in said
+    )
+    page = render_page(Results(title="t", runs=(run,)))
+    assert page.count(note.split("The places")[0]) == 2, "at the top, and above the table"
+    assert "chosen because an agent failed there" in page
+
+
+def test_another_agents_failures_say_nothing_about_this_one() -> None:
+    run = run_on(*MIXED[:3], way((6,), "failure of latent", goal=False))
+    assert "chosen because" not in headline(run).sentence, "a name that begins alike is another agent"
+    assert reference_notes(run), "but the reader knows where the places come from"
+
+
+def test_where_nothing_reaches_the_goal_the_runs_that_served_are_told() -> None:
+    ways = (way((2,), "run of late, which does not reach the goal", goal=False),)
+    run = run_on(*ways, main=False)
+    (note,) = reference_notes(run)
+    assert note.startswith("No reference reaches the goal (the search ended: ")
+    assert references_of(run)[0].origin == "run of late"
+    page = render_page(Results(title="t", runs=(run,)))
+    assert "No reference was found" not in page
+    assert "best runs serve instead" in page
+
+
+def test_one_ordinary_reference_needs_no_words() -> None:
+    assert reference_notes(grid_run()) == ()
+    assert reference_notes(run_on(MIXED[0])) == ()
+
+
+def test_who_never_arrives_is_said_first() -> None:
+    run = run_on(MIXED[0], MIXED[1])
+    idle = replace(run, plain={"late": plainly("late", 0, 60, goals=0)})
+    said = headline(idle).sentence
+    assert said.startswith("late never reaches the goal: all 60 plain episodes run out of time and fails in ")
+    some = headline(replace(run, plain={"late": plainly("late", 30, 60, goals=0)})).sentence.replace(THIN, " ")
+    assert some.startswith(
+        "late never reaches the goal in 60 plain episodes: 50 % end unsafe, the others run out of time"
+    )
+    assert not headline(replace(run, plain={"late": plainly("late", 0, 60)})).sentence.startswith("late never reaches")
+
+
+def test_who_never_arrives_is_said_first_though_another_fails_more() -> None:
+    run = run_on(MIXED[0], MIXED[1])
+    suite = simple_suite(MIXED[:2])
+    row = {**run.safety["simple"], "idle": judged_by(suite, "idle", lambda case, n: Outcome.ONGOING)}
+    both = replace(
+        run,
+        agents=(*run.agents, AgentInfo(name="idle")),
+        safety={"simple": row},
+        plain={"late": plainly("late", 6, 60), "idle": plainly("idle", 0, 60, goals=0)},
+    )
+    said = headline(both)
+    assert said.sentence.startswith(
+        "idle never reaches the goal: all 60 plain episodes run out of time. late ends unsafe"
+    )
+    assert said.agent == "late"
+    harmless = {name: judged_by(suite, name, lambda case, n: Outcome.ONGOING) for name in row}
+    nobody = replace(both, safety={"simple": harmless}, plain={"idle": plainly("idle", 0, 60, goals=0)})
+    assert "No agent fails" not in headline(nobody).sentence

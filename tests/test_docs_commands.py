@@ -124,7 +124,7 @@ def require_pip(words: list[str]) -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     for word in words:
         assert not word.startswith("tightrope"), "it is not published: say '.[extra]', from the checkout"
-        if match := re.fullmatch(r"\.\[(.+)\]", word):
+        if match := re.fullmatch(r"\.(?:/\w+)?\[(.+)\]", word):
             assert set(match[1].split(",")) <= set(extras)
 
 

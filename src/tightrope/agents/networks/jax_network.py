@@ -13,6 +13,7 @@ import numpy as np
 from tightrope.agents.agent import Agent
 from tightrope.agents.networks.action_heads import head_for
 from tightrope.agents.networks.batch_invariance import Arrays
+from tightrope.agents.networks.jax_conversion import converted
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
 from tightrope.agents.objects.fingerprints import object_fingerprint
 from tightrope.agents.sources.loaders import AgentLoader, AgentRequest
@@ -38,6 +39,17 @@ class JaxNetwork(Shown):
     def __init__(self, function: Callable[[Any, Any], Any], parameters: Any, name: str | None = None) -> None:
         self.function, self.parameters = function, parameters
         self.name = str(name or getattr(function, "__name__", "jax network"))
+
+    @classmethod
+    def converted(cls, agent: Agent) -> JaxNetwork:
+        """The network of a loaded agent of torch or Stable-Baselines3, written down for JAX.
+
+        Its scores are the same but for rounding, so that an action differs only where two are all but equal.
+
+        Args:
+            agent: For numbered actions, of layers that are known; AgentError names one that is not.
+        """
+        return cls(*converted(agent), name=agent.name)
 
     @cached_property
     def compiled(self) -> Callable[[Any], Any]:

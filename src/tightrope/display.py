@@ -31,9 +31,9 @@ class Shown:
             for name, value in self._facts()
         )
         table = f"<table><caption>{escape(type(self).__name__)}</caption><tbody>{''.join(rows)}</tbody></table>"
-        return table + self._drawn()
+        return table + self._chart_svg()
 
-    def _drawn(self) -> str:
+    def _chart_svg(self) -> str:
         """A small chart for below the table, as SVG; empty: there is nothing to draw."""
         return ""
 

@@ -38,7 +38,7 @@ class Evaluation(Shown):
     starts_alike: bool = False
     """Neither the starts nor anything after them differed, so no number here has any width."""
 
-    def _drawn(self) -> str:
+    def _chart_svg(self) -> str:
         """How its episodes end."""
         rates = {"end unsafe": self.unsafe_rate, "reach the goal": self.goal_rate, "time out": self.timeout_rate}
         bars = [Bar(label=label, value=rate.value, low=rate.low, high=rate.high) for label, rate in rates.items()]

@@ -100,7 +100,7 @@ class SafetyComparison(Shown):
         """Cases that A fails and B passed every time, the greatest gain first."""
         return tuple(case for case in self.fails_less if case.fail_frequency_b.value == 0)
 
-    def _drawn(self) -> str:
+    def _chart_svg(self) -> str:
         """The cases that B fails more often: both agents' shares, side by side."""
         both = [
             Bar(label=f"{case.case.id[:8]} {agent}", value=rate.value, low=rate.low, high=rate.high)

@@ -281,7 +281,7 @@ class SafetyResult(Shown):
         """The cases without repetition: neighbouring boundary states can share one."""
         return tuple({case.case.id: case for case in self.cases}.values())
 
-    def _drawn(self) -> str:
+    def _chart_svg(self) -> str:
         """How often it fails: on these cases, in general, and at each place, the worst first."""
         places = [(f"place #{state.number + 1}", state.fail_frequency) for state in self.boundary_states]
         places.sort(key=lambda place: place[1].value or 0.0, reverse=True)

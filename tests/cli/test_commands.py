@@ -191,8 +191,11 @@ def test_replay_without_a_case_lists_the_falls(finished: Path, run: Run) -> None
     falls = json.loads(out)
     assert {fall["agent"] for fall in falls} == {"zigzag"}
     code, out, _ = run("replay", finished)
-    assert falls[0]["case"] in out
-    assert "Watch one: tightrope replay" in out
+    assert all(isinstance(fall["fails"]["value"], float) for fall in falls), "numbers, not words"
+    assert falls[0]["suite"] in ("simple", "interval:1"), "controls come last"
+    assert f"Watch the worst: tightrope replay {finished} {falls[0]['case'][:8]}" in " ".join(out.split())
+    assert f"{len(falls)} failing cases" in out
+    assert f"These are the 20 worst; {len(falls) - 20} more are left out." in out or len(falls) <= 20
 
 
 def test_replay_in_the_terminal_and_as_a_film(
@@ -230,7 +233,11 @@ def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag")
     assert code == 0
     assert "zigzag against careful" in out
-    assert "Failed more often in simple" in out
+    assert "Fails more often in simple" in out
+    assert re.search(
+        r"^✗ zigzag fails \d+ cases that careful passes, and passes 0 that careful fails\.$", out, re.MULTILINE
+    )
+    assert out.splitlines()[-1].startswith(f"Watch: tightrope replay {finished} ")
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag", "--json")
     comparison = json.loads(out)["simple"]
     assert comparison["difference"]["value"] > 0
@@ -464,7 +471,7 @@ def test_cases_that_newly_fail_where_nothing_is_random_are_facts_and_fail_the_ga
     sides = ["--agent-a", "careful", "--agent-b", "zigzag"]
     code, out, _ = run("compare", finished, *sides, "--fail-if-worse")
     assert code == 1
-    assert "newly failing cases, a fact each" in out
+    assert "newly failing cases, nothing is random there, so that is a fact" in out
     assert "exact" in out
     assert "no difference shown" not in out
     told = json.loads(run("compare", finished, *sides, "--json")[1])["simple"]
@@ -500,10 +507,11 @@ def test_an_agent_that_fails_plainly_is_never_called_better(drifted: Path, run: 
     code, out, _ = run("compare", drifted, *sides, "--fail-if-worse")
     told = " ".join(out.split())
     assert code == 1
-    assert told.startswith("In plain episodes drifting ends unsafe in 1.000")
+    assert told.startswith("In plain episodes drifting ends unsafe in 100%")
     assert "worse, whatever the suites below say" in told
     assert "fails less here" in told
     assert "better" not in told
+    assert "✓" not in told
     assert "gate FAILED: drifting, plain episodes: worse beyond doubt than late" in told
     found = json.loads(run("compare", drifted, *sides, "--json")[1])
     assert found["plain episodes"]["worse"]

@@ -130,11 +130,11 @@ def _say_what_to_watch(comparison: AgentComparison) -> None:
     suites = [each for name, each in comparison.suites.items() if name not in CONTROLS]
     new = {case.case.id for each in suites for case in each.newly_failing}
     mended = {case.case.id for each in suites for case in each.newly_fixed}
-    if new:
-        told = f"✗ {b} fails {counted(len(new), 'case')} that {a} passes, and passes {len(mended)} that {a} fails."
-        interface.say(told)
-    elif any(each.cases for each in suites):
-        interface.say(f"✓ {b} fails no case that {a} passes, and passes {len(mended)} that {a} fails.")
+    plainly = comparison.plain is not None and comparison.plain.fails_more
+    if any(each.cases for each in suites):
+        what = counted(len(new), "case") if new else "no case"
+        mark, first = ("✗", "fails more plain episodes, " if plainly else "") if new or plainly else ("✓", "")
+        interface.say(f"{mark} {b} {first}fails {what} that {a} passes, and passes {len(mended)} that {a} fails.")
     fails_more = [case for each in suites for case in each.fails_more]
     if fails_more and b in comparison.run.agents:
         worst = max(fails_more, key=lambda case: (case.survivable != "no", case.certain, case.difference))

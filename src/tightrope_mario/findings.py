@@ -23,8 +23,8 @@ class LevelFindings:
     safety: Mapping[str, Mapping[str, SafetyResult]]
     """Suite → agent → result."""
     performance: Sequence[Robustness]
-    fuzzing: Mapping[str, FuzzResult]
-    """Agent → the fuzz traces of its action set."""
+    fuzzing: Mapping[str, Sequence[FuzzResult]]
+    """Agent → the fuzzing of its action set, once for each seed; step 4 compares it with the traces of the first."""
     proportional: FuzzResult | None
     """Fuzzing with selection by fitness alone."""
     boundary_states: int
@@ -166,6 +166,7 @@ def _robust(levels: Sequence[LevelFindings]) -> Iterator[str]:
     )
     yield ""
     for level in levels:
+        yield from _spread(level)
         for robust in level.performance:
             points = [point for point in robust.points if point.prefix_length and point.difference.value is not None]
             ahead = sum((point.difference.value or 0.0) > 0 for point in points)
@@ -177,6 +178,30 @@ def _robust(levels: Sequence[LevelFindings]) -> Iterator[str]:
             )
 
 
+def _spread(level: LevelFindings) -> Iterator[str]:
+    """How much the traces that agents are compared with depend on the seed."""
+    for repeated, names in _action_sets(level):
+        whose = f"- {level.level}, traces for {', '.join(names)}"
+        if len(repeated) < 2:
+            yield f"{whose}: one seed only, so what follows is about these traces and not about fuzzing."
+            continue
+        means = [fmean(individual.total_return for individual in bred.individuals) for bred in repeated]
+        goals = [bred.goals for bred in repeated]
+        yield (
+            f"{whose}, {len(repeated)} seeds: the fittest earn {min(means):,.0f} to {max(means):,.0f} on average, and "
+            f"{min(goals)} to {max(goals)} individuals reach the goal. The agents are compared with those of seed "
+            f"{repeated[0].settings['seed']}, which earn {means[0]:,.0f}."
+        )
+
+
+def _action_sets(level: LevelFindings) -> list[tuple[Sequence[FuzzResult], list[str]]]:
+    """Each action set's fuzzing, and the agents that have it."""
+    by_actions: dict[str, tuple[Sequence[FuzzResult], list[str]]] = {}
+    for name, repeated in level.fuzzing.items():
+        by_actions.setdefault(str(repeated[0].settings["actions"]), (repeated, []))[1].append(name)
+    return list(by_actions.values())
+
+
 def _selection(levels: Sequence[LevelFindings]) -> Iterator[str]:
     yield (
         "As printed, parents are drawn in proportion to fitness from the whole generation; the case study draws them "
@@ -184,11 +209,8 @@ def _selection(levels: Sequence[LevelFindings]) -> Iterator[str]:
     )
     yield ""
     for level in levels:
-        by_actions: dict[str, tuple[FuzzResult, list[str]]] = {}
-        for name, bred in level.fuzzing.items():
-            by_actions.setdefault(str(bred.settings["actions"]), (bred, []))[1].append(name)
-        for bred, names in by_actions.values():
-            yield f"- {level.level}, traces for {', '.join(names)}: {_fittest(bred)}."
+        for repeated, names in _action_sets(level):
+            yield f"- {level.level}, traces for {', '.join(names)}: {_fittest(repeated[0])}."
         if level.proportional is not None:
             yield f"- {level.level}, first action set, by fitness alone: {_fittest(level.proportional)}."
 

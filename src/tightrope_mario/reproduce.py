@@ -14,6 +14,7 @@ from tightrope.errors import UsageError
 from tightrope.report import Published, Results, RunResults, write_report
 from tightrope_mario.findings import LevelFindings, findings
 from tightrope_mario.published import published
+from tightrope_mario.seeds import repeated_fuzzing
 from tightrope_mario.shipped import ShippedAgent, find_agents
 
 ALL_ACTIONS = "combined"
@@ -42,6 +43,7 @@ class ReproductionConfig(BaseModel):
     population: Count = Field(50, description="p")
     truncation: Fraction = Field(0.25, description="share of a generation that become parents")
     proportional: bool = Field(True, description="also fuzz with selection by fitness alone, as printed in the paper")
+    fuzz_seeds: Count = Field(5, description="seeds to fuzz with, for the spread; step 4 takes the traces of the first")
     tests: Count = Field(10, description="n_test")
     episodes: Count = Field(10, description="n_ep")
     step_width: Count = Field(20, description="w")
@@ -53,13 +55,14 @@ class ReproductionConfig(BaseModel):
 def reproduce(config: ReproductionConfig, out: Path, *, on_progress: OnProgress | None = None) -> Path:
     """Run what is not finished yet and write the report; returns its path."""
     agents = _chosen(config)
-    runs, extra = {}, {}
+    runs, extra, repeated = {}, {}, {}
     for level in dict.fromkeys(agent.level for agent in agents):
         settings = _settings(config, [agent for agent in agents if agent.level == level])
         runs[level] = run = tr.run_campaign(settings, out / level, on_progress=on_progress)
         if config.proportional and run.reference is not None:
             extra[level] = _proportional(run, settings, on_progress)
-    results = _results(runs, extra)
+        repeated[level] = repeated_fuzzing(run, config.fuzz_seeds, on_progress=on_progress)
+    results = _results(runs, extra, repeated)
     return write_report(results, out / "report", tasks=[run.task for run in runs.values()], videos=config.videos)
 
 
@@ -133,7 +136,11 @@ def _proportional(run: tr.Run, settings: tr.CampaignConfig, on_progress: OnProgr
     return tr.run_campaign(tr.CampaignConfig.model_validate(changed), folder, on_progress=on_progress).fuzzing
 
 
-def _results(runs: Mapping[str, tr.Run], extra: Mapping[str, tr.FuzzResult | None]) -> Results:
+def _results(
+    runs: Mapping[str, tr.Run],
+    extra: Mapping[str, tr.FuzzResult | None],
+    repeated: Mapping[str, Mapping[str, Sequence[tr.FuzzResult]]],
+) -> Results:
     results = tr.report_results(
         list(runs.values()), title="Search-Based Testing of Reinforcement Learning, reproduced on Super Mario Bros."
     )
@@ -143,7 +150,7 @@ def _results(runs: Mapping[str, tr.Run], extra: Mapping[str, tr.FuzzResult | Non
             level=level,
             safety=run.safety,
             performance=list(run.performance.values()),
-            fuzzing={name: bred for name in run.agents if (bred := run.fuzzing_for(name)) is not None},
+            fuzzing=repeated[level],
             proportional=extra.get(level),
             boundary_states=len(run.reference.boundary_states),
             proven=run.reference.proven,

@@ -135,7 +135,7 @@ def test_the_reference_is_tried_and_a_prefix_that_ends_is_left_out() -> None:
     task = RING.task(state_key=chapter)
     way = tuple(cell % 3 for cell in range(6)) * 5
     start, dead = ActionTrace(task.label, 0, way[:3]), ActionTrace(task.label, 0, (1,) * 40)
-    found = bounds(task, [start, dead], steps_per_case=2000, reference=way)
+    found = bounds(task, [start, dead], steps_per_case=2000, references={start.id: way})
     assert set(found) == {start.id}
     assert found[start.id].policy == "the rest of the reference"
     assert found[start.id].estimate.value == 1.0

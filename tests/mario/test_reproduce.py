@@ -78,6 +78,7 @@ def test_a_small_part_for_real(tmp_path: Path) -> None:
         probe_steps=0,
         generations=2,
         population=3,
+        fuzz_seeds=2,
         tests=1,
         episodes=1,
         step_width=300,
@@ -94,4 +95,11 @@ def test_a_small_part_for_real(tmp_path: Path) -> None:
     assert run["map"]["image"].startswith("data:image/png")
     titles = [finding["title"] for finding in results["findings"]]
     assert "Training makes agents safer" in titles
+    (against,) = [each["text"] for each in results["findings"] if each["title"] == "Agents against fuzz traces"]
+    assert "traces for basic late, 2 seeds: the fittest earn" in against
+    assert against.index("2 seeds") < against.index("is ahead of the fuzz traces")
+    (stored,) = (tmp_path / "out" / "1-1" / "fuzzing-seeds").iterdir()
+    assert stored.name.startswith("seed-1-")
+    written = stored.stat().st_mtime_ns
     assert reproduce(config, tmp_path / "out") == report
+    assert stored.stat().st_mtime_ns == written

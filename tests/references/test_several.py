@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
 import tightrope as tr
 from tests.fuzzing.worlds import Careful
 from tightrope.errors import UsageError
 from tightrope.exploration.playing import replay
-from tightrope.references.several import find_references
+from tightrope.references.several import find_references, gather_references
 from tightrope.simulation import open_simulator
 from tightrope.testing import corridor_task
 from tightrope.trace import ActionTrace
@@ -66,6 +69,32 @@ def test_the_same_seed_finds_the_same() -> None:
     assert one
     assert [r.actions for r in one] == [r.actions for r in again]
     assert [r.actions for r in one] != [r.actions for r in other]
+
+
+def test_all_that_was_done_is_counted() -> None:
+    Counted.steps, task = 0, corridor_task()
+    task = replace(task, make_env=partial(_counted, task.make_env))
+    with tr.Engine(task, {"careful": Careful()}) as engine:
+        engine.run([tr.Rollout(start=ActionTrace("corridor", 0), agent="careful")])
+        before = Counted.steps
+        found, steps = gather_references(task, 4, [], tr.Budget(steps=2_000), 0, engine=engine)
+    assert len(found) > 1
+    assert steps > sum(reference.probing.steps for reference in found if reference.probing is not None)
+    assert 0.9 * steps <= Counted.steps - before <= 1.1 * steps
+
+
+class Counted(gym.Wrapper):
+    """Counts the steps of all environments."""
+
+    steps = 0
+
+    def step(self, action):
+        Counted.steps += 1
+        return self.env.step(action)
+
+
+def _counted(make_env):
+    return Counted(make_env())
 
 
 def test_wrong_use_is_named() -> None:

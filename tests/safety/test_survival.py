@@ -6,8 +6,11 @@ import pytest
 
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, reference_of, walker
 from tightrope.execution import Engine
+from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
 from tightrope.safety import (
+    TestCase,
+    TestSuite,
     action_coverage_suite,
     find_survival,
     random_suite,
@@ -16,6 +19,7 @@ from tightrope.safety import (
     simple_suite,
 )
 from tightrope.safety.judging.proofs import proven_again
+from tightrope.safety.suites.files import suite_from_json, suite_to_json
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.testing import JUMP, WALK, ConstantAgent, deterministic_table, tabular_task
 
@@ -125,10 +129,53 @@ def test_a_true_mark_is_proven_again_where_a_case_alone_would_get_too_little_wor
     assert known[suite.cases[3].id].steps == 2
 
 
+def test_marks_on_further_references_are_kept_and_proven_again() -> None:
+    # As the slide, but action 2 waits, so that there are two ways.
+    table = deterministic_table({0: [1, 2, 0], 1: [3, 2, 1], 3: [6, 2, 3], 2: [4, 4, 4], 4: [5, 5, 5]})
+    task = tabular_task(table, {6}, {5}, name="slide-with-waiting")
+    ways = [
+        reference_of(task, (0, 0, 0), (2,), bad=(1,), fuse=3),
+        reference_of(task, (2, 0, 0, 0), (3,), bad=(1,), fuse=3),
+    ]
+    # One more action each, so that the last step off the way is at the marked depth.
+    suite = action_coverage_suite(ways, 1, (0, 1, 2))
+    moved = replace(suite, cases=tuple(_after_leaving(case, suite) for case in suite.cases))
+    assert [way.doomed for way in moved.ways] == [((2, 1, 3),), ((3, 1, 3),)]
+    with Engine(task) as engine:
+        again = replayed_reference(engine, moved)
+        known = find_survival(engine, moved, 10, reference=again, steps_per_case=0).by_case
+    assert [known[case.id].evidence for case in moved.cases] == ["proven doomed after 3 actions"] * 3 + [
+        "proven doomed after 4 actions"
+    ] * 3
+    again_read = suite_from_json(suite_to_json(moved))
+    assert (again_read.id, again_read.ways) == (moved.id, moved.ways)
+    forged = replace(moved, others=(replace(moved.others[0], doomed=()),))
+    assert forged.id != moved.id
+
+
+def _after_leaving(case: TestCase, suite: TestSuite) -> TestCase:
+    """The case by which the way is left at its boundary state: what was added comes after the doomed action."""
+    way = suite.ways[case.reference].actions.prefix(case.depth or 0)
+    return replace(case, prefix=way.then([1, *case.added]), kept=len(way))
+
+
+def test_what_another_suite_has_shown_is_not_asked_again() -> None:
+    suite = action_coverage_suite(reference_of(CORRIDOR), 1, (WALK, JUMP))
+    told = Survival(survivable=UNKNOWN, evidence="told")
+    asked = suite.cases[1].id
+    with Engine(CORRIDOR) as engine:
+        known = find_survival(engine, suite, 40)
+        shared = find_survival(engine, suite, 40, known=[replace(known, by_case={asked: told})])
+        others = find_survival(engine, suite, 40, known=[replace(known, by_case={asked: told}, actions=(WALK,))])
+    assert shared.by_case == {**known.by_case, asked: told}
+    # What holds for other actions is not for these.
+    assert others.by_case == known.by_case
+
+
 def test_a_mark_that_promises_harm_too_soon_is_no_proof() -> None:
     """The slide takes two more steps; a mark that says one is wrong about the world it is run in."""
     suite = action_coverage_suite(reference_of(SLIDE, (0, 0, 0), (1, 2), bad=(1,), fuse=3), 1, (0, 1))
     hasty = replace(suite, doomed=tuple((depth, action, 2) for depth, action, _ in suite.doomed))
     with Engine(SLIDE) as engine:
-        assert proven_again(engine, suite, (0, 1), exact=True) == {(1, 1): 3}
+        assert proven_again(engine, suite, (0, 1), exact=True) == {(0, 1, 1): 3}
         assert proven_again(engine, hasty, (0, 1), exact=True) == {}

@@ -77,8 +77,8 @@ def find_blame(task: Task, work: BlameTask) -> list[Blame]:
 
 
 def _blame(seeker: Seeker, trace: ActionTrace) -> Blame:
-    before = seeker.simulator.counters.steps
-    return replace(_Episode(seeker, trace).blame(), steps=seeker.simulator.counters.steps - before)
+    before = seeker.classifier.spent
+    return replace(_Episode(seeker, trace).blame(), steps=seeker.classifier.spent - before)
 
 
 def frontiers(verdict: Callable[[int], Survivability], last: int) -> tuple[int, int]:

@@ -13,11 +13,14 @@ from math import hypot
 from tightrope.execution import Engine, Episode
 from tightrope.explanation.explanation import Explanation
 from tightrope.exploration.best_survival import BestSurvival, find_best_survival
+from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.statistics import Estimate, rate_estimate
 from tightrope.trace import Action, ActionTrace
 
 MOST_MOMENTS = 40
 """Decisions that are looked at: the last ones before the harm."""
+APART = 6
+"""Where each is hundreds of steps of replay away: every so many of them first, then all between two of those."""
 
 
 def explain_by_chance(
@@ -35,21 +38,35 @@ class _Decisions:
         self.trace, self.handover = episode.trace, episode.prefix_steps
         self.moments = range(max(self.handover, len(self.trace) - MOST_MOMENTS), len(self.trace))
         self.prefixes = {depth: self.trace.prefix(depth) for depth in self.moments}
+        self.dear = engine.conformance.method == REPLAY
 
     def explanation(self) -> Explanation:
         """Choose the moment, then measure it."""
-        taken = {prefix.id: self.trace.actions[depth] for depth, prefix in self.prefixes.items()}
-        before = self._survival("choose before", self.prefixes.values())
-        after = self._survival("choose after", self.prefixes.values(), taken)
+        prefixes = self._candidates()
+        taken = {prefix.id: self.trace.actions[depth] for depth, prefix in prefixes.items()}
+        before = self._survival("choose before", prefixes.values(), rough=self.dear)
+        after = self._survival("choose after", prefixes.values(), taken, rough=self.dear)
         drops = {
             depth: (before[prefix.id].estimate.value or 0.0) - (after[prefix.id].estimate.value or 0.0)
-            for depth, prefix in self.prefixes.items()
+            for depth, prefix in prefixes.items()
             if prefix.id in before and prefix.id in after
         }
         curve = tuple((depth, before[self.prefixes[depth].id].estimate) for depth in drops)
         if not drops:
             return self._undecided()
         return self._measured(max(drops, key=lambda depth: (drops[depth], -depth)), curve)
+
+    def _candidates(self) -> dict[int, ActionTrace]:
+        """The decisions that are worth a look; of those that are dear to reach, where survival sinks most."""
+        if not self.dear or len(self.moments) <= 2 * APART:
+            return self.prefixes
+        coarse = self.moments[::APART]
+        seen = self._survival("look", [self.prefixes[depth] for depth in coarse], rough=True)
+        names = [self.prefixes[depth].id for depth in coarse]
+        values = [seen[name].estimate.value or 0.0 if name in seen else 0.0 for name in names]
+        losses = [value - after for value, after in zip(values, [*values[1:], 0.0], strict=True)]
+        first = coarse[losses.index(max(losses))]
+        return {depth: self.prefixes[depth] for depth in self.moments if first <= depth < first + APART}
 
     def _measured(self, depth: int, curve: tuple[tuple[int, Estimate], ...]) -> Explanation:
         """The chosen moment with fresh runs: how often somebody survives, and what each action there leaves of it."""
@@ -93,7 +110,12 @@ class _Decisions:
         )
 
     def _survival(
-        self, purpose: str, prefixes: Iterable[ActionTrace], first: Mapping[str, Action] | None = None
+        self,
+        purpose: str,
+        prefixes: Iterable[ActionTrace],
+        first: Mapping[str, Action] | None = None,
+        *,
+        rough: bool = False,
     ) -> dict[str, BestSurvival]:
         return find_best_survival(
             self.engine,
@@ -104,6 +126,7 @@ class _Decisions:
             steps_per_case=self.effort,
             first=first,
             purpose=purpose,
+            rough=rough,
         )
 
 

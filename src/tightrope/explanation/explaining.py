@@ -109,18 +109,27 @@ def explain_episodes(
     *,
     length: int | None = None,
     actions: Sequence[Action] | None = None,
-    reference: Sequence[Action] = (),
+    references: Sequence[Sequence[Action]] = (),
     effort: int = EFFORT,
 ) -> list[Explanation | None]:
-    """Why each failed; None where the actions no longer end unsafe. Neighbours share what they find out."""
+    """Why each failed; None where the actions no longer end unsafe. Neighbours share what they find out.
+
+    ``references``: of each episode the way that it began on, where there is one.
+    """
     every = engine.task.possible_actions if actions is None else tuple(actions)
     may = engine.task.search_actions if every is None else every
     if not engine.deterministic:
         return [explain_by_chance(engine, each, _watch(each, length), may, effort) for each in episodes]
+    ways = [tuple(way) for way in references] or [()] * len(episodes)
     parts: list[list[int]] = []
     for place, episode in enumerate(episodes):
         last = parts[-1] if parts else []
-        if not 0 < len(last) < EPISODES_AT_A_TIME or _watch(episodes[last[0]], length) != _watch(episode, length):
+        alike = bool(last) and ways[last[0]] == ways[place]
+        if (
+            not 0 < len(last) < EPISODES_AT_A_TIME
+            or not alike
+            or _watch(episodes[last[0]], length) != _watch(episode, length)
+        ):
             parts.append([])
         parts[-1].append(place)
     work = [
@@ -128,7 +137,7 @@ def explain_episodes(
             traces=tuple(episodes[place].trace for place in part),
             escapes=EscapeTask(
                 prefixes=(),
-                reference=tuple(reference),
+                reference=ways[part[0]],
                 actions=may,
                 deterministic=True,
                 provable=every is not None,

@@ -16,6 +16,7 @@ from tightrope.exploration.learnt_model import Transitions, safest_policy
 from tightrope.exploration.policies import AtRandom, FixedActions, Improved, Policy
 from tightrope.exploration.trials import Trial, Trials, run_seed, run_trials
 from tightrope.outcome import Outcome
+from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.statistics import Estimate, rate_estimate
 from tightrope.trace import Action, ActionTrace
 
@@ -23,6 +24,7 @@ STEPS_PER_CASE = 8000
 """Environment steps spent on one situation, half of them after the choice: a hundred runs of the usual 40 steps."""
 FEWEST_RUNS, MOST_RUNS = 20, 200
 """Runs that count for a bound; 200 of 200 bound the best survival by 0.98."""
+FEWEST_ROUGHLY = 8
 RUNS_TO_CHOOSE = 16
 MOST_HELD = 8
 """Actions that are each tried held for ever; of more, the first."""
@@ -80,22 +82,24 @@ def find_best_survival(
     prefixes: Iterable[ActionTrace],
     length: int,
     *,
-    reference: Sequence[Action] = (),
+    references: Mapping[str, Sequence[Action]] | None = None,
     actions: tuple[Action, ...],
     agents: Sequence[str] = (),
     steps_per_case: int = STEPS_PER_CASE,
     first: Mapping[str, Action] | None = None,
     purpose: str = "",
+    rough: bool = False,
 ) -> dict[str, BestSurvival]:
     """By the prefixes' ids, how often somebody survives ``length`` steps from there, with fresh randomness.
 
-    Tried are the rest of the reference, each action held, random actions, the engine's agents of these names, and a
-    policy learnt from all that was seen where the situations are few; of the best, where the steps allow it, a version
-    with foresight. A prefix that ends early is left out. ``first`` are actions that everybody must play first, by the
-    prefixes' ids; runs of another ``purpose`` have other randomness.
+    Tried are the rest of its reference (``references``, by the prefixes' ids), each action held, random actions, the
+    engine's agents of these names, and a policy learnt from all that was seen where the situations are few; of the
+    best, where the steps allow it, a version with foresight. A prefix that ends early is left out.
+    ``first`` are actions that everybody must play first, by the prefixes' ids; runs of another ``purpose`` have other
+    randomness. ``rough``: to tell situations apart, with a third of the runs and no second look.
     """
-    search = _Search(engine, length, tuple(reference), actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
-    search.first, search.purpose = first or {}, purpose
+    search = _Search(engine, length, references or {}, actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
+    search.first, search.purpose, search.rough = first or {}, purpose, rough
     return search.run({prefix.id: prefix for prefix in prefixes})
 
 
@@ -106,12 +110,12 @@ class _Search:
         self,
         engine: Engine,
         length: int,
-        reference: tuple[Action, ...],
+        references: Mapping[str, Sequence[Action]],
         actions: tuple[Action, ...],
         agents: tuple[str, ...],
         steps: int,
     ) -> None:
-        self.engine, self.length, self.reference = engine, length, reference
+        self.engine, self.length, self.references = engine, length, references
         self.actions, self.agents, self.steps = actions, agents, steps
         self.seen = Transitions()
         self.tallies: dict[str, _Tally] = {}
@@ -119,13 +123,15 @@ class _Search:
         self.escapes: dict[str, ActionTrace | None] = {}
         self.first: Mapping[str, Action] = {}
         self.purpose = ""
+        self.rough = False
         self.thorough = False
 
     def run(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
         """Choose for every situation, then count."""
         self.tallies = {identifier: _Tally() for identifier in prefixes}
         first = {identifier: self._first_policies(prefix) for identifier, prefix in prefixes.items()}
-        runs = max(4, min(RUNS_TO_CHOOSE, self.steps // 4 // (self.length * (len(self.actions) + 2))))
+        dearest = self.length + self._way(prefixes)
+        runs = max(4, min(RUNS_TO_CHOOSE, self.steps // 4 // (dearest * (len(self.actions) + 2))))
         self._try("choose", prefixes, first, runs, learn=True)
         reached = {each: prefix for each, prefix in prefixes.items() if self.tallies[each].policies}
         learnt = self._learn(reached)
@@ -133,13 +139,22 @@ class _Search:
         if learnt is not None:
             self._try("choose", reached, dict.fromkeys(reached, (learnt,)), RUNS_TO_CHOOSE)
         undecided = {each: prefix for each, prefix in reached.items() if not self.tallies[each].settled}
-        self._try_agents("choose", undecided, dict.fromkeys(undecided, self.agents), RUNS_TO_CHOOSE)
-        self._try("choose again", undecided, {each: self._finalists(each) for each in undecided}, RUNS_TO_CHOOSE)
-        return self._counted(reached)
+        # Nobody is excused by what was not thoroughly tried, so that a closer look is not worth hundreds of replays.
+        again = RUNS_TO_CHOOSE if self.thorough else max(4, min(RUNS_TO_CHOOSE, self.steps // 16 // dearest))
+        self._try_agents("choose", undecided, dict.fromkeys(undecided, self.agents), max(again, RUNS_TO_CHOOSE // 2))
+        if not self.rough:
+            self._try("choose again", undecided, {each: self._finalists(each) for each in undecided}, again)
+        return self._counted(reached, self.steps // (2 if self.thorough else 4) // dearest)
+
+    def _way(self, prefixes: Mapping[str, ActionTrace]) -> int:
+        """Steps that putting a situation back takes, in the mean."""
+        if self.engine.conformance.method != REPLAY:
+            return 0
+        return sum(map(len, prefixes.values())) // max(1, len(prefixes))
 
     def _first_policies(self, prefix: ActionTrace) -> list[Policy]:
         policies: list[Policy] = [FixedActions(f"action {action} held", (action,)) for action in self.actions]
-        rest = self.reference[len(prefix) :]
+        rest = tuple(self.references.get(prefix.id, ())[len(prefix) :])
         begun = [FixedActions("the rest of the reference", rest)] if rest else []
         return [*begun, *policies[:MOST_HELD], AtRandom()]
 
@@ -167,9 +182,9 @@ class _Search:
                 policies.append(improved)
         return policies
 
-    def _counted(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
+    def _counted(self, prefixes: Mapping[str, ActionTrace], affordable: int) -> dict[str, BestSurvival]:
         """Fresh runs of the chosen ones alone."""
-        runs = max(FEWEST_RUNS, min(MOST_RUNS, self.steps // 2 // self.length))
+        runs = FEWEST_ROUGHLY if self.rough else max(FEWEST_RUNS, min(MOST_RUNS, affordable))
         chosen = {each: self.tallies[each].best()[0] for each in prefixes}
         played = {each: policy for each, name in chosen.items() if (policy := self.tallies[each].policies[name])}
         counts = self._run("count", prefixes, {each: [policy] for each, policy in played.items()}, runs)

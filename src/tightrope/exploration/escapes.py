@@ -8,7 +8,7 @@ else is *unknown*. This runs where the environments are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tightrope.errors import EnvironmentFailure
 from tightrope.exploration.doom import Classifier
@@ -77,6 +77,8 @@ class EscapeTask:
     length: int
     """How many steps are to be survived."""
     steps_per_case: int
+    steps_to_exhaust: int | None = None
+    """Of these, at most so many for every sequence of actions; None: what quick attempts leave."""
     exact: bool = True
     """Whether a name may stand for one situation; False once it was seen to stand for two."""
 
@@ -88,6 +90,8 @@ class Escapes:
     answers: tuple[Survival, ...]
     refutation: str = ""
     """Why what names situations cannot be trusted, where that came out; no answer rests on it."""
+    steps: int = 0
+    """Environment steps that it took, ways there and replays included."""
 
 
 def find_escapes(task: Task, work: EscapeTask) -> Escapes:
@@ -99,7 +103,7 @@ def find_escapes(task: Task, work: EscapeTask) -> Escapes:
         refutation = seeker.refutation
         if refutation:
             answers = tuple(seeker.seek(prefix, way) for prefix in work.prefixes)
-        return Escapes(answers=answers, refutation=refutation)
+        return Escapes(answers=answers, refutation=refutation, steps=seeker.classifier.spent)
 
 
 class Seeker:
@@ -135,7 +139,8 @@ class Seeker:
     def seek_here(self, prefix: ActionTrace, length: int | None = None) -> Survival:
         """Quick attempts from where the simulator stands, which is the end of the prefix, then all sequences."""
         length = self.work.length if length is None else length
-        last = self.classifier.spent + self.work.steps_per_case
+        begun = self.classifier.spent
+        last = begun + self.work.steps_per_case
         start = self.simulator.save()
         for how, attempt in self._attempts(prefix, length):
             if self.classifier.spent >= last:
@@ -144,7 +149,12 @@ class Seeker:
             if witness is not None:
                 return _survives(witness, length, how)
         self.simulator.load(start)
-        return self._exhaust(max(last - self.classifier.spent, 0), length)
+        left = max(last - self.classifier.spent, 0)
+        most = self.work.steps_to_exhaust
+        found = self._exhaust(left if most is None else min(left, most), length)
+        if found.survivable is Survivability.UNKNOWN and not self.classifier.exhausted:
+            return replace(found, evidence=f"not found within {self.classifier.spent - begun} steps")
+        return found
 
     def _attempts(self, prefix: ActionTrace, length: int) -> Iterator[tuple[str, list[Action]]]:
         """Continuations worth a try, each with its name."""
@@ -186,8 +196,7 @@ class Seeker:
             return Survival(survivable=Survivability.NO, evidence=ends, steps=classifier.fuse)
         if classifier.exhausted:
             return Survival(survivable=Survivability.UNKNOWN, evidence="none found, and nothing can be proven here")
-        spent = f"not found within {self.work.steps_per_case} steps"
-        return Survival(survivable=Survivability.UNKNOWN, evidence=spent)
+        return Survival(survivable=Survivability.UNKNOWN, evidence="not found")
 
 
 class _Way:

@@ -45,11 +45,13 @@ RUNS_PER_AGENT = 2
 NOISE = 0.05
 """Share of random actions in noisy runs: enough to leave the agent's own path, seldom enough to end it."""
 
+IN_VAIN = 2
+"""Searches, or probings, in a row that find nothing, after which no more are made: the next would be like them."""
+
 FAILURE_STEPS = 20_000
 """Most steps for failures near one agent's runs: a handful of moments is wanted, and a weak agent fails everywhere."""
 
 
-@begun_again_if_stochastic
 def find_references(
     task: Task,
     count: int = 8,
@@ -89,6 +91,42 @@ def find_references(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
+    found, _ = gather_references(
+        task,
+        count,
+        agents,
+        budget,
+        seed,
+        demonstrations=demonstrations,
+        known=known,
+        reset_seeds=reset_seeds,
+        probe=probe,
+        engine=engine,
+        backend=backend,
+        workers=workers,
+        on_progress=on_progress,
+    )
+    return found
+
+
+@begun_again_if_stochastic
+def gather_references(
+    task: Task,
+    count: int,
+    agents: Sequence[Agent],
+    budget: Budget | None,
+    seed: int,
+    *,
+    demonstrations: Sequence[ActionTrace] = (),
+    known: Sequence[Reference] = (),
+    reset_seeds: int | None = None,
+    probe: bool = True,
+    engine: Engine | None = None,
+    backend: str = LIBRARY_BACKEND,
+    workers: int | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> tuple[tuple[Reference, ...], int]:
+    """What ``find_references`` gives, and the steps that all of it took."""
     for name, value in (("count", count), ("reset_seeds", reset_seeds)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}")
@@ -98,7 +136,7 @@ def find_references(
         gathering.resets = reset_seeds or count
         gathering.found += known
         gathering.gather([agent.name for agent in agents], [agent.name for agent in noisy], demonstrations, probe)
-        return tuple(gathering.found)
+        return tuple(gathering.found), gathering.meter.steps
 
 
 def _noisy(task: Task, agents: Sequence[Agent]) -> list[NoisyAgent]:
@@ -136,8 +174,7 @@ class _Gathering:
         whole.spend(self.meter.steps)
         share, self.meter = whole.budget.share(PROBING_SHARE), whole
         if probe:
-            unprobed = sum(not reference.boundary_states for reference in self.found[given:])
-            probed = [self._probed(each, share.share(1 / max(1, unprobed))) for each in self.found[given:]]
+            probed = self._probed(self.found[given:], share)
             self.found = self._with_moments([*self.found[:given], *probed], agents, failed)[: self.count]
 
     def _with_moments(
@@ -178,7 +215,8 @@ class _Gathering:
                 engine=self.engine,
             )
             self.meter.spend(searched.steps)
-            yield from searched.failures
+            # What was lost while the agent was disturbed it may well survive by itself.
+            yield from searched.avoidable
 
     def _for_failures(self, agents: int) -> Budget:
         """What one of so many agents' failures may cost."""
@@ -203,12 +241,19 @@ class _Gathering:
         )
         return replace(reference, boundary_states=(state,))
 
-    def _probed(self, reference: Reference, budget: Budget) -> Reference:
+    def _probed(self, references: Sequence[Reference], budget: Budget) -> list[Reference]:
+        """The references, those without boundary states probed for a share each, until that is seen to be in vain."""
         # Where situations are put back by replay, probing tries one successor for the price of hundreds of steps.
-        if reference.boundary_states or self.engine.conformance.method == REPLAY:
-            return reference
-        probed = probe_boundary(self.task, reference, budget=budget, engine=self.engine, seed=self.seed)
-        self.meter.spend(0 if probed.probing is None else probed.probing.steps)
+        if self.engine.conformance.method == REPLAY:
+            return list(references)
+        share = budget.share(1 / max(1, sum(not reference.boundary_states for reference in references)))
+        probed, in_vain = list[Reference](), 0
+        for reference in references:
+            if not reference.boundary_states and in_vain < IN_VAIN:
+                reference = probe_boundary(self.task, reference, budget=share, engine=self.engine, seed=self.seed)
+                self.meter.spend(0 if reference.probing is None else reference.probing.steps)
+                in_vain = 0 if reference.boundary_states else in_vain + 1
+            probed.append(reference)
         return probed
 
     def _gather(
@@ -228,7 +273,9 @@ class _Gathering:
         for episode in sorted(runs, key=lambda episode: -len(episode.actions)):
             if episode.outcome is not Outcome.GOAL:
                 self._take(_before_harm(episode), f"run of {episode.rollout.agent}, which does not reach the goal")
-        return [episode for episode in runs if episode.outcome is Outcome.UNSAFE]
+        # What an agent does by itself comes before what noise made of it.
+        failed = [episode for episode in runs if episode.outcome is Outcome.UNSAFE]
+        return sorted(failed, key=lambda episode: episode.rollout.agent not in agents)
 
     def _reset(self, number: int) -> int:
         """The reset seed of a source: the task's own, then others."""
@@ -260,18 +307,20 @@ class _Gathering:
 
     def _searches(self) -> Iterator[Reference]:
         """Searches from the task's own start, then from others, while the budget lasts."""
-        first = 1 if self.found else 0
+        first, in_vain = 1 if self.found else 0, 0
         for number in range(first, 2 * self.count):
             left = self.count - len(self.found)
-            if self.meter.spent or left < 1:
+            if self.meter.spent or left < 1 or in_vain == IN_VAIN:
                 return
             share = self.meter.remaining().share(1 / (left + 1))
             result = search(
                 self._varied(number), seed=derive_seed(self.seed, number), budget=share, probe=False, engine=None
             )
-            self.meter.spend(result.stats.steps)
+            # What was found was played once more to see that it holds.
+            self.meter.spend(result.stats.steps + (0 if result.reference is None else len(result.reference)))
             if result.stop_reason is StopReason.CANCELLED:
                 raise KeyboardInterrupt
+            in_vain = in_vain + 1 if result.reference is None else 0
             if result.reference is not None:
                 yield result.reference
 

@@ -32,11 +32,11 @@ from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
-EXPLAINING_STEPS = 100_000
+EXPLAINING_STEPS = 20_000
 """Environment steps for explaining the fails of a suite, after a first look at each of them."""
 EFFORTS = (64, 500, EFFORT)
 """Steps for one moment: what little does not prove is asked again with more."""
-ASKED_AT_A_TIME = 16
+ASKED_AT_A_TIME = 2
 """Cases between two looks at what is left of the steps; a fixed number, so that workers change no answer."""
 
 
@@ -144,15 +144,28 @@ def _told(
     actions: Sequence[Action] | None,
     effort: int,
 ) -> dict[str, Explanation]:
+    known = _remembered(engine, result, actions, effort)
+    asked = [case for case in cases if case.failing_episodes[0].trace.id not in known]
     whys = explain_episodes(
         engine,
-        [case.failing_episodes[0] for case in cases],
+        [case.failing_episodes[0] for case in asked],
         length=result.length,
         actions=actions,
-        reference=result.suite.reference.actions,
+        references=[result.suite.ways[case.case.reference].actions.actions for case in asked],
         effort=effort,
     )
-    return {case.case.id: why for case, why in zip(cases, whys, strict=True) if why is not None}
+    known |= {case.failing_episodes[0].trace.id: why for case, why in zip(asked, whys, strict=True)}
+    found = {case.case.id: known[case.failing_episodes[0].trace.id] for case in cases}
+    return {case: why for case, why in found.items() if why is not None}
+
+
+def _remembered(
+    engine: Engine, result: SafetyResult, actions: Sequence[Action] | None, effort: int
+) -> dict[str, Explanation | None]:
+    """Why episodes failed that were explained on this engine before: suites share cases, and so their fails."""
+    asked = (result.length, None if actions is None else tuple(actions), effort)
+    known: dict[str, Explanation | None] = engine.once(("why", *asked), dict)
+    return known
 
 
 def suite_rollouts(

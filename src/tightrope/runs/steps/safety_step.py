@@ -44,12 +44,13 @@ class SafetyStep(SearchStep):
 
     def safety(self, engine: RememberingEngine) -> dict[str, dict[str, SafetyResult]]:
         """Step 2: every suite for every agent, and the control. Returns suite → agent → result."""
+        known: list[SuiteSurvival] = []
         by_set = {own_actions(agent): self.suites(own_actions(agent)) for agent in self.agents.values()}
         results: dict[str, dict[str, SafetyResult]] = {}
         for spec in next(iter(by_set.values()), {}):
             for name, agent in self.agents.items():
                 suite = by_set[own_actions(agent)][spec]
-                results.setdefault(spec, {})[name] = self._tested(engine, spec, suite, agent)
+                results.setdefault(spec, {})[name] = self._tested(engine, spec, suite, agent, known)
         for agent in self.agents.values():
             self._explained(engine, agent)
         return {
@@ -81,15 +82,22 @@ class SafetyStep(SearchStep):
         task, seed = self.run.task, self.config.seed
         return TestSuite.joined([make_suite(spec, each, actions=actions, task=task, seed=seed) for each in chosen])
 
-    def _tested(self, engine: RememberingEngine, spec: str, suite: TestSuite, agent: Agent) -> SafetyResult:
-        """One suite for one agent; the suite, and what is known of its cases, are shared by all agents."""
+    def _tested(
+        self, engine: RememberingEngine, spec: str, suite: TestSuite, agent: Agent, known: list[SuiteSurvival]
+    ) -> SafetyResult:
+        """One suite for one agent; the suite, and what is known of its cases, are shared by all agents.
+
+        ``known``: what was found out for the suites before it, to which this one's is added.
+        """
         config, run, path = self.config, self.run, layout.suite_path(spec, suite, own_actions(agent))
         origin: tuple[Source, ...] = (run.source(layout.TASK),)
         if self.given is None:
             origin += self.reference_sources()
         stored = Artefact(path=path, settings={"id": suite.id}, sources=origin, codec=layout.SUITE_CODEC)
         suite = self.made(stored, lambda: suite)
-        survival = self._survival(engine, suite, path, origin)
+        control = spec in layout.CONTROLS
+        survival = self._survival(engine, suite, path, origin, None if control else known)
+        known.append(survival)
 
         def test() -> SafetyResult:
             limit = config.safety.max_fail if config.safety.until_decided else None
@@ -104,7 +112,7 @@ class SafetyStep(SearchStep):
             }
             if limit is not None:
                 return decide_gate(run.task, agent, suite, limit, **how)
-            return run_suite(run.task, agent, suite, **how)
+            return run_suite(run.task, agent, suite, explain=False if control else None, **how)
 
         artefact = Artefact(
             path=layout.safety_path(agent.name, spec),
@@ -149,16 +157,21 @@ class SafetyStep(SearchStep):
         return choose_watch(self.run.task, suite, self.config.safety.length).steps
 
     def _survival(
-        self, engine: RememberingEngine, suite: TestSuite, path: str, origin: tuple[Source, ...]
+        self,
+        engine: RememberingEngine,
+        suite: TestSuite,
+        path: str,
+        origin: tuple[Source, ...],
+        known: Sequence[SuiteSurvival] | None,
     ) -> SuiteSurvival:
+        """What is known of the cases; ``known``: that of other suites, None for a control: nobody is blamed for it."""
         length = self._watched(suite)
 
         def find() -> SuiteSurvival:
-            if suite.kind in layout.CONTROLS and not engine.deterministic:
-                # Nobody is blamed for a control, and where chance decides it would cost more than all else.
+            if known is None:
                 return SuiteSurvival()
             reference = replayed_reference(engine, suite)
-            return find_survival(engine, suite, length, reference=reference, on_progress=self.on_progress)
+            return find_survival(engine, suite, length, reference=reference, known=known, on_progress=self.on_progress)
 
         artefact = Artefact(
             path=layout.survival_path(path, length),

@@ -8,7 +8,8 @@ from tightrope.agents.objects.fingerprints import file_fingerprint
 from tightrope.budget import Budget
 from tightrope.errors import UsageError
 from tightrope.reference import Reference
-from tightrope.references import SearchResult, find_references, probe_boundary, search, with_keys
+from tightrope.references import SearchResult, probe_boundary, search, with_keys
+from tightrope.references.several import gather_references
 from tightrope.runs.steps.making import Making, go_on_only_if_finished
 from tightrope.runs.storage import layout
 from tightrope.runs.storage.artefacts import Artefact
@@ -69,9 +70,11 @@ class SearchStep(Making):
         """References that differ from the main one; where that was not found, all there are."""
         config, known = self.config.search, () if found.reference is None else (found.reference,)
 
+        spent: list[int] = []
+
         def find() -> tuple[Reference, ...]:
             with self.run.engine(self.agents) as engine:
-                everything = find_references(
+                everything, steps = gather_references(
                     self.run.task,
                     config.references,
                     tuple(self.agents.values()),
@@ -82,6 +85,7 @@ class SearchStep(Making):
                     engine=engine,
                     on_progress=self.on_progress,
                 )
+            spent.append(steps)
             return everything[len(known) :]
 
         artefact = Artefact(
@@ -94,7 +98,7 @@ class SearchStep(Making):
         # An agent that joins later is tested on the references there are, or nobody could be compared with it.
         if not self.run.is_current(artefact) or self.run.outdated(layout.OTHERS) is not None:
             artefact = replace(artefact, sources=(*artefact.sources, *map(self.run.source, whose)))
-        return self.made(artefact, find, spent=lambda others: {"steps_executed": sum(map(_steps_probed, others))})
+        return self.made(artefact, find, spent=lambda _: {"steps_executed": sum(spent)})
 
     def _demonstration(self) -> tuple[Source, ...]:
         """A file of the same name may hold another trace by now; one that is gone is no reason to search again."""
@@ -138,7 +142,3 @@ class SearchStep(Making):
             assert reference.probing is not None
             go_on_only_if_finished(reference.probing.stop_reason)
         return reference
-
-
-def _steps_probed(reference: Reference) -> int:
-    return 0 if reference.probing is None else reference.probing.steps

@@ -22,12 +22,14 @@ from tightrope.files import check_header
 from tightrope.safety.failing.groups import FailureGroup, group_failures
 from tightrope.safety.judging.results import CaseResult, SafetyResult
 from tightrope.settings import SafetyConfig
+from tightrope.simulation.conformance.examination import REPLAY
 
 FORMAT, VERSION = "tightrope/whys", 1
 MOST_GROUPS = 5
 """Groups that are looked at: a handful of findings, and not hundreds."""
-STEPS_BY_CHANCE = 60_000
-"""About what one explanation takes where chance decides: with fewer runs of each decision it would say nothing."""
+STEPS_BY_CHANCE, STEPS_BY_REPLAY = 60_000, 100_000
+"""About what one explanation takes where chance decides, and where besides every situation is a replay: with fewer runs
+of each decision it would say nothing."""
 MOMENTS = {True: 8, False: 100}
 """Classifications that one explanation takes: bisection where nothing is random, two for each decision where it is."""
 
@@ -51,11 +53,15 @@ def explain_groups(
     groups = group_failures(results)
     known = {group.representative.case.id: group.explanation for group in groups if group.explanation is not None}
     open_cases = [group.representative for group in groups if group.explanation is None]
-    most = MOST_GROUPS if engine.deterministic else min(MOST_GROUPS, steps // STEPS_BY_CHANCE)
+    most = MOST_GROUPS if engine.deterministic else min(MOST_GROUPS, steps // _price(engine))
     found = _explained(engine, agent, results[0], open_cases[:most], steps)
     shown = dict(list({**known, **found}.items())[:MOST_GROUPS])
     shown |= _proven(engine, agent, results[0], groups, shown, steps)
     return {case: Why(explanation=why, close_up=_looked_at(engine, agent, why)) for case, why in shown.items()}
+
+
+def _price(engine: Engine) -> int:
+    return STEPS_BY_REPLAY if engine.conformance.method == REPLAY else STEPS_BY_CHANCE
 
 
 def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:
@@ -68,13 +74,16 @@ def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:
 def _explained(
     engine: Engine, agent: Agent, result: SafetyResult, cases: Sequence[CaseResult], steps: int
 ) -> dict[str, Explanation]:
+    # Suites of one run are on the same references, in the same order.
+    ways = result.suite.ways
+    cases = [case for case in cases if case.case.reference < len(ways)]
     moments = MOMENTS[engine.deterministic] * max(len(cases), 1)
     found = explain_episodes(
         engine,
         [case.failing_episodes[0] for case in cases],
         length=result.length,
         actions=own_actions(agent),
-        reference=result.suite.reference.actions,
+        references=[ways[case.case.reference].actions.actions for case in cases],
         effort=max(1, min(EFFORT, steps // moments)),
     )
     return {case.case.id: why for case, why in zip(cases, found, strict=True) if why is not None}

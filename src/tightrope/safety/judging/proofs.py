@@ -17,19 +17,18 @@ STEPS_PER_PROOF = 20_000
 """Environment steps spent on one mark: what a whole probing gets. Nearly all proofs take a few hundred, and one serves
 every case behind it."""
 
-Step = tuple[int, Action]
-"""A step off the reference: the depth it is taken at, and the action."""
+Step = tuple[int, int, Action]
+"""A step off a reference: the number of the reference, the depth it is taken at, and the action."""
 
 
 def step_off(suite: TestSuite, case: TestCase) -> Step | None:
-    """The step by which a case leaves the reference; None: it does not."""
-    left, actions = case.kept, case.prefix.actions
-    if left > len(suite.reference) or case.prefix.prefix(left) != suite.reference.prefix(left):
-        # It belongs to another reference, which may be longer.
+    """The step by which a case leaves its reference; None: it does not."""
+    left, actions, way = case.kept, case.prefix.actions, suite.ways[case.reference].actions
+    if left > len(way) or case.prefix.prefix(left) != way.prefix(left):
         return None
-    while left < len(actions) and actions[left : left + 1] == suite.reference.actions[left : left + 1]:
+    while left < len(actions) and actions[left : left + 1] == way.actions[left : left + 1]:
         left += 1
-    return None if left == len(actions) else (left, actions[left])
+    return None if left == len(actions) else (case.reference, left, actions[left])
 
 
 def proven_again(engine: Engine, suite: TestSuite, actions: tuple[Action, ...], *, exact: bool) -> dict[Step, int]:
@@ -37,7 +36,12 @@ def proven_again(engine: Engine, suite: TestSuite, actions: tuple[Action, ...], 
 
     ``exact``: whether what names situations is to be trusted.
     """
-    marked = {(depth, action): steps for depth, action, steps in suite.doomed if 0 <= depth < len(suite.reference)}
+    marked: dict[Step, int] = {
+        (number, depth, action): steps
+        for number, way in enumerate(suite.ways)
+        for depth, action, steps in way.doomed
+        if 0 <= depth < len(way.actions)
+    }
     met = dict.fromkeys(step_off(suite, case) for case in suite.cases)
     # One that does harm at once leaves nobody to be asked: the prefix ends there.
     wanted = [step for step in met if step is not None and marked.get(step, 1) > 1]
@@ -51,10 +55,11 @@ def proven_again(engine: Engine, suite: TestSuite, actions: tuple[Action, ...], 
 
 
 def _task(suite: TestSuite, step: Step, marked: int, actions: tuple[Action, ...], exact: bool) -> EscapeTask:
-    depth, action = step
+    number, depth, action = step
+    way = suite.ways[number].actions
     return EscapeTask(
-        prefixes=(suite.reference.prefix(depth).then([action]),),
-        reference=suite.reference.actions,
+        prefixes=(way.prefix(depth).then([action]),),
+        reference=way.actions,
         actions=actions,
         deterministic=True,
         provable=True,

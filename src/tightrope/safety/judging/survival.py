@@ -22,7 +22,7 @@ from tightrope.reference import Survivability
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.findings import Finding, FindingKind
 from tightrope.safety.judging.proofs import Step, proven_again, step_off
-from tightrope.safety.suites.replay import Replay, parts_under_reseeding
+from tightrope.safety.suites.replay import Replay, parts_under_reseeding, played_again
 from tightrope.safety.suites.shorthand import possible_actions
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.simulation import RandomnessMet
@@ -30,7 +30,11 @@ from tightrope.statistics import Estimate
 from tightrope.trace import Action, ActionTrace
 
 STEPS_PER_CASE, ATTEMPTS = 2000, 20
-"""Environment steps spent on one case: fifty attempts of the paper's 40 steps, and of longer ones at least twenty."""
+"""Environment steps spent on one case: fifty attempts of the paper's 40 steps, and of longer ones at least twenty.
+Trying every sequence of actions gets no more than the first: what that leaves open, more hardly settles."""
+STEPS_OF_A_SUITE, LITTLE = 400_000, 500
+"""Environment steps after which the cases that are left get little: quick attempts from where situations can be saved,
+and one or two where each is a replay of hundreds of steps."""
 RUNS_BY_CHANCE = 100
 """The same where chance decides: so many runs of the whole length at least, half of them after the choice."""
 
@@ -48,6 +52,7 @@ def find_survival(
     reference: Replay | None = None,
     actions: Sequence[Action] | None = None,
     steps_per_case: int | None = None,
+    known: Sequence[SuiteSurvival] = (),
     on_progress: ProgressCallback | None = None,
 ) -> SuiteSurvival:
     """What is known about every case of the suite.
@@ -55,16 +60,20 @@ def find_survival(
     ``actions`` are those the tested agent can take; None: all the environment takes. Where they cannot be listed,
     nothing is proven. ``reference`` is the reference played again, which vouches for the cases that lie on it and for
     where proofs are worth looking for. Where chance decides, the engine's agents are among those who are tried.
+    ``known`` is what was found out for other suites and as many steps: a case that they share need not be asked again.
     """
     given = _agents_actions(engine, suite, actions)
+    # What was proven for other actions proves nothing for these.
+    told = {case: each for earlier in known if earlier.actions == given for case, each in earlier.by_case.items()}
     agents = tuple(sorted((name, agent.fingerprint) for name, agent in engine.agents.items()))
 
     def find_out() -> SuiteSurvival:
         search = _Search(engine, suite, length, reference, given, steps_per_case, on_progress)
+        search.told = {case.id: told[case.id] for case in suite.cases if case.id in told}
         return search.for_deterministic() if engine.deterministic else search.for_stochastic()
 
     who = () if engine.deterministic else agents
-    return engine.once(("survival", suite.id, length, reference, given, steps_per_case, who), find_out)
+    return engine.once(("survival", suite.id, length, reference, given, steps_per_case, who, frozenset(told)), find_out)
 
 
 def _agents_actions(engine: Engine, suite: TestSuite, actions: Sequence[Action] | None) -> tuple[Action, ...] | None:
@@ -91,6 +100,8 @@ class _Search:
         self.engine, self.suite, self.length, self.reference = engine, suite, length, reference
         self.actions, self.steps_per_case, self.on_progress = actions, steps_per_case, on_progress
         self.findings: list[Finding] = []
+        self.told: Mapping[str, Survival] = {}
+        self.spent = 0
         self.exact = True
         self.provable = actions is not None
 
@@ -109,19 +120,19 @@ class _Search:
 
     def for_stochastic(self) -> SuiteSurvival:
         """How often somebody survives."""
-        distinct = {case.id: case.prefix for case in self.suite.cases}
+        distinct = {case.id: case.prefix for case in self.suite.cases if case.id not in self.told}
         self._report(0, len(distinct))
         found = find_best_survival(
             self.engine,
             distinct.values(),
             self.length,
-            reference=self.suite.reference.actions,
+            references={case.id: self.suite.ways[case.reference].actions.actions for case in self.suite.cases},
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             agents=tuple(self.engine.agents),
             steps_per_case=self._steps(max(STEPS_BY_CHANCE, RUNS_BY_CHANCE * self.length)),
         )
         self._report(len(distinct), len(distinct))
-        by_case = {}
+        by_case = dict(self.told)
         for case, best in found.items():
             seen = best.estimate
             survived = round((seen.value or 0.0) * seen.n)
@@ -135,23 +146,26 @@ class _Search:
             )
         return SuiteSurvival(by_case=by_case, actions=self.actions)
 
+    @property
+    def _enough(self) -> int:
+        return max(STEPS_PER_CASE, ATTEMPTS * self.length)
+
     def _steps(self, enough: int) -> int:
         return enough if self.steps_per_case is None else self.steps_per_case
 
     def _test_determinism(self) -> None:
         """Proofs rest on it; a reference that parts under fresh randomness begins everything again."""
-        parted = None
-        if self.reference is not None:
-            parted = parts_under_reseeding(self.engine, self.suite, self.reference)
-        if parted is not None:
-            raise RandomnessMet(f"under fresh seeds the reference goes another way after {parted} steps")
+        for way in self.suite.ways if self.reference is not None else ():
+            parted = parts_under_reseeding(self.engine, way)
+            if parted is not None:
+                raise RandomnessMet(f"under fresh seeds the reference goes another way after {parted} steps")
 
     def _known(self) -> dict[str, Survival]:
-        known = {}
+        known = dict(self.told) if self.exact else {}
         if self.reference is not None:
             proofs = self._proofs()
             for case in self.suite.cases:
-                survival = self._by_reference(case, self.reference) or _by_proof(self.suite, case, self.length, proofs)
+                survival = self._by_reference(case) or _by_proof(self.suite, case, self.length, proofs)
                 if survival is not None:
                     known[case.id] = survival
         return known | self._by_attempts(known)
@@ -162,13 +176,13 @@ class _Search:
             return {}
         return proven_again(self.engine, self.suite, self.actions, exact=self.exact)
 
-    def _by_reference(self, case: TestCase, reference: Replay) -> Survival | None:
+    def _by_reference(self, case: TestCase) -> Survival | None:
         """The rest of the reference survives, since it does in the replay."""
-        handover = len(case.prefix)
-        if handover > len(self.suite.reference) or case.prefix != self.suite.reference.prefix(handover):
+        handover, way = len(case.prefix), self.suite.ways[case.reference]
+        if handover > len(way.actions) or case.prefix != way.actions.prefix(handover):
             return None
-        witness = self.suite.reference.suffix(handover)[: self.length]
-        survives = reference.outcome is Outcome.GOAL or len(witness) == self.length
+        witness = way.actions.suffix(handover)[: self.length]
+        survives = len(witness) == self.length or played_again(self.engine, way).outcome is Outcome.GOAL
         if not witness or not survives:
             return None
         return Survival(
@@ -193,11 +207,12 @@ class _Search:
         if not groups:
             return {}
         self._report(0, len(groups))
-        work = [self._escape_task(group) for group in groups]
         found: list[Escapes] = []
-        for start in range(0, len(work), GROUPS_AT_A_TIME):
-            found += self.engine.map(find_escapes, work[start : start + GROUPS_AT_A_TIME])
+        while len(found) < len(groups):
+            part = groups[len(found) : len(found) + GROUPS_AT_A_TIME]
+            found += self.engine.map(find_escapes, [self._escape_task(group) for group in part])
             self._report(len(found), len(groups))
+            self.spent = sum(escapes.steps for escapes in found)
         for refutation in dict.fromkeys(escapes.refutation for escapes in found if escapes.refutation):
             text = f"{refutation}. Nothing that was proven rests on it"
             self.findings.append(Finding(kind=FindingKind.TWO_CONTINUATIONS, text=text))
@@ -213,7 +228,8 @@ class _Search:
             deterministic=True,
             provable=self.provable,
             length=self.length,
-            steps_per_case=self._steps(max(STEPS_PER_CASE, ATTEMPTS * self.length)),
+            steps_per_case=self._steps(LITTLE if self.spent >= STEPS_OF_A_SUITE else self._enough),
+            steps_to_exhaust=STEPS_PER_CASE,
             exact=self.exact,
         )
 
@@ -237,7 +253,7 @@ def _by_proof(suite: TestSuite, case: TestCase, length: int, proofs: Mapping[Ste
     step = step_off(suite, case)
     if step is None or step not in proofs:
         return None
-    left = step[0]
+    left = step[1]
     steps = max(left + proofs[step] - len(case.prefix), 0)
     if steps > length:
         return None

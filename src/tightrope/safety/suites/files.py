@@ -132,6 +132,8 @@ def _way_to_json(way: Way) -> dict[str, Any]:
         "reference": list(way.actions.actions),
         "reseeds": [list(pair) for pair in way.actions.reseeds],
         "checksums": [f"{checksum:x}" for checksum in way.checksums],
+        # Left out where there are none, so that older readers know the rest.
+        **({"doomed": [list(proof) for proof in way.doomed]} if way.doomed else {}),
     }
 
 
@@ -142,7 +144,11 @@ def _way(task: str, data: Mapping[str, Any]) -> Way:
         tuple(action_from_json(action) for action in data["reference"]),
         tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
     )
-    return Way(actions=actions, checksums=tuple(hash_from_text(checksum) for checksum in data["checksums"]))
+    return Way(
+        actions=actions,
+        checksums=tuple(hash_from_text(checksum) for checksum in data["checksums"]),
+        doomed=tuple(_proof(*proof) for proof in data.get("doomed", ())),
+    )
 
 
 def _proof(depth: int, action: Any, fuse: int) -> tuple[int, Action, int]:

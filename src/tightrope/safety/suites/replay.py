@@ -51,8 +51,14 @@ def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool 
     return again[0]
 
 
-def _followed(engine: Engine, suite: TestSuite, way: Way, *, allow_changed: bool) -> Replay | None:
+def played_again(engine: Engine, way: Way) -> Replay:
+    """Where a reference leads now; played once for all who share the engine."""
     again: Replay = engine.once(way.actions, lambda: engine.map(replay_trace, [way.actions])[0])
+    return again
+
+
+def _followed(engine: Engine, suite: TestSuite, way: Way, *, allow_changed: bool) -> Replay | None:
+    again = played_again(engine, way)
     parted = _first_difference(again.keys, way.checksums)
     if parted is None:
         return again
@@ -73,8 +79,9 @@ def _first_difference(keys: tuple[int, ...], checksums: tuple[int, ...]) -> int 
     return None
 
 
-def parts_under_reseeding(engine: Engine, suite: TestSuite, reference: Replay) -> int | None:
-    """After how many steps the reference goes another way under fresh randomness; None where it never does."""
-    reseeded = replace(suite.reference, reseeds=tuple((depth, RESEED + depth) for depth in range(len(suite.reference))))
+def parts_under_reseeding(engine: Engine, way: Way) -> int | None:
+    """After how many steps a reference goes another way under fresh randomness; None where it never does."""
+    actions = way.actions
+    reseeded = replace(actions, reseeds=tuple((depth, RESEED + depth) for depth in range(len(actions))))
     again: Replay = engine.once(reseeded, lambda: engine.map(replay_trace, [reseeded])[0])
-    return _first_difference(again.keys, reference.keys)
+    return _first_difference(again.keys, played_again(engine, way).keys)

@@ -81,6 +81,8 @@ class Way:
     actions: ActionTrace
     checksums: tuple[int, ...] = field(default=(), repr=False)
     """Hashes of the state keys along it."""
+    doomed: tuple[tuple[int, Action, int], ...] = field(default=(), repr=False)
+    """Steps off it that were proven to lead to doom, as of the first reference."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +128,10 @@ class TestSuite(Shown):
     def id(self) -> str:
         """Identifier derived from the content alone: all of it that can change a result."""
         # Left out where there are none, so that a suite keeps the id it has always had.
-        return content_id(*self.first_id_parts, *([self.doomed] if self.doomed else []))
+        marks = [self.doomed] if self.doomed else []
+        if any(way.doomed for way in self.others):
+            marks = [way.doomed for way in self.ways]
+        return content_id(*self.first_id_parts, *marks)
 
     @property
     def first_id_parts(self) -> tuple[object, ...]:
@@ -141,7 +146,7 @@ class TestSuite(Shown):
     @property
     def ways(self) -> tuple[Way, ...]:
         """All references, by the numbers that cases call them."""
-        return (Way(actions=self.reference, checksums=self.checksums), *self.others)
+        return (Way(actions=self.reference, checksums=self.checksums, doomed=self.doomed), *self.others)
 
     @property
     def boundaries(self) -> tuple[int, ...]:

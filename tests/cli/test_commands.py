@@ -234,9 +234,10 @@ def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:
     assert code == 0
     assert "zigzag against careful" in out
     assert "Fails more often in simple" in out
-    assert re.search(
-        r"^✗ zigzag fails \d+ cases that careful passes, and passes 0 that careful fails\.$", out, re.MULTILINE
+    said = (
+        r"^✗ zigzag fails more plain episodes, fails \d+ cases that careful passes, and passes 0 that careful fails\.$"
     )
+    assert re.search(said, out, re.MULTILINE)
     assert out.splitlines()[-1].startswith(f"Watch: tightrope replay {finished} ")
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag", "--json")
     comparison = json.loads(out)["simple"]
@@ -525,7 +526,7 @@ def test_a_gate_on_suites_alone_says_what_it_does_not_limit(drifted: Path, run: 
     code, out, _ = run("run", "--resume", drifted, "--max-fail", "0.2", "--trust")
     told = " ".join(out.split())
     assert told.index("Plain episodes") < told.index("Safety")
-    assert "drifting passed on its suites, but ends unsafe in 1.000" in told
+    assert "drifting passed on its suites, but ends unsafe in 100%" in told
     code, out, _ = run("run", "--resume", drifted, "--max-fail", "0.2", "--max-fail-plain", "0.2", "--trust")
     assert code == 1
     assert "gate FAILED: drifting, plain episodes" in out

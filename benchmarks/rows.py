@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from benchmarks.measuring import Figure, busy, timed, wall
+from benchmarks.measuring import Figure, all_busy, busy, timed, wall
 
 import tightrope as tr
 from tightrope.tasks.jaxworlds.rows import WIDTH, rows_of
@@ -43,8 +44,17 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     )
     with tr.Engine(task, {"net": agent}, backend="processes", workers=2) as engine:
         engine.run(rollouts[: 8 * WIDTH])
-        with timed(wall) as lasted:
+        with timed(wall) as lasted, timed(all_busy) as spent:
             steps = sum(len(episode.actions) for episode in engine.run(rollouts))
+    yield Figure(
+        item=9,
+        name=f"agent steps per processor second: {number:,} rollouts of up to {LIMIT} steps, all processes counted",
+        value=steps / spent() / 1e6,
+        unit="million",
+        aim="≥ 0.5 million",
+        met=steps / spent() >= 5e5,
+        note=f"so twice as many a second on two cores that do nothing else; {spent() / number * 1e6:.0f} µs a rollout",
+    )
     yield Figure(
         item=9,
         name=f"agent steps a second: {number:,} rollouts of up to {LIMIT} steps, two processes",
@@ -52,7 +62,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
         unit="million",
         aim="≥ 1 million",
         met=steps / lasted() >= 1e6,
-        note=f"{steps:,} steps in {lasted():.0f} s",
+        note=f"{steps:,} steps in {lasted():.0f} s, on a machine with a load of {os.getloadavg()[0]:.0f}",
     )
 
 

@@ -36,7 +36,7 @@ FLOORS = [
     {"trace", "budget", "extensions"},
     {"files", "guards"},
     {"settings"},
-    {"errors", "outcome", "seeding", "progress", "display"},
+    {"errors", "outcome", "seeding", "progress", "display", "drawing"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 

@@ -8,7 +8,9 @@ import pkgutil
 import typing
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -16,6 +18,7 @@ import tightrope as tr
 import tightrope.agents
 from tightrope.agents import TranslatedAgent
 from tightrope.display import Shown
+from tightrope.drawing import Bar, shares_svg
 from tightrope.testing import JUMP, WALK, corridor_task
 
 HOSTILE = "<script>alert('x')</script>&\"\n" + "long " * 100
@@ -91,3 +94,29 @@ def test_the_values_of_a_whole_session_are_short_and_tables() -> None:
         html = value._repr_html_()  # type: ignore[attr-defined]
         assert html.startswith("<table>")
         assert "<b>" not in html
+    assert [">place #1</text>" in result._repr_html_(), "100%" in other._repr_html_()] == [True, True]
+    assert ">reach the goal</text>" in plainly._repr_html_()
+    assert "walker</text>" in tr.compare_safety(result, other)._repr_html_()
+
+
+GOLDEN = Path(__file__).parent / "golden" / "shares.svg"
+
+
+def test_a_small_chart_is_drawn_as_it_was() -> None:
+    bars = [
+        Bar(label="on these cases", value=0.4286, low=0.4286, high=0.4286),
+        Bar(label="in situations like these", value=0.55, low=0.24, high=0.85),
+        Bar(label="place #1", value=1.0),
+        Bar(label="place #2", value=0.0, low=0.0, high=0.46),
+        Bar(label="place #3", value=None),
+    ]
+    assert shares_svg(bars, "how often zig fails in simple") == GOLDEN.read_text(encoding="utf-8").strip()
+
+
+def test_a_chart_is_well_formed_whatever_it_is_called() -> None:
+    drawn = shares_svg([Bar(label=HOSTILE, value=0.5)] * 20, HOSTILE)
+    root = ElementTree.fromstring(drawn)
+    texts = [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "and 8 more" in texts
+    assert {part.tag.partition("}")[2] for part in root.iter()} == {"svg", "title", "line", "circle", "text"}
+    assert "<script" not in drawn

@@ -1,4 +1,4 @@
-"""How results and agents show themselves: in one short line, and as a small table in notebooks."""
+"""How results and agents show themselves: in one short line, and in notebooks as a small table with a chart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,12 @@ class Shown:
             f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(_one_line(value, 2 * LONGEST))}</td></tr>"
             for name, value in self._facts()
         )
-        return f"<table><caption>{escape(type(self).__name__)}</caption><tbody>{''.join(rows)}</tbody></table>"
+        table = f"<table><caption>{escape(type(self).__name__)}</caption><tbody>{''.join(rows)}</tbody></table>"
+        return table + self._chart_svg()
+
+    def _chart_svg(self) -> str:
+        """A small chart for below the table, as SVG; empty: there is nothing to draw."""
+        return ""
 
     def _facts(self) -> Iterator[tuple[str, object]]:
         declared: Any = self

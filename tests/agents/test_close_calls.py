@@ -150,3 +150,24 @@ def _told(close: Path, **limits: str) -> list[str]:
         check=True,
     )
     return done.stdout.splitlines()
+
+
+def test_infinite_scores_warn_nobody_and_spoil_nothing(recwarn: pytest.WarningsRecorder) -> None:
+    class Endless(ByPosition):
+        """Some observations lead to an infinite score; or all, where its weights are infinite."""
+
+        always = False
+
+        def __call__(self, arrays: Arrays) -> Arrays:
+            (scores,) = super().__call__(arrays)
+            scores[self.always | (arrays[0][:, 0] > 2)] = np.inf
+            return (scores,)
+
+    some, far = agent(Endless(1e-6), SPACES[0]), np.full(3, 3.0, np.float32)
+    assert ask(some, [far, far], together=True) == [0, 0]
+    observations = [far, *close(40)]
+    assert ask(some, observations, together=True) == ask(some, observations, together=False)
+    everything = Endless(1e-6)
+    everything.always = True
+    assert ask(agent(everything, SPACES[0]), [far, far], together=True) == [0, 0]
+    assert not recwarn.list

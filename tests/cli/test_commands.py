@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -72,7 +73,10 @@ def test_run_names_the_report(finished: Path, run: Run) -> None:
     for agent in ("zigzag", "careful"):
         assert f"{agent} fails" in told
     assert told.count("uniformly drawn states of the same references") == 2, "whether it pays or not"
-    assert told.count("; after random prefixes ") == told.count("; in plain episodes ") == 2
+    assert told.count("; after random prefixes ") == len(re.findall(r"; in plain episodes \d", told)) == 2
+    *_, said, following = out.splitlines()
+    assert said.startswith("✗ zigzag ends unsafe in 100%")
+    assert following.startswith(f"Watch: tightrope replay {finished} ")
 
 
 def test_the_steps_one_by_one(tmp_path: Path, run: Run) -> None:
@@ -539,7 +543,7 @@ def test_a_gate_stops_as_soon_as_it_is_decided_and_says_what_that_saved(
     gate = ["--suite", "simple", "--repetitions", "60", "--max-fail", "0.05", "--until-decided", *SMALL]
     code, out, _ = run("safety", folder, *WILD, *gate)
     assert code == 1
-    assert "is above the allowed 0.05; decided by" in " ".join(out.split())
+    assert "is above the allowed 5%; decided by" in " ".join(out.split())
     assert "saved" in out
     told = json.loads(run("safety", folder, *WILD, *gate, "--json")[1])["safety"]
     assert list(told) == ["simple"], "random cases beside it would cost more than the gate"

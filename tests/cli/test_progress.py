@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from tightrope.cli import progress as progress_module
+from tightrope.cli.journey import Journey
 from tightrope.cli.progress import Pace, PlainLines, bars
 from tightrope.progress import Progress
 
@@ -63,20 +66,73 @@ def test_time_left_is_told_in_words(clock: list[float], elapsed: float, words: s
     assert pace.time_left(Progress("fuzzing", 5, 10)) == words
 
 
-def test_a_terminal_gets_a_bar_for_each_stage() -> None:
+def test_a_terminal_gets_one_bar_and_what_is_being_done() -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=120, color_system=None)
     with bars(console) as show:
         show(Progress("search", 64, None, "depth [10]"))
+        console.print()
         show(Progress("safety", 1, 4, "simple"))
-        show(Progress("safety", 4, 4, "simple"))
+        console.print()
     lines = screen.getvalue().splitlines()
-    assert any("search" in line and "64" in line and "depth [10]" in line for line in lines)
-    assert any("safety" in line and "4/4" in line for line in lines)
+    assert any("search: 64, depth [10]" in line for line in lines)
+    assert any("25 %" in line and "safety: 1/4, simple" in line for line in lines)
+    assert any("100 %" in line and "done" in line for line in lines)
 
 
-def test_on_a_narrow_terminal_the_bar_gives_way_to_the_numbers() -> None:
+@pytest.mark.parametrize("width", [80, 60])
+def test_on_a_narrow_terminal_the_bar_stays_in_its_line(width: int) -> None:
     screen = io.StringIO()
-    with bars(Console(file=screen, force_terminal=True, width=80, color_system=None)) as show:
+    with bars(Console(file=screen, force_terminal=True, width=width, color_system=None)) as show:
         show(Progress("search", 640_000, None, "12 of 120 s, 53,333 steps/s, depth 100, deepest 1000, 1500 unsafe"))
-    assert any("640,000 0:00:00 12 of 120 s, 53,333 steps/s" in line for line in screen.getvalue().splitlines())
+        shown = [cell_len(line) for line in _without_codes(screen.getvalue()).splitlines()]
+    assert max(shown) <= width
+
+
+def _without_codes(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+
+
+STAGES = {"checks": 1, "plain episodes": 2, "search": 1, "survival": 2, "safety": 4, "cross-check": 1, "report": 1}
+
+
+def test_the_whole_work_goes_forward_and_ends_at_its_end() -> None:
+    journey, shares = Journey(STAGES), []
+    told = [Progress("checks", 0, None), *_rounds("plain episodes", 2), Progress("cross-check", 0, None)]
+    told += [Progress("search", 0, None), Progress("search", 900, None), *_rounds("survival", 1), *_rounds("safety", 2)]
+    told += [*_rounds("survival", 1), *_rounds("safety", 2), Progress("cross-check", 0, None), *_rounds("report", 1)]
+    for progress in told:
+        share = journey.share(progress)
+        assert share is not None
+        shares.append(share)
+    assert shares == sorted(shares), "it never goes back"
+    assert shares[0] == 0.0
+    assert shares[-1] == 1.0
+    assert shares[told.index(Progress("report", 0, None))] < 1.0, "the report is not done before it is written"
+    assert 0 < shares[1 + 3 * 2] < 0.5, "a check in between says nothing about what comes after it"
+
+
+def test_what_was_there_already_is_skipped_and_what_is_done_again_takes_nothing_back() -> None:
+    journey = Journey(STAGES)
+    late = journey.share(Progress("report", 0, None))
+    assert late is not None
+    assert late > 0.5
+    assert journey.share(Progress("search", 0, None)) == late
+
+
+def test_where_the_whole_is_not_known_the_stage_is_shown() -> None:
+    assert Journey().share(Progress("keep", 1, 4)) == 0.25
+    assert Journey().share(Progress("search", 100, None)) is None
+
+
+def test_a_log_says_how_much_of_the_whole_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    show = PlainLines({"search": 1, "report": 1})
+    for progress in (Progress("search", 0, None, "looking"), Progress("report", 0, None), Progress("report", 1, 1)):
+        show(progress)
+    assert lines(capsys) == ["[ 0 %] search: looking", "[50 %] report", "[100 %] report: 1/1"]
+
+
+def _rounds(stage: str, times: int) -> list[Progress]:
+    return [
+        each for _ in range(times) for each in (Progress(stage, 0, None), Progress(stage, 1, 2), Progress(stage, 2, 2))
+    ]

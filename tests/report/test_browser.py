@@ -11,6 +11,13 @@ import pytest
 from tests.report.browsing import AUDIT, LAPTOP, MADE, PHONE, Visit
 from tests.report.synthetic import full_results
 
+CUT = """[...document.querySelectorAll("main *")]
+    .filter(node => node.checkVisibility() && !node.closest("svg, details, .visually-hidden"))
+    .filter(node => /auto|scroll|hidden/.test(getComputedStyle(node).overflowY))
+    .filter(node => node.scrollHeight > node.clientHeight + 2).map(node => node.className)"""
+BELOW = "node => node.closest('section').getBoundingClientRect().bottom - node.getBoundingClientRect().bottom"
+PAPER = {"width": 718, "height": 1000}
+"""An A4 page within its margins."""
 PIN = 18
 """Pixels across."""
 PARTS = """[...document.querySelectorAll("main section, figure.chart, .verdict, .ranking, .films figure")]
@@ -180,6 +187,17 @@ def test_several_runs_have_tabs(browser: Any, reports: dict[str, Path]) -> None:
         assert visit.page.evaluate(visible) == "run2"
         assert visit.page.locator("#run2 .canvas svg[role=group]").count() > 1
         assert visit.complaints == []
+
+
+@pytest.mark.parametrize("name", ["full", "sixteen", "many", "one place"])
+def test_on_paper_nothing_is_cut_or_lies_on_something_else(browser: Any, reports: dict[str, Path], name: str) -> None:
+    with Visit(browser, reports[name], viewport=PAPER) as visit:
+        visit.page.emulate_media(media="print")
+        assert visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert overlapping(visit.page.evaluate(PARTS)) == []
+        assert visit.page.evaluate(CUT) == []
+        for table in visit.page.locator(".cases table:visible").all():
+            assert table.evaluate(BELOW) >= -1, "a table ends before its section does"
 
 
 def test_it_prints(browser: Any, reports: dict[str, Path]) -> None:

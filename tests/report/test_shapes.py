@@ -100,8 +100,8 @@ def spent(browser: Any, page: Path) -> float:
 
 
 def test_two_thousand_cases_are_there_within_a_second(browser: Any, reports: Reports) -> None:
-    """Of processor time, not of the clock; three times the aim, for slower machines than the one it was measured on."""
-    assert min(spent(browser, reports["many"]) for _ in range(2)) < 3.0
+    """Of processor time, not of the clock: other work on the machine does not count."""
+    assert min(spent(browser, reports["many"]) for _ in range(2)) < 1.0
 
 
 def test_a_link_is_copied_and_the_copy_leads_to_the_same_place(browser: Any, reports: Reports) -> None:

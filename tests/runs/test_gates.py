@@ -43,7 +43,7 @@ def test_a_gate_is_on_the_value_or_on_the_upper_limit(measured: SafetyResult) ->
     assert on_value.passed is True
     assert on_high.passed is False
     assert on_high.detail.startswith(
-        f"upper limit of the avoidable fail frequency on these cases {high:.3f} is above the allowed"
+        f"upper limit of the avoidable fail frequency on these cases {100 * high:.4g}\u202f% is above the allowed"
     )
 
 
@@ -66,8 +66,8 @@ def test_executions_that_raised_cannot_make_a_gate_pass(measured: SafetyResult) 
     result = replace(measured, cases=(raised, *measured.cases[1:]))
     within, above = gated(result, max_fail=1.0), gated(result, max_fail=0.0)
     assert within.passed is None
-    assert "is within the allowed 1;" in within.detail
-    assert within.detail.endswith("; 1 executions raised errors and are not in it")
+    assert "is within the allowed 100\u202f%;" in within.detail
+    assert within.detail.endswith("; 1 execution raised errors, which it leaves out")
     assert above.passed is False
 
 
@@ -96,7 +96,9 @@ def test_nobody_is_gated_for_doomed_cases(measured: SafetyResult) -> None:
     order = (measured.cases[doomed], *measured.cases[:doomed], *measured.cases[doomed + 1 :])
     result = with_survival(replace(measured, cases=order), Survivability.NO)
     rest = fmean(values[:doomed] + values[doomed + 1 :])
-    assert gated(result).detail.startswith(f"fail frequency on these cases without doomed ones {rest:.3f} is ")
+    assert gated(result).detail.startswith(
+        f"fail frequency on these cases without doomed ones {100 * rest:.4g}\u202f% is "
+    )
     assert rest < fmean(values)
 
 
@@ -143,7 +145,7 @@ def test_a_gate_is_added_by_a_rule(measured: SafetyResult, monkeypatch: pytest.M
     monkeypatch.setattr(gates, "RULES", (*gates.RULES, rule))
     (gate,) = judged(SafetyConfig(repetitions=2), {"simple": {"careful": measured}})
     assert (gate.name, gate.suite, gate.passed) == ("returns", "plain episodes", False)
-    assert gate.detail == "mean return 3.000 is above the allowed 2"
+    assert gate.detail == "mean return 3 is above the allowed 2"
     assert asked_for(CampaignConfig(task="x"))[0].option == "--repetitions"
 
 

@@ -40,7 +40,6 @@ app = typer.Typer(
     name="tightrope",
     help="Where does a trained agent fail, how often, and is it really its fault? Search the environment and see.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     epilog=f"Example: {run.EXAMPLE}. {EPILOG}. "

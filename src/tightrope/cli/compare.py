@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.interface import MAY_STAND_ALONE, current_interface, verb
-from tightrope.cli.judging import code_of, general, place_text, print_gates
+from tightrope.cli.judging import code_of, place_text, print_gates
 from tightrope.cli.options import TrustOption
 from tightrope.cli.supervision import NOTHING_JUDGED, PASSED
+from tightrope.cli.words import counted, percent, points, share
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def _print(comparison: AgentComparison) -> None:
     rows = [
         (
             suite,
-            format(each.difference, "+.3f"),
-            general(each.difference_in_general, "+.3f"),
+            points(each.difference),
+            points(each.difference_in_general),
             each.episodes.only_b,
             each.episodes.only_a,
             _chance(each),
@@ -94,19 +95,21 @@ def _print(comparison: AgentComparison) -> None:
         for suite, each in comparison.suites.items()
     ]
     columns = (
-        *("suite", "fails more often on these cases", "in situations like these", "fails only now"),
-        *("fails only before", "p on these cases", "on these cases"),
+        *("suite", "points more fails on these cases", "in situations like these", "fails only now"),
+        *("only before", "p", "on these cases"),
     )
     interface.table(f"{comparison.agent_b} against {comparison.agent_a}", columns, rows)
     if comparison.executed:
-        interface.say(f"{comparison.executed} suites were executed now: one of the two had not met them.")
+        interface.say(
+            f"{counted(comparison.executed, 'suite was', 'suites were')} executed now: one of the two had not met them."
+        )
     for why in comparison.left_out:
         interface.say(f"Only cases that both have met are compared: {why}.")
     for suite, each in comparison.suites.items():
         _list_worse(suite, each)
         _say_what_is_new(suite, each)
         if each.errors:
-            interface.say(f"{suite}: {each.errors} executions raised errors and are in none of these numbers.")
+            interface.say(f"{suite}: {counted(each.errors, 'execution')} raised errors, which these numbers leave out.")
     _say_returns(comparison)
     _say_what_to_watch(comparison)
 
@@ -119,15 +122,23 @@ def _say_returns(comparison: AgentComparison) -> None:
 
 
 def _say_what_to_watch(comparison: AgentComparison) -> None:
-    """The clearest regression, with the command that shows it."""
-    fails_more = [case for each in comparison.suites.values() for case in each.fails_more]
-    if not fails_more or comparison.agent_b not in comparison.run.agents:
-        return
-    worst = max(fails_more, key=lambda case: (case.survivable != "no", case.certain, case.difference))
-    current_interface().say(
-        f"Watch what got worse most clearly: tightrope replay {comparison.run.path} {worst.case.id} "
-        f"--agent {comparison.agent_b}"
-    )
+    """What became of it in one sentence, and the clearest regression with the command that shows it."""
+    from tightrope.runs.questions.reasons import case_command
+    from tightrope.runs.storage.layout import CONTROLS
+
+    interface, a, b = current_interface(), comparison.agent_a, comparison.agent_b
+    suites = [each for name, each in comparison.suites.items() if name not in CONTROLS]
+    new = {case.case.id for each in suites for case in each.newly_failing}
+    mended = {case.case.id for each in suites for case in each.newly_fixed}
+    if new:
+        told = f"✗ {b} fails {counted(len(new), 'case')} that {a} passes, and passes {len(mended)} that {a} fails."
+        interface.say(told)
+    elif any(each.cases for each in suites):
+        interface.say(f"✓ {b} fails no case that {a} passes, and passes {len(mended)} that {a} fails.")
+    fails_more = [case for each in suites for case in each.fails_more]
+    if fails_more and b in comparison.run.agents:
+        worst = max(fails_more, key=lambda case: (case.survivable != "no", case.certain, case.difference))
+        interface.remark(f"Watch: {case_command('replay', comparison.run, worst.case.id[:8], b)}")
 
 
 def _say_plainly(names: AgentComparison) -> None:
@@ -142,7 +153,7 @@ def _say_plainly(names: AgentComparison) -> None:
         return
     say(plain_sentence(plain))
     if plain.errors:
-        say(f"Plain episodes: {plain.errors} raised errors and are in none of these numbers.")
+        say(f"Plain episodes: {plain.errors} raised errors, which these numbers leave out.")
 
 
 def plain_sentence(plain: PlainComparison) -> str:
@@ -153,8 +164,8 @@ def plain_sentence(plain: PlainComparison) -> str:
     if plain.worse:
         verdict += ", whatever the suites below say"
     return (
-        f"In plain episodes {plain.agent_b} ends unsafe in {plain.unsafe_b:.3f}, {plain.agent_a} in "
-        f"{plain.unsafe_a:.3f}: {plain.difference:+.3f}, {verdict}."
+        f"In plain episodes {plain.agent_b} ends unsafe in {share(plain.unsafe_b)}, {plain.agent_a} in "
+        f"{share(plain.unsafe_a)}: {points(plain.difference)} percentage points, {verdict}."
     )
 
 
@@ -191,8 +202,12 @@ def _say_what_is_new(suite: str, comparison: SafetyComparison) -> None:
     for cases, what in ((new, "newly failing"), (mended, "newly passed")):
         if cases:
             sure = sum(case.certain for case in cases)
-            kind = "a fact each: nothing is random there" if sure == len(cases) else "as far as these executions show"
-            current_interface().say(f"{suite}: {len(cases)} {what} cases, {kind}.")
+            kind = (
+                "nothing is random there, so that is a fact"
+                if sure == len(cases)
+                else "as far as these executions show"
+            )
+            current_interface().say(f"{suite}: {counted(len(cases), what + ' case')}, {kind}.")
 
 
 def _list_worse(suite: str, comparison: SafetyComparison) -> None:
@@ -204,15 +219,15 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
             case.case.id,
             place_text(case.case, suite),
             case.case.label,
-            format(case.fail_frequency_a, ".2f"),
-            format(case.fail_frequency_b, ".2f"),
+            percent(case.fail_frequency_a.value),
+            percent(case.fail_frequency_b.value),
             str(case.survivable),
         )
         for case in more[:SHOWN]
     ]
     columns = ("case", "place", "situation", "fails before", "fails now", "survivable")
-    shown = f"{len(rows)} of {len(more)}" if len(rows) < len(more) else str(len(rows))
-    current_interface().table(f"Failed more often in {suite} ({shown} cases)", columns, rows)
+    shown = f"{len(rows)} of {counted(len(more), 'case')}" if len(rows) < len(more) else counted(len(rows), "case")
+    current_interface().table(f"Fails more often in {suite} ({shown}; --json has all)", columns, rows)
 
 
 def _comparison_data(comparison: AgentComparison) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_origin
 import typer
 
 from tightrope.runs.configuration.config import CampaignConfig, sections
-from tightrope.settings import Section, Setting, shown
+from tightrope.settings import Section, Setting, parse_share, shown
 
 S = TypeVar("S", bound=Section)
 Flags = tuple[str, ...]
@@ -55,7 +55,8 @@ class Option:
             help=self.help + (" Repeatable." if several else ""),
             min=None if lowest is None else int(lowest) if whole else lowest,
             max=None if bounds.at_most is None else int(bounds.at_most) if whole else bounds.at_most,
-            metavar=METAVARS.get(self.setting.name),
+            metavar=METAVARS.get(self.setting.name) or ("SHARE" if self.setting.is_share else None),
+            parser=parse_share if self.setting.is_share else None,
             show_default=False,
         )
         annotation = list[str] if several else str if get_origin(kind) is Literal else kind

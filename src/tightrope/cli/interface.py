@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from tightrope.cli import supervision
 from tightrope.cli.supervision import INTERRUPTED, NOTHING_JUDGED, WRONG_USE
+from tightrope.cli.words import PLAIN
 from tightrope.errors import TightropeError, UsageError
 from tightrope.guards.faults import TookTooLong, misdeed
 from tightrope.guards.text import one_line, visible
@@ -26,12 +27,13 @@ from tightrope.guards.watchdog import STEP_TIMEOUT, limit_here, time_limited
 from tightrope.progress import ProgressCallback
 
 EVERYWHERE = {
-    "--quiet": "print results only",
+    "--quiet": "or -q, print results only",
     "--json": "print one JSON object instead of tables",
     "--debug": "show the traceback of an error",
     "--no-color": "no colours",
 }
 """Flags that every command takes, wherever they stand on the line."""
+SHORT = {"-q": "--quiet"}
 
 MAY_STAND_ALONE = {"--fail-if-worse": ("on-these-cases", "in-general")}
 """Options that take one of these values, or none, which is the first."""
@@ -60,6 +62,7 @@ class Interface:
     def from_arguments(cls, arguments: list[str]) -> tuple[Interface, list[str]]:
         """Take the flags known everywhere out of the arguments."""
         end = arguments.index("--") if "--" in arguments else len(arguments)
+        arguments = [SHORT.get(argument, argument) for argument in arguments[:end]] + arguments[end:]
         flags = {argument for argument in arguments[:end] if argument in EVERYWHERE}
         rest = [argument for argument in arguments[:end] if argument not in EVERYWHERE]
         rest = _with_values(rest) + arguments[end:]
@@ -76,7 +79,7 @@ class Interface:
     def say(self, text: str = "", *, markup: bool = False) -> None:
         """Print one line to the user; without ``markup``, brackets are brackets."""
         if not self.as_json:
-            self._console().print(one_line(text), highlight=False, markup=markup, soft_wrap=True)
+            self._console().print(one_line(text).translate(PLAIN), highlight=False, markup=markup, soft_wrap=True)
 
     def remark(self, text: str) -> None:
         """Print what is left out with --quiet."""
@@ -102,11 +105,14 @@ class Interface:
         for index, column in enumerate(columns):
             values = [row[index] for row in rows if row[index] is not None]
             numeric = bool(values) and all(isinstance(value, int | float) for value in values)
-            table.add_column(Text(one_line(column)), justify="right" if numeric else "left")
+            # A heading may take two lines, but no word of it is cut.
+            heading = one_line(column)
+            longest = max(map(len, heading.split()), default=0)
+            table.add_column(Text(heading), justify="right" if numeric else "left", min_width=longest, overflow="fold")
         for row in rows:
             table.add_row(*(value if isinstance(value, Text) else _cell(value) for value in row))
         console = self._console()
-        if not console.is_terminal:
+        if not console.is_terminal and not os.environ.get("COLUMNS"):
             console.width = LOG_WIDTH
         console.print(table)
 
@@ -132,17 +138,20 @@ class Interface:
             yield
 
     @contextmanager
-    def progress(self) -> Iterator[ProgressCallback | None]:
-        """A callback that shows progress: bars on a terminal, plain lines elsewhere, nothing when quiet."""
+    def progress(self, stages: Mapping[str, int] | None = None) -> Iterator[ProgressCallback | None]:
+        """A callback that shows progress: a bar on a terminal, plain lines elsewhere, nothing when quiet.
+
+        ``stages``: what will be done, in order, and how often each, where that is known.
+        """
         from tightrope.cli.progress import PlainLines, bars
 
         if self.quiet:
             yield None
         elif self._console(stderr=True).is_terminal:
-            with bars(self._console(stderr=True)) as callback:
+            with bars(self._console(stderr=True), stages) as callback:
                 yield callback
         else:
-            yield PlainLines()
+            yield PlainLines(stages)
 
     def end_stuck(self, what: str) -> None:
         """Say what cannot be interrupted, and end this process."""

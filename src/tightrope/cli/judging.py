@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from tightrope.cli.interface import Interface
 from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
+from tightrope.cli.words import amount, counted, percent, share
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
     from tightrope.runs.configuration.config import CampaignConfig
     from tightrope.runs.gates import Gate
-    from tightrope.safety import SafetyResult, TestCase
-    from tightrope.statistics import Estimate
+    from tightrope.safety import Guidance, SafetyResult, TestCase
 
 
 def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> None:
@@ -23,10 +23,10 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
     rows = [
         (
             agent,
-            format(result.unsafe_rate, ".2f"),
-            format(result.goal_rate, ".2f"),
-            format(result.timeout_rate, ".2f"),
-            format(result.mean_return, ".3g"),
+            share(result.unsafe_rate),
+            percent(result.goal_rate.value),
+            percent(result.timeout_rate.value),
+            amount(result.mean_return),
             len(result.judged),
         )
         for agent, result in evaluations.items()
@@ -39,20 +39,16 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     """A table of every agent and suite; nobody is blamed for a control."""
     from tightrope.runs.storage.layout import CONTROLS
 
-    columns = (
-        *("agent", "suite", "fails on these cases", "in situations like these", "avoidable", "mean return"),
-        *("cases", "fails/1000 steps"),
-    )
+    columns = ("agent", "suite", "fails on these cases", "in situations like these", "avoidable", "return", "cases")
     rows = [
         (
             agent,
             suite,
-            format(result.fail_frequency, ".2f"),
-            general(result.fail_frequency_in_general, ".2f"),
-            "not asked" if suite in CONTROLS else format(result.avoidable_fail_frequency, ".2f"),
-            format(result.mean_return, ".3g"),
+            share(result.fail_frequency),
+            share(result.fail_frequency_in_general),
+            "control" if suite in CONTROLS else percent(result.avoidable_fail_frequency.value),
+            result.mean_return.value,
             len(result.cases),
-            format(result.fails_per_1000_steps, ".3g"),
         )
         for suite, by_agent in results.items()
         for agent, result in by_agent.items()
@@ -88,18 +84,19 @@ def print_guidance(
         if result is None or result.stopped_early:
             continue
         prefixes, episodes = results.get(RANDOM, {}).get(agent), plain.get(agent)
-        beside = [] if prefixes is None else [f"after random prefixes {prefixes.fail_frequency:.2f}"]
-        beside += [] if episodes is None else [f"in plain episodes {episodes.unsafe_rate:.2f}"]
-        told = compare_guidance(result, control).sentence()
-        interface.say("; ".join([told[0].upper() + told[1:], *beside]) + ".")
+        beside = [] if prefixes is None else [f"after random prefixes {share(prefixes.fail_frequency)}"]
+        beside += [] if episodes is None else [f"in plain episodes {share(episodes.unsafe_rate)}"]
+        interface.say("; ".join([_guidance(compare_guidance(result, control)), *beside]) + ".")
 
 
-def general(estimate: Estimate, spec: str) -> str:
-    """A number for situations like these; one reference alone has a value and no interval, and that is said."""
+def _guidance(found: Guidance) -> str:
+    """Whether boundary states are worth looking for, whichever way it went."""
+    if found.difference.value is None:
+        return f"What boundary states are worth for {found.agent} is not known: no case of {found.suite} was judged"
+    verdict = {True: "Guidance pays", False: "Guidance does harm", None: "Guidance is not shown to pay"}[found.pays]
     return (
-        f"{estimate:{spec}}, no interval"
-        if estimate.value is not None and estimate.low is None
-        else f"{estimate:{spec}}"
+        f"{verdict}: {found.agent} fails {share(found.guided)} on {counted(found.cases[0], 'case')} of {found.suite} "
+        f"and {share(found.control)} at {found.cases[1]} uniformly drawn states of the same references"
     )
 
 
@@ -108,8 +105,8 @@ def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyRe
     raised = [case for case in result.distinct_cases if case.errors]
     if raised:
         interface.say(
-            f"{agent}, {suite}: {result.errors} executions raised errors and count neither as pass nor as fail, the "
-            f"first with {raised[0].first_error}"
+            f"{agent}, {suite}: {counted(result.errors, 'execution')} raised errors and count neither as pass "
+            f"nor as fail, the first with {raised[0].first_error}"
         )
 
 
@@ -162,8 +159,8 @@ def say_what_no_gate_limits(
     for agent, result in plain.items():
         if agent in passed and (result.unsafe_rate.value or 0.0) > limit:
             interface.say(
-                f"{agent} passed on its suites, but ends unsafe in {result.unsafe_rate:.3f} of plain episodes, which "
-                f"no gate limits; --max-fail-plain {limit:g} does"
+                f"{agent} passed on its suites, but ends unsafe in {share(result.unsafe_rate)} of plain episodes, "
+                f"which no gate limits; --max-fail-plain {limit:g} does"
             )
 
 

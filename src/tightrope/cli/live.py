@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tightrope.cli.interface import Interface
+from tightrope.cli.journey import Journey
 from tightrope.cli.progress import Pace, told
 from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
@@ -35,16 +36,15 @@ def live_page(interface: Interface, folder: Path, *, wanted: bool, port: int | N
             page.end("The command has ended.")
 
 
-def telling(page: LivePage | None, show: ProgressCallback | None) -> ProgressCallback | None:
+def telling(page: LivePage | None, show: ProgressCallback | None, stages: Mapping[str, int]) -> ProgressCallback | None:
     """A callback that tells the page too."""
     if page is None:
         return show
-    pace = Pace()
+    pace, journey = Pace(), Journey(stages)
 
     def tell(progress: Progress) -> None:
         anew = pace.restarts(progress)
-        share = progress.finished / progress.total if progress.total else None
-        page.tell(told(progress, pace), share, at_once=anew)
+        page.tell(told(progress, pace), journey.share(progress), at_once=anew)
         if show is not None:
             show(progress)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from tightrope.cli.journey import Journey
 from tightrope.guards.text import one_line
 from tightrope.progress import Progress, ProgressCallback
 
@@ -45,69 +46,70 @@ class Pace:
 class PlainLines:
     """Progress for logs: the beginning and the end of each stage, and a line now and then between."""
 
-    def __init__(self) -> None:
-        self._pace = Pace()
+    def __init__(self, stages: Mapping[str, int] | None = None) -> None:
+        self._pace, self._journey = Pace(), Journey(stages) if stages else None
         self._printed = 0.0
 
     def __call__(self, progress: Progress) -> None:
         """Print a line if it is time for one."""
         anew = self._pace.restarts(progress)
+        share = None if self._journey is None else self._journey.share(progress)
         last = progress.total is not None and progress.finished >= progress.total
         if not (anew or last) and time.monotonic() - self._printed < SECONDS_BETWEEN_LINES:
             return
         self._printed = time.monotonic()
-        print(told(progress, self._pace), file=sys.stderr, flush=True)
+        whole = "" if share is None else f"[{_percent(share):>4}] "
+        print(f"{whole}{told(progress, self._pace)}", file=sys.stderr, flush=True)
 
 
 def told(progress: Progress, pace: Pace) -> str:
     """A report in one line."""
-    parts = [f"{progress.stage}: {_count(progress)}", progress.note, pace.time_left(progress)]
-    return one_line(", ".join(part for part in parts if part))
+    parts = [count_text(progress), progress.note, pace.time_left(progress)]
+    return one_line(": ".join(filter(None, (progress.stage, ", ".join(part for part in parts if part)))))
 
 
 @contextmanager
-def bars(console: Any) -> Iterator[ProgressCallback]:
-    """Progress for terminals: a bar for each stage."""
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+def bars(console: Any, stages: Mapping[str, int] | None = None) -> Iterator[ProgressCallback]:
+    """Progress for terminals: one bar for all of the work, and beside it what is being done."""
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
     from rich.table import Column
 
-    # On a narrow terminal the bar gives way: a search, which has the longest notes, has no end to draw it to.
+    # The sign that turns and the clock show life where nothing can be counted, as in a check.
     columns = (
-        TextColumn("{task.description:<15}", table_column=Column(min_width=15, no_wrap=True)),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[count]:>11}", table_column=Column(min_width=11, no_wrap=True)),
+        SpinnerColumn(finished_text=" "),
+        BarColumn(bar_width=16),
+        TextColumn("{task.fields[share]:>4}", table_column=Column(min_width=4, no_wrap=True)),
         TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True)),
-        TextColumn("{task.fields[left]}"),
-        TextColumn("{task.fields[note]}", style="dim", markup=False),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
     )
-    with Bars(*columns, console=console, transient=False) as shown:
-        pace = Pace()
-        known: dict[str, Any] = {}
+    with Bars(*columns, console=console, expand=True) as shown:
+        journey, pace = Journey(stages), Pace()
+        only = shown.add_task("", total=None, share="")
 
         def callback(progress: Progress) -> None:
-            if progress.stage not in known:
-                _end_open_stages(shown)
-                known[progress.stage] = shown.add_task(progress.stage, total=progress.total, note="", count="", left="")
-            pace.restarts(progress)
+            anew = pace.restarts(progress)
+            share = journey.share(progress)
             shown.update(
-                known[progress.stage],
-                completed=progress.finished,
-                total=progress.total,
-                count=_count(progress),
-                left=pace.time_left(progress),
-                note=one_line(progress.note),
+                only,
+                description=told(progress, pace),
+                share="" if share is None else _percent(share),
+                total=None if share is None else 1.0,
+                completed=share or 0.0,
+                refresh=anew,
             )
 
         yield callback
+        shown.update(only, description="done", share="100 %", total=1.0, completed=1.0)
 
 
-def _end_open_stages(shown: Any) -> None:
-    """A stage of unknown length, as the search is, has ended when the next one begins."""
-    for task in shown.tasks:
-        if task.total is None:
-            shown.update(task.id, total=max(task.completed, 1), completed=max(task.completed, 1))
+def count_text(progress: Progress) -> str:
+    """How many of how many; nothing where nothing was done yet and nobody knows how much there is."""
+    if progress.total is None:
+        return f"{progress.finished:,}" if progress.finished else ""
+    return f"{progress.finished:,}/{progress.total:,}"
 
 
-def _count(progress: Progress) -> str:
-    return f"{progress.finished:,}" if progress.total is None else f"{progress.finished:,}/{progress.total:,}"
+def _percent(share: float) -> str:
+    # What is not done is not told as done.
+    return f"{int(100 * share)} %"

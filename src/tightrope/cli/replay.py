@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.judging import place_text
 from tightrope.cli.options import RunArgument, TrustOption
 from tightrope.cli.supervision import PASSED
+from tightrope.cli.words import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,24 +180,51 @@ def _captions(way: Sequence[Instant], shown: Replay, run: Run) -> list[tuple[str
 
 
 def _list_fails(interface: Interface, run: Run, agent: str | None, suite: str | None) -> int:
+    from tightrope.runs.questions.reasons import case_command
     from tightrope.runs.questions.replaying import stored_fails
+    from tightrope.runs.storage.layout import CONTROLS
 
-    fails = stored_fails(run, agent, suite)
+    # Nobody is blamed for a control: its cases come last.
+    fails = sorted(stored_fails(run, agent, suite), key=lambda stored: stored.suite in CONTROLS)
+    interface.data([_fail_data(stored) for stored in fails])
+    if not fails:
+        interface.say("No fail is stored that fits; `tightrope run` and `tightrope safety` look for some.")
+        return PASSED
     rows = [
         (
-            stored.result.case.id,
+            stored.result.case.id[:8],
             stored.agent,
             stored.suite,
             place_text(stored.result.case, stored.suite),
             stored.result.case.label,
-            format(stored.result.fail_frequency, ".2f"),
+            percent(stored.result.fail_frequency.value),
             str(stored.result.survivable),
         )
-        for stored in fails
+        for stored in fails[:SHOWN]
     ]
     columns = ("case", "agent", "suite", "place", "situation", "fails", "survivable")
-    shown = f"the worst {SHOWN} of " if len(rows) > SHOWN else ""
-    interface.table(f"Fails: {shown}{len(rows)}", columns, rows[:SHOWN])
-    interface.data([dict(zip(columns, row, strict=True)) for row in rows])
-    interface.remark(f"Watch one: tightrope replay {run.path} CASE")
+    interface.table(counted(len(fails), "failing case"), columns, rows)
+    if len(fails) > SHOWN:
+        interface.say(
+            f"These are the {SHOWN} worst; {len(fails) - SHOWN} more are left out. --agent and --suite choose among "
+            f"them, --json has all."
+        )
+    worst = fails[0]
+    command = case_command("replay", run, worst.result.case.id[:8], worst.agent)
+    interface.remark(f"Watch the worst: {command}")
     return PASSED
+
+
+def _fail_data(stored: StoredCase) -> dict[str, Any]:
+    from tightrope.runs.storage.layout import CONTROLS
+
+    result = stored.result
+    return {
+        "case": result.case.id,
+        "agent": stored.agent,
+        "suite": stored.suite,
+        "place": None if stored.suite in CONTROLS else result.case.place,
+        "situation": result.case.label,
+        "fails": result.fail_frequency.to_json(),
+        "survivable": str(result.survivable),
+    }

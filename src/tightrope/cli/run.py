@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tightrope.cli.ending import print_ending
 from tightrope.cli.given import Given, in_run, takes
 from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.judging import (
@@ -33,6 +34,7 @@ from tightrope.cli.options import (
 )
 from tightrope.cli.reasons import print_reasons
 from tightrope.cli.stored import stored_config
+from tightrope.cli.words import counted
 from tightrope.errors import UsageError
 from tightrope.outcome import Outcome
 from tightrope.runs.configuration.config import CampaignConfig, sections
@@ -71,6 +73,7 @@ def command(
     Options on the command line override the campaign file.
     """
     from tightrope.runs.campaign import run_campaign
+    from tightrope.runs.steps.stages import stages
 
     if (task_or_file is None) == (resume is None):
         raise UsageError("name a task or a campaign file, or give --resume RUN; not both")
@@ -83,7 +86,7 @@ def command(
     config = given.applied(base).model_copy(
         update={
             "options": {**base.options, **task_options(settings)},
-            "agents": agent_configs(agent, given, trust and (bool(agent) or resume is None)) or base.agents,
+            "agents": agent_configs(agent, given, trust and bool(agent)) or _trusted(base.agents, trust),
             "seed": base.seed if seed is None else seed,
             "execution": execution_config(given, base.execution),
         }
@@ -94,11 +97,17 @@ def command(
     interface = current_interface()
     folder = resume or out or Path("run")
     with live_page(interface, folder, wanted=live, port=port) as page:
-        with interface.progress() as show:
+        ahead = stages(config, len(config.agents))
+        with interface.progress(ahead) as show:
             # The command that began a run is the one to repeat it by.
             command = "" if resume is not None else without_page(interface.command)
-            run = run_campaign(config, folder, on_progress=telling(page, show), command=command)
+            run = run_campaign(config, folder, on_progress=telling(page, show, ahead), command=command)
         return _report(interface, run)
+
+
+def _trusted(agents: tuple[AgentConfig, ...], trust: bool) -> tuple[AgentConfig, ...]:
+    """The agents of a campaign file or a run, whose files may be unpickled where the user says so."""
+    return tuple(agent.changed(trust=agent.trust or trust) for agent in agents)
 
 
 def _configuration(task_or_file: str | None) -> CampaignConfig:
@@ -111,14 +120,26 @@ def _configuration(task_or_file: str | None) -> CampaignConfig:
 def _ways(run: Run) -> str:
     """On what the suites stand, and whether any of it reaches the goal."""
     references = run.references
-    kinds = Counter(reference.method.partition(" after ")[0] for reference in references)
-    listed = ", ".join(f"{count} by {kind}" if " " not in kind else f"{count} {kind}" for kind, count in kinds.items())
+    kinds = Counter(reference.method.partition(" after ")[0].partition(",")[0] for reference in references)
+    listed = ", ".join(_ways_of(kind, number) for kind, number in kinds.items())
     states = sum(len(reference.boundary_states) for reference in references)
-    resets = len({reference.actions.seed for reference in references})
-    told = f"References: {len(references)} from {resets} resets with {states} boundary states ({listed})."
+    resets = counted(len({reference.actions.seed for reference in references}), "reset")
+    told = f"{counted(len(references), 'reference')} from {resets}, {counted(states, 'boundary state')} ({listed})."
+    if not states:
+        told += (
+            " No action was seen to lead into trouble there, so no suite has a case. More --references may "
+            "find some, or in a campaign file search: {method: archive} or a larger probe_steps."
+        )
     if any(reference.trace.outcome is Outcome.GOAL for reference in references):
         return told
     return f"{told} None reaches the goal: the agents' own runs serve."
+
+
+def _ways_of(kind: str, number: int) -> str:
+    """How so many references were found: ``3 by dfs``, ``1 run of late``, ``2 runs of late``."""
+    if not kind.startswith("run of "):
+        return f"{number} by {kind}"
+    return f"{number} {'run' if number == 1 else 'runs'}{kind.removeprefix('run')}"
 
 
 def _report(interface: Interface, run: Run) -> int:
@@ -164,4 +185,5 @@ def _report(interface: Interface, run: Run) -> int:
     print_gates(interface, gates)
     say_what_no_gate_limits(interface, run.config, run.plain, gates)
     interface.say(f"Report: {run.report_path}")
+    print_ending(interface, run.task, run.plain, safety, gates, run)
     return exit_code(run.config, safety, gates)

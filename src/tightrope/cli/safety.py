@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tightrope.cli.ending import print_ending
 from tightrope.cli.given import Given, in_run, own, takes
 from tightrope.cli.interface import Interface, current_interface, verb
 from tightrope.cli.judging import (
@@ -140,6 +141,7 @@ def _report(interface: Interface, pipeline: Pipeline, found: Evidence, run: Run 
     print_reasons(interface, task, found.safety, run)
     print_gates(interface, gates)
     say_what_no_gate_limits(interface, config, found.plain, gates)
+    print_ending(interface, task, found.plain, found.safety, gates, run)
     interface.data(
         {
             "plain": {name: result.to_json() for name, result in found.plain.items()},

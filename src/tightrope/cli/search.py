@@ -68,8 +68,8 @@ def _report(interface: Interface, pipeline: Pipeline, result: SearchResult) -> i
     reference, stats, folder = result.reference, result.stats, pipeline.run.path
     row = [result.method, str(result.stop_reason), None, None, stats.steps, stats.seconds]
     if reference is not None:
-        row[2:4] = [len(reference), f"{reference.proven} / {len(reference.boundary_states)}"]
-    columns = ("method", "ended", "length", "boundary states (proven / all)", "steps", "seconds")
+        row[2:4] = [len(reference), f"{len(reference.boundary_states)}, {reference.proven} proven"]
+    columns = ("method", "ended", "length", "boundary states", "steps", "seconds")
     interface.table(pipeline.run.task_label, columns, [row])
     interface.data(
         {
@@ -82,6 +82,11 @@ def _report(interface: Interface, pipeline: Pipeline, result: SearchResult) -> i
     if reference is None:
         interface.say(f"No reference was found; {_advice(result, pipeline.config.search)}.")
         return NOTHING_JUDGED
+    if not reference.boundary_states:
+        interface.say(
+            "No action was seen to lead into trouble on this way, so suites would have no case. Larger --probe-steps, "
+            "more --references or --method archive may find some."
+        )
     interface.remark(f"Written to {folder}. Next: tightrope safety {folder} --agent YOUR_AGENT")
     return PASSED
 

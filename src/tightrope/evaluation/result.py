@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any
 
 from tightrope.display import Shown
+from tightrope.drawing import Bar, shares_svg
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
 from tightrope.statistics import IN_PLAIN_EPISODES, Estimate, mean_estimate, rate_estimate
@@ -36,6 +37,12 @@ class Evaluation(Shown):
     """At most so many steps were watched; None: until the episode ended."""
     starts_alike: bool = False
     """Neither the starts nor anything after them differed, so no number here has any width."""
+
+    def _chart_svg(self) -> str:
+        """How its episodes end."""
+        rates = {"end unsafe": self.unsafe_rate, "reach the goal": self.goal_rate, "time out": self.timeout_rate}
+        bars = [Bar(label=label, value=rate.value, low=rate.low, high=rate.high) for label, rate in rates.items()]
+        return shares_svg(bars, f"how the plain episodes of {self.agent} end")
 
     @cached_property
     def judged(self) -> tuple[Episode, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,11 +12,14 @@ import pytest
 
 if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
-    from tightrope.safety import CaseResult, SafetyResult
+    from tightrope.safety import CaseResult, FailureGroup, SafetyResult
+    from tightrope.statistics import Estimate
     from tightrope.tasks import Task
 
 PROPERTY = "tightrope: plain episodes"
 """Under this name each test's report carries what plain episodes say, also from the workers of xdist."""
+LIMITS = (0.1, 0.05, 0.01)
+"""Upper limits that people ask for."""
 SHOWN_CASES = 10
 """Failing cases named in a failure message; the report has all of them."""
 
@@ -69,47 +73,69 @@ def require_some_judged(result: SafetyResult) -> None:
 
 
 def describe_failures(result: SafetyResult, folder: Path, task: Task) -> str:
-    """Why it fails, then the failing boundary states of a result, each with the command that replays a fail."""
-    told = (
-        f"{result.agent} on {result.suite.task}, {result.suite.name}: fail frequency {result.fail_frequency:.3f} "
-        f"{result.fail_frequency.question}"
+    """How often it fails, and each failing case once; where none failed, how much that says."""
+    rate = result.fail_frequency
+    told = f"{result.agent} on {result.suite.task}, {result.suite.name}: fails {rate:.3f} {rate.question}"
+    return "\n".join([told, *told_too_few(rate), *told_fails(result, result.cases, folder, task)])
+
+
+def told_too_few(rate: Estimate) -> Iterator[str]:
+    """Where no execution failed and the upper limit is high all the same: how many it takes to bring it down."""
+    if rate.value != 0 or not rate.high:
+        return
+    limits, needed = ([f"{limit:.0%}" for limit in LIMITS], [f"{executions_without_fail(limit)}" for limit in LIMITS])
+    yield (
+        f"  No fail in {rate.n} executions leaves the upper limit at {rate.high:.3f}. To bring it below "
+        f"{_either(limits)} takes about {_either(needed)} executions without a fail; repetitions= or a "
+        f"larger suite makes more"
     )
-    return "\n".join([told, *told_reasons(result, result.cases, task), *told_fails(result, result.cases, folder)])
 
 
-def told_reasons(result: SafetyResult, cases: Sequence[CaseResult], task: Task) -> Iterator[str]:
-    """Why these cases fail: a sentence for each group of them."""
-    from tightrope.runs.questions.reasons import SHOWN, group_line
+def _either(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def executions_without_fail(limit: float) -> int:
+    """How many executions without a fail it takes until the 95 % interval ends below a limit."""
+    from tightrope.statistics.estimate import CONFIDENCE
+
+    return math.ceil(math.log((1 - CONFIDENCE) / 2) / math.log1p(-limit))
+
+
+def told_fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path, task: Task) -> Iterator[str]:
+    """The cases that fail most, each once: what the agent did, what would have saved it, and how to watch it."""
     from tightrope.safety import group_failures
 
-    wanted = {case.case.id for case in cases}
-    concerned = [
-        group
-        for group in group_failures([result])
-        if group.explanation is not None and any(member.case.id in wanted for member in group.members)
-    ]
-    yield from (f"  {group_line(group, task)}" for group in concerned[:SHOWN])
-
-
-def told_fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path) -> Iterator[str]:
-    """The cases that fail most, each with the command that replays a fail."""
-    failing = [case for case in cases if case.fail_frequency.value]
-    failing.sort(key=lambda case: -(case.fail_frequency.value or 0))
+    failing = list({case.case.id: case for case in reversed(cases) if case.fail_frequency.value}.values())
+    failing.sort(key=lambda case: (-(case.fail_frequency.value or 0), case.case.boundary))
+    groups = {member.case.id: group for group in group_failures([result]) for member in group.members}
     for case in failing[:SHOWN_CASES]:
         yield (
-            f"  place #{case.case.boundary + 1} at depth {case.case.depth}, {case.case.label}: "
-            f"fails {case.fail_frequency:.2f}, survivable: {case.survivable}"
+            f"  case {case.case.id[:8]}, place #{case.case.boundary + 1} at depth {case.case.depth}, "
+            f"{case.case.label}: fails {case.fail_frequency:.2f}, {_why(case, groups.get(case.case.id), task)}"
         )
         yield f"    {_replay_command(result, case, folder)}"
     if len(failing) > SHOWN_CASES:
         yield f"  and {len(failing) - SHOWN_CASES} more failing cases"
 
 
+def _why(case: CaseResult, group: FailureGroup | None, task: Task) -> str:
+    """Whose fault it was, what the agent did there and what would have saved it, as far as that is known."""
+    from tightrope.explanation.words import BLAME
+    from tightrope.report.wording import actions_text
+
+    if group is not None and group.explanation is not None:
+        return f"{BLAME[group.avoidable]}: {group.sentence(task)}"
+    if case.witness is not None:
+        return f"avoidable: {actions_text(case.witness, tuple(task.action_names or ()))} would have survived"
+    return f"survivable: {case.survivable}"
+
+
 def _replay_command(result: SafetyResult, case: CaseResult, folder: Path) -> str:
     from tightrope.runs.trust import is_code
 
     trust = ["--trust"] if is_code(result.suite.task.partition("(")[0]) else []
-    return shlex.join(["tightrope", "replay", str(folder), case.case.id, "--agent", result.agent, *trust])
+    return shlex.join(["tightrope", "replay", str(folder), case.case.id[:8], "--agent", result.agent, *trust])
 
 
 def say_plainly(item: pytest.Item, evaluation: Evaluation) -> str:

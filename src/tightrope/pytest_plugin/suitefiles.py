@@ -18,7 +18,6 @@ from tightrope.pytest_plugin.messages import (
     say_plainly,
     speaks_for_itself,
     told_fails,
-    told_reasons,
 )
 from tightrope.pytest_plugin.options import TRUST, count, kept_folder, named_agent, share, trusted, watched_length
 from tightrope.settings import LIBRARY_BACKEND, AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
@@ -193,8 +192,8 @@ class SuiteItem(pytest.Item):
             )
         if not gate.passed:
             told = f"{gate.agent} fails too often at {gate.suite}: {gate.detail}"
-            why = told_reasons(result, state.cases, self.parent.task)
-            raise FailedTooOften("\n".join([told, *why, *told_fails(result, state.cases, self.parent.folder)]))
+            fails = told_fails(result, state.cases, self.parent.folder, self.parent.task)
+            raise FailedTooOften("\n".join([told, *fails]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """One sentence and the replays for a fail, one sentence for a mistake; a traceback for anything unforeseen."""

@@ -13,6 +13,7 @@ from operator import attrgetter
 from tightrope.evaluation import Evaluation, PlainComparison
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
+from tightrope.report.wording import THIN
 from tightrope.risk import FailureEstimate
 from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.runs.storage.layout import CONTROLS
@@ -133,17 +134,22 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
         within = number <= limit
         # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
         passed = None if within and measured.errors else within
-        detail = f"{what} {_told(number)} is {'within' if within else 'above'} the allowed {limit:g}"
+        told = _told if max(number, limit) <= 1 else "{:.4g}".format
+        detail = f"{what} {told(number)} is {'within' if within else 'above'} the allowed {told(limit)}"
         if measured.aside:
             detail += f"; {measured.aside}"
         if measured.errors:
-            detail += f"; {measured.errors} executions raised errors and are not in it"
+            detail += f"; {_executions(measured.errors)} raised errors, which it leaves out"
     return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
 
 
 def _told(number: float) -> str:
-    """With three places, or three figures where those would be zeros."""
-    return f"{number:.3f}" if number == 0 or abs(number) >= 0.001 else f"{number:.3g}"
+    """In percent with four figures, so that what is above a limit looks so; a risk of one in a million as it is."""
+    return f"{100 * number:.4g}{THIN}%" if number == 0 or abs(number) >= 0.001 else f"{number:.3g}"
+
+
+def _executions(number: int) -> str:
+    return "1 execution" if number == 1 else f"{number} executions"
 
 
 def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, limit: float) -> Gate:
@@ -154,10 +160,11 @@ def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, lim
     else:
         passed = decision.judged(limit)
         relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
-        fate = "" if decision.fate is None else f" beside {decision.fate:.3f} that nobody can help"
-        detail = f"{measured.what} {found:.3f} is {relation} the allowed {limit:g}{fate}; {decision}"
+        fate = "" if decision.fate is None else f" beside {_told(decision.fate.value or 0.0)} that nobody can help"
+        limits = f"{_told(found.low)} to {_told(found.high)}"
+        detail = f"{measured.what} {limits} is {relation} the allowed {_told(limit)}{fate}; {decision}"
     if measured.errors:
-        detail += f"; {measured.errors} executions raised errors"
+        detail += f"; {_executions(measured.errors)} raised errors"
         passed = None if passed else passed
     return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
 
@@ -217,7 +224,7 @@ def _no_worse_plainly(plain: PlainComparison) -> Gate:
         worse = "worse beyond doubt" if plain.worse else "not worse beyond doubt"
         detail = f"{worse} than {plain.agent_a}, share that ends unsafe {plain.difference:+.3f}"
     if plain.errors:
-        detail += f"; {plain.errors} episodes raised errors and are not in it"
+        detail += f"; {plain.errors} episodes raised errors, which it leaves out"
     return Gate(name="no worse", agent=plain.agent_b, suite=PLAIN, passed=passed, detail=detail)
 
 
@@ -240,7 +247,7 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
         worse = "worse beyond doubt" if difference.low > 0 else "not worse beyond doubt"
         detail = f"{worse} than {comparison.agent_a}, fail frequency {difference:+.3f} {difference.question}"
     if comparison.errors:
-        detail += f"; {comparison.errors} executions raised errors and are not in it"
+        detail += f"; {comparison.errors} executions raised errors, which it leaves out"
     return detail
 
 

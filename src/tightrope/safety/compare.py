@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tightrope.display import Shown
+from tightrope.drawing import Bar, shares_svg
 from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
@@ -98,6 +99,15 @@ class SafetyComparison(Shown):
     def newly_fixed(self) -> tuple[CaseDifference, ...]:
         """Cases that A fails and B passed every time, the greatest gain first."""
         return tuple(case for case in self.fails_less if case.fail_frequency_b.value == 0)
+
+    def _chart_svg(self) -> str:
+        """The cases that B fails more often: both agents' shares, side by side."""
+        both = [
+            Bar(label=f"{case.case.id[:8]} {agent}", value=rate.value, low=rate.low, high=rate.high)
+            for case in self.fails_more
+            for agent, rate in ((self.agent_a, case.fail_frequency_a), (self.agent_b, case.fail_frequency_b))
+        ]
+        return shares_svg(both, f"cases that {self.agent_b} fails more often than {self.agent_a}") if both else ""
 
     @property
     def fails_more(self) -> tuple[CaseDifference, ...]:

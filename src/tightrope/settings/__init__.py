@@ -17,7 +17,18 @@ from tightrope.settings.report import ReportConfig
 from tightrope.settings.risk import RiskConfig
 from tightrope.settings.safety import SafetyConfig
 from tightrope.settings.search import SearchConfig
-from tightrope.settings.setting import Count, Fraction, Natural, Range, Section, Setting, broken_rule, setting, shown
+from tightrope.settings.setting import (
+    Count,
+    Fraction,
+    Natural,
+    Range,
+    Section,
+    Setting,
+    broken_rule,
+    parse_share,
+    setting,
+    shown,
+)
 
 __all__ = [
     "LIBRARY_BACKEND",
@@ -40,6 +51,7 @@ __all__ = [
     "Section",
     "Setting",
     "broken_rule",
+    "parse_share",
     "setting",
     "shown",
 ]

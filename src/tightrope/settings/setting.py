@@ -57,6 +57,12 @@ Fraction = Annotated[float, Range(at_least=0, at_most=1)]
 Share = Annotated[float, Range(above=0, at_most=1)]
 
 
+def parse_share(text: str) -> float:
+    """A share as people write it: ``0.05`` or ``5%``."""
+    number = text.strip().removesuffix("%")
+    return float(number) / 100 if text.strip().endswith("%") else float(number)
+
+
 @dataclass(frozen=True, kw_only=True)
 class About:
     """What is said of a setting where it is written."""
@@ -156,6 +162,11 @@ class Setting:
         parts = (self.type, *get_args(self.type))
         found = [extra for part in parts if get_origin(part) is Annotated for extra in part.__metadata__]
         return next((extra for extra in found if isinstance(extra, Range)), Range())
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a part of a whole, which people also give in percent."""
+        return self.kind is float and self.range.at_most == 1
 
     @property
     def flags(self) -> tuple[str, ...]:

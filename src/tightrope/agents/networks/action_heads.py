@@ -314,5 +314,6 @@ def _lead(scores: Scores) -> NDArray[Any]:
     if scores.shape[1] < 2:
         return np.full(len(scores), np.inf)
     second, best = np.partition(scores, -2, axis=1)[:, -2:].T
-    lead: NDArray[Any] = best - second
+    with np.errstate(invalid="ignore"):  # two that are infinite
+        lead: NDArray[Any] = best - second
     return lead

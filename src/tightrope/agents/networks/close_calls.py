@@ -66,12 +66,16 @@ class CloseCalls:
         """The arbiter's answer for a row, whose scores were these."""
         self.asked_again += 1
         outputs = self._arbiter(_row(inputs, row))
-        self._learn(scores, outputs[0])
+        # Scores that are not finite say nothing about rounding, and must not make the bound useless for all others.
+        if np.isfinite(scores).all() and np.isfinite(outputs[0]).all():
+            self._learn(scores, outputs[0])
         return outputs
 
     def _learn(self, scores: NDArray[Any], exact: NDArray[Any]) -> None:
-        off = np.abs(scores.astype(np.float64) - exact).max(axis=1) / self._scale(exact)
-        self.share = float(np.maximum(self.share, off.max()))
+        # What comes of infinite weights is no number, and then batches are not used at all.
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            off = np.abs(scores.astype(np.float64) - exact).max(axis=1) / self._scale(exact)
+            self.share = float(np.maximum(self.share, off.max()))
 
     def _scale(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         """What errors are measured by: the largest score of a row, and not less than usual, as sums may cancel out."""

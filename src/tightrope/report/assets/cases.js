@@ -19,12 +19,12 @@ function caseRow(one, columns, { watch, place }) {
   const film = watch && one.film && html("button", { type: "button", class: "watch", onclick: () => watch(one) }, "▶ watch");
   const cells = {
     place: () => one.place === null ? "–" : place ? html("a", { href: place(one) }, `#${one.place}`) : `#${one.place}`,
-    case: () => [one.label ? one.label + " " : "", html("code", { class: "small" }, one.id.slice(0, 8)), one.why ? html("span", { class: "small told" }, one.why) : null],
+    case: () => [one.label ? one.label + " " : "", html("code", { class: "small" }, one.id.slice(0, 8))],
     agent: () => one.agent,
     suite: () => one.suite,
     handover: () => one.handover_text,
     fails: () => html("span", { title: one.interval }, [boxes, one.verdict]),
-    blame: () => one.blame ? [html("span", { class: `badge ${data.tones[one.blame]}` }, one.blame), one.escape ? html("span", { class: "small escape", title: one.escape_all }, ` a way out: ${one.escape}`) : null] : "",
+    blame: () => one.blame ? [html("span", { class: `badge ${data.tones[one.blame]}` }, one.blame), one.escape ? html("span", { class: "small escape", title: one.escape_all }, ` a way out: ${one.escape}`) : null, one.why ? html("span", { class: "small told", title: one.why }, one.why) : null] : "",
     reward: () => html("span", { title: one.reward_text }, one.reward),
   };
   return html("tr", {}, [...columns.map(column => html("td", { "data-label": column.label }, cells[column.name]())), html("td", { class: "acts" }, [replay || null, film || null])]);

@@ -27,7 +27,10 @@ def axis(low: float, high: float, *, share: bool = False, ends: bool = True, who
 def widened(values: Sequence[float]) -> tuple[float, float]:
     """From the least to the largest, and further where they are one."""
     low, high = min(values, default=0.0), max(values, default=1.0)
-    return (low, high) if high > low else (low - 1.0, high + 1.0)
+    if high > low:
+        return low, high
+    # A length of 0 alone has no ticks below it.
+    return (0.0 if low == 0 else low - 1.0), high + 1.0
 
 
 def _step(span: float, *, whole: bool) -> float:

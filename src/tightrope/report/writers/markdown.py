@@ -30,7 +30,7 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
     if titled:
         yield from (f"## {_escape(run.name)}", "")
     if run.unfinished:
-        yield from (f"**This run is not finished ({_escape(run.status)}).**", "")
+        yield from (f"**This run is not finished ({_escape(run.status.removeprefix('unfinished: '))}).**", "")
     said = headline(run)
     yield from (f"**{said.badge.capitalize()}**: {_escape(said.sentence)}", "")
     yield from (f"- **{_escape(verdict.agent)}** {_escape(verdict.sentence)}." for verdict in verdicts(run))

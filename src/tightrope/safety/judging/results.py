@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from tightrope.display import Shown
+from tightrope.drawing import Bar, shares_svg
 from tightrope.execution import Episode
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.exploration.escapes import Survival as Survival
@@ -279,6 +280,14 @@ class SafetyResult(Shown):
     def distinct_cases(self) -> tuple[CaseResult, ...]:
         """The cases without repetition: neighbouring boundary states can share one."""
         return tuple({case.case.id: case for case in self.cases}.values())
+
+    def _chart_svg(self) -> str:
+        """How often it fails: on these cases, in general, and at each place, the worst first."""
+        places = [(f"place #{state.number + 1}", state.fail_frequency) for state in self.boundary_states]
+        places.sort(key=lambda place: place[1].value or 0.0, reverse=True)
+        whole = [(rate.question, rate) for rate in (self.fail_frequency, self.fail_frequency_in_general)]
+        bars = [Bar(label=label, value=rate.value, low=rate.low, high=rate.high) for label, rate in (*whole, *places)]
+        return shares_svg(bars, f"how often {self.agent} fails in {self.suite.name}")
 
     @property
     def fails(self) -> int:

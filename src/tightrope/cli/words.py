@@ -1,0 +1,53 @@
+"""Numbers in words for a terminal: the report's own, with spaces and signs that every terminal has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tightrope.statistics import Estimate
+
+PLAIN = str.maketrans({"\u202f": "", "\u00a0": " "})
+"""Columns are few: ``43%`` takes one less than the report's ``43 %``."""
+
+
+def percent(value: float | None) -> str:
+    """``7.2%``."""
+    from tightrope.report.wording import percent as in_report
+
+    return in_report(value).translate(PLAIN)
+
+
+def share(estimate: Estimate) -> str:
+    """``43% (24–85%)``, and without an interval why there is none."""
+    return _with_interval(estimate, share=True)
+
+
+def amount(estimate: Estimate) -> str:
+    """``0.101 (0.09 to 0.12)``."""
+    return _with_interval(estimate, share=False)
+
+
+def points(estimate: Estimate) -> str:
+    """A difference of two shares: ``+12 (+3.1 to +20)``, in percentage points."""
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None:
+        return "no data"
+    told = f"{100 * value:+.3g}"
+    if low is None or high is None:
+        return f"{told} (no interval)"
+    return f"{told} (exact)" if low == high else f"{told} ({100 * low:+.3g} to {100 * high:+.3g})"
+
+
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """``1 case``, ``39 cases``."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _with_interval(estimate: Estimate, *, share: bool) -> str:
+    from tightrope.report.wording import interval_text, value_text
+
+    if estimate.value is None:
+        return "no data"
+    value, around = value_text(estimate.value, share=share), interval_text(estimate, share=share)
+    return f"{value} ({around})".translate(PLAIN)

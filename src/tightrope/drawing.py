@@ -1,0 +1,77 @@
+"""Small charts for notebooks, as SVG: shares with their intervals on a line from 0 to 100 %, one row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+MOST_ROWS = 12
+"""More than these are counted, and the report has all."""
+LONGEST_LABEL = 24
+LABELS, WIDTH, ROW, TOP = 170, 300, 22, 8
+"""Pixels: of the labels, of the line from 0 to 100 %, of a row, above the first."""
+NUMBERS = 120
+HEAT = ("#fff3b2", "#fecc5c", "#fd8d3c", "#e31a1c", "#800026")
+"""From 0 to 100 %, as the pins of the report's map."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """One row: a share, its interval where it has one, and what it is of."""
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def shares_svg(bars: Sequence[Bar], title: str) -> str:
+    """A chart of shares; nothing measured is written as such, never as 0."""
+    shown = bars[:MOST_ROWS]
+    rows = "".join(_row(bar, TOP + ROW * number) for number, bar in enumerate(shown))
+    bottom = TOP + ROW * len(shown)
+    grid = "".join(_line(share, bottom) for share in (0.0, 0.5, 1.0))
+    more = f"and {len(bars) - len(shown)} more" if len(bars) > len(shown) else ""
+    height = bottom + 22
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" viewBox="0 0 '
+        f'{LABELS + WIDTH + NUMBERS} {height}" width="{LABELS + WIDTH + NUMBERS}" height="{height}" '
+        f'style="max-width:100%;font:12px system-ui,sans-serif" fill="currentColor"><title>{escape(title)}</title>'
+        f'{grid}{rows}<text x="0" y="{bottom + 14}" opacity=".7">{escape(more)}</text></svg>'
+    )
+
+
+def _row(bar: Bar, top: int) -> str:
+    middle = top + ROW // 2
+    label = bar.label if len(bar.label) <= LONGEST_LABEL else f"{bar.label[: LONGEST_LABEL - 1]}…"
+    drawn = f'<text x="{LABELS - 8}" y="{middle + 4}" text-anchor="end">{escape(label)}</text>'
+    if bar.value is None:
+        return f'{drawn}<text x="{LABELS + 4}" y="{middle + 4}" opacity=".7">no data</text>'
+    if bar.low is not None and bar.high is not None and bar.low < bar.high:
+        drawn += (
+            f'<line x1="{_x(bar.low):.1f}" x2="{_x(bar.high):.1f}" y1="{middle}" y2="{middle}" '
+            f'stroke="currentColor" stroke-width="2" opacity=".55"/>'
+        )
+    heat = HEAT[min(int(bar.value * len(HEAT)), len(HEAT) - 1)]
+    drawn += f'<circle cx="{_x(bar.value):.1f}" cy="{middle}" r="5" fill="{heat}" stroke="currentColor"/>'
+    return f'{drawn}<text x="{LABELS + WIDTH + 12}" y="{middle + 4}">{escape(_told(bar))}</text>'
+
+
+def _told(bar: Bar) -> str:
+    assert bar.value is not None
+    if bar.low is None or bar.high is None:
+        return f"{bar.value:.0%}"
+    return f"{bar.value:.0%} (exact)" if bar.low == bar.high else f"{bar.value:.0%} ({bar.low:.0%}–{bar.high:.0%})"
+
+
+def _line(share: float, bottom: int) -> str:
+    x = _x(share)
+    return (
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}" stroke="currentColor" opacity=".25"/>'
+        f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle" opacity=".7">{share:.0%}</text>'
+    )
+
+
+def _x(share: float) -> float:
+    return LABELS + WIDTH * min(max(share, 0.0), 1.0)

@@ -19,11 +19,12 @@ nn = torch.nn
 
 
 def loud(module: Any) -> Any:
-    """Larger weights: those that layers begin with give nearly equal scores."""
-    torch.manual_seed(0)
+    """Other weights, always the same: those that layers begin with give nearly equal scores."""
+    rng = np.random.default_rng(0)
     with torch.no_grad():
         for parameter in module.parameters():
-            parameter.add_(torch.randn(parameter.shape) * 0.1)
+            drawn = rng.normal(0, 1 / parameter.shape[-1] ** 0.5, parameter.shape)
+            parameter.copy_(torch.from_numpy(drawn.astype(np.float32)))
     return module
 
 

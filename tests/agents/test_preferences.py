@@ -12,7 +12,7 @@ import pytest
 
 import tightrope as tr
 from tests.agents.networks import deciding_network, dense_network, gaussian_network
-from tests.agents.tasks import MOVES, SWITCHES, TORQUES, VECTOR, noise_task
+from tests.agents.tasks import MOVES, TORQUES, VECTOR, noise_task
 from tightrope.agents.action_names import TranslatedAgent
 from tightrope.agents.networks.action_heads import CategoricalHead
 from tightrope.agents.preferences import Meaning, Preferences, preferences_of
@@ -77,8 +77,8 @@ def test_what_has_no_number_for_each_action_says_so(tmp_path: Path) -> None:
     moves, torques = noise_task(VECTOR, MOVES), noise_task(VECTOR, TORQUES)
     decides = tr.load_agent(deciding_network(tmp_path / "decides.onnx", 5, 4), moves)
     assert preferences_of(decides, walk(moves, 1)[0], None, None) is None
-    switches = noise_task(VECTOR, SWITCHES)
-    many = tr.load_agent(dense_network(tmp_path / "many.onnx", 5, 5), switches)
+    switches = noise_task(VECTOR, gym.spaces.MultiDiscrete([9, 9]))
+    many = tr.load_agent(dense_network(tmp_path / "many.onnx", 5, 18), switches)
     assert preferences_of(many, walk(switches, 1)[0], None, None) is None
     pushes = tr.load_agent(gaussian_network(tmp_path / "pushes.onnx", 5, 2), torques)
     wanted = preferences_of(pushes, walk(torques, 1)[0], None, None)

@@ -83,6 +83,18 @@ def test_all_that_was_done_is_counted() -> None:
     assert 0.9 * steps <= Counted.steps - before <= 1.1 * steps
 
 
+@pytest.mark.parametrize("method", ["dfs", "archive"])
+def test_where_nothing_can_be_saved_a_search_pays_for_its_replays(method: str) -> None:
+    make = partial(_counted, CARTPOLE.make_env)
+    task = replace(CARTPOLE, make_env=lambda: tr.renewed_env(make))
+    assert tr.check_task(task).method == "replay"
+    Counted.steps = 0
+    result = tr.search(task, method, budget=tr.Budget(steps=3_000), probe=False)
+    assert result.reference is None
+    # What was begun is ended.
+    assert 3_000 <= Counted.steps <= 4_000
+
+
 class Counted(gym.Wrapper):
     """Counts the steps of all environments."""
 

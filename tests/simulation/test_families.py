@@ -171,3 +171,9 @@ def test_a_world_that_is_used_again_is_refused_and_works_when_made_anew() -> Non
         check_task(task(partial(gym.make, "BipedalWalker-v3")))
     verdict = check_task(task(lambda: tr.renewed_env(partial(gym.make, "BipedalWalker-v3"))))
     assert (verdict.method, verdict.deterministic) == ("replay", True)
+
+
+def test_the_built_in_walker_is_made_anew() -> None:
+    pytest.importorskip("Box2D")
+    verdict = check_task(make_task("BipedalWalker-v3"))
+    assert (verdict.method, verdict.deterministic) == ("replay", True)

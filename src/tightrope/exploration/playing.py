@@ -32,6 +32,11 @@ def replay_to_goal(simulator: Simulator, actions: ActionTrace) -> Trace:
     return trace
 
 
+def paid_replays(simulator: Simulator) -> int:
+    """Steps replayed so far where nothing can be saved; elsewhere they hang on how much memory there is: no count."""
+    return simulator.counters.replayed_steps if simulator.snapshotter is None else 0
+
+
 def action_trace(simulator: Simulator) -> ActionTrace:
     """How the simulator's present situation was reached."""
     seed, *events = simulator.events()

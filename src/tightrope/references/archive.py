@@ -14,7 +14,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from tightrope.budget import Meter
-from tightrope.exploration.playing import action_trace
+from tightrope.exploration.playing import action_trace, paid_replays
 from tightrope.exploration.snapshot_shelf import SnapshotShelf, Way
 from tightrope.outcome import Outcome, StopReason
 from tightrope.references.reporting import ProgressLine
@@ -83,7 +83,9 @@ class Archive:
             cell = self._choose()
             cell.visits += 1
             self.stats.expansions += 1
+            replayed = paid_replays(self.simulator)
             self._return_to(cell)
+            self.meter.steps += paid_replays(self.simulator) - replayed
             if self._explore():
                 return StopReason.GOAL_FOUND
         return StopReason.BUDGET_SPENT

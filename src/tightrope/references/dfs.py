@@ -24,6 +24,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from tightrope.budget import Meter
+from tightrope.exploration.playing import paid_replays
 from tightrope.exploration.sameness import Sameness
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import ENDINGS, BoundaryState
@@ -124,11 +125,12 @@ class DepthFirst:
         while frames:
             if meter.spent:
                 return StopReason.BUDGET_SPENT
-            frame = frames[-1]
+            frame, replayed = frames[-1], paid_replays(self.simulator)
             if frame.tried == len(frame.actions) * self.repetitions:
                 self._leave()
             elif self._try(frame):
                 return StopReason.GOAL_FOUND
+            meter.steps += paid_replays(self.simulator) - replayed
         return StopReason.EXHAUSTED
 
     @property

@@ -82,6 +82,7 @@ class SearchSession:
 
     def not_found(self, stop_reason: StopReason) -> SearchResult:
         """The result when there is no way to the goal, or none was met in time."""
+        self.stats.replayed_steps += self.simulator.counters.replayed_steps
         return self._result(stop_reason, None)
 
     def _probed(self, reference: Reference) -> Reference:

@@ -318,6 +318,8 @@ class _Gathering:
             )
             # What was found was played once more to see that it holds.
             self.meter.spend(result.stats.steps + (0 if result.reference is None else len(result.reference)))
+            if self.engine.conformance.method == REPLAY:
+                self.meter.spend(result.stats.replayed_steps)
             if result.stop_reason is StopReason.CANCELLED:
                 raise KeyboardInterrupt
             in_vain = in_vain + 1 if result.reference is None else 0

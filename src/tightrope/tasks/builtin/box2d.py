@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from tightrope.tasks.adapters.renewed import renewed_env
 from tightrope.tasks.builtin.making import elapsed_steps, ended_badly, ended_well, make_environment
 from tightrope.tasks.keys import LossyKey, rounded_key
 from tightrope.tasks.task import Task, Transition, Visit
@@ -42,16 +43,18 @@ def lunar_lander(*, enable_wind: bool = False, max_episode_steps: int = 1000) ->
 
 def bipedal_walker(*, hardcore: bool = False, max_episode_steps: int = 1600) -> Task:
     """Walk to the end of the course; falling is unsafe."""
+    make = partial(
+        make_environment,
+        "BipedalWalker-v3",
+        "Box2D",
+        "box2d",
+        hardcore=hardcore,
+        max_episode_steps=max_episode_steps,
+    )
     return Task(
         name="BipedalWalker-v3",
-        make_env=partial(
-            make_environment,
-            "BipedalWalker-v3",
-            "Box2D",
-            "box2d",
-            hardcore=hardcore,
-            max_episode_steps=max_episode_steps,
-        ),
+        # Its reset keeps the Box2D world, and what was in it decides last digits of what follows.
+        make_env=partial(renewed_env, make),
         goal=came_to_the_end,
         unsafe=fell,
         state_key=gait,

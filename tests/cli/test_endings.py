@@ -240,6 +240,17 @@ def test_output_that_cannot_be_written_is_not_a_success() -> None:
     assert "Traceback" not in err
 
 
+def test_a_reader_that_goes_away_is_no_success_and_nobodys_fault() -> None:
+    with started("tasks") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        told = process.stderr.read()
+    assert process.returncode == 3
+    assert "whoever reads what is printed has gone" in told
+    assert "sys.exit" not in told
+
+
 def test_closed_streams_are_no_trap(searched: Path) -> None:
     """The first files a process opens get the numbers of closed streams, and prints then end up in those files."""
     command = f'exec "{sys.executable}" -m tightrope safety "{searched}" {" ".join([*agent("exits"), *GATE, *INLINE])}'

@@ -237,6 +237,10 @@ def _told(error: BaseException) -> int:
     if isinstance(error, OSError) and error.filename is not None:
         interface.error(f"{error.filename}: {error.strerror}")
         return WRONG_USE
+    if isinstance(error.__context__, BrokenPipeError):
+        # `| head`: the console gives up by leaving, and what it says of that would read as a fault of the agent's.
+        interface.error("whoever reads what is printed has gone before the end; what was worked out is kept")
+        return NOTHING_JUDGED
     if not isinstance(error, Exception):
         interface.error(f"{_origin(error)} {misdeed(error)}, so nothing was judged")
         return NOTHING_JUDGED

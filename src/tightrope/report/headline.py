@@ -153,7 +153,7 @@ def _whose_fault(suite: SuiteView) -> str:
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
     if not fated(suite):
         return "all of that was avoidable"
-    return f"{percent(avoidable.value)} where somebody would not have, the rest nobody can help"
+    return f"its avoidable fail frequency is {percent(avoidable.value)}, without what nobody could have survived"
 
 
 def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) -> str:

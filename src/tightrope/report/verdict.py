@@ -109,7 +109,7 @@ def _whose_fault(suite: SuiteView) -> str:
     blamed = suite.result.avoidable_fail_frequency
     if not fated(suite) or blamed.value is None:
         return ""
-    return f"; {percent(blamed.value)} ({interval_text(blamed)}) where somebody would not have"
+    return f"; its avoidable fail frequency is {percent(blamed.value)} ({interval_text(blamed)})"
 
 
 def fated(suite: SuiteView) -> bool:
@@ -165,7 +165,7 @@ def control_texts(run: RunResults, suite: SuiteView) -> Iterator[str]:
         control = run.suite(name, suite.agent)
         if control is not None and control.result.suite.kind == UNIFORM and not suite.decision:
             yield _guidance_text(compare_guidance(suite.result, control.result))
-        elif control is not None:
+        elif control is not None and control.result.fail_frequency.value is not None:
             yield f"in {name} situations it fails in {estimate_text(control.result.fail_frequency)}"
 
 

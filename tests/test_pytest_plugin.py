@@ -199,7 +199,7 @@ def test_an_agent_that_raises_now_and_then_fails_the_fixture(project: pytest.Pyt
     result.stdout.fnmatch_lines(
         [
             "E *CouldNotTest: * executions raised errors, the first with AgentFailure: agent 'make'*not here*",
-            "*make on FrozenLake-v1*fail frequency 0.*",
+            "*make on FrozenLake-v1*: fails 0.*",
         ]
     )
 

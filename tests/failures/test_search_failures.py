@@ -94,6 +94,15 @@ def test_an_agent_that_fails_by_itself_needs_no_disturbance() -> None:
     assert first.moment.action == WALK
 
 
+def test_the_same_failure_from_every_reset_is_found_once() -> None:
+    """Where all resets are one, the search must not spend itself on the same run again and again."""
+    task = corridor_task(length=12, holes=(4,))
+    found = tr.search_failures(task, walker(task, holes=()), tr.Budget(steps=5_000))
+    assert found.failed == len(found.failures) == 1
+    assert found.episodes < 50
+    assert found.steps < 500
+
+
 def test_an_agent_without_faults_is_not_blamed() -> None:
     task = corridor_task(10, holes=(3, 6))
     found = tr.search_failures(task, walker(task, holes=(3, 6)), tr.Budget(steps=2_000))

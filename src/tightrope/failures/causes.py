@@ -43,10 +43,10 @@ def _rank(found: FoundFailure) -> tuple[float, int, int]:
 
 
 def _one_cause(one: FoundFailure, other: FoundFailure, spans: Sequence[float]) -> bool:
-    """What was not decided stands for the situation in which the agent took over."""
+    """Of two whose keys differ; what was not decided stands for the situation in which the agent took over."""
     a, b = one.moment, other.moment
     if a is None or b is None:
-        return a is b and _exact_cause(one) == _exact_cause(other)
+        return False  # those were told apart by their keys
     return a.action == b.action and one.avoidable is other.avoidable and _one_place(a, b, spans)
 
 

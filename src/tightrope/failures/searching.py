@@ -152,6 +152,7 @@ class _Search:
         self._rng = generator("failures", self.seed, self.agent)
         self._tries: defaultdict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
         self._met: set[int] = set()
+        self._runs_met: set[tuple[Hashable, ...]] = set()
         self._smaller: list[_Try] = []
         self._resets = 0
 
@@ -209,6 +210,12 @@ class _Search:
         self.episodes += 1
         if episode.error is not None or not episode.actions:
             return False
+        # Where every reset is the same, every run is the one before: the same failure again is no failure found.
+        shown = (episode.checksum, episode.actions, episode.outcome)
+        if shown in self._runs_met:
+            self._learn((RESET,), False)
+            return False
+        self._runs_met.add(shown)
         failed = self._note(episode, Disturbance(reset=reset, depth=0))
         self._learn((RESET,), failed)
         if not failed:

@@ -465,7 +465,7 @@ def test_fail_if_worse_is_a_gate(finished: Path, run: Run) -> None:
     assert code == int(worse)
     code, out, _ = run("compare", finished, "--fail-if-worse")
     assert code == 0, "the second agent is the careful one"
-    assert "gate passed: careful, simple: not worse beyond doubt than zigzag" in out
+    assert "gate passed: careful, simple: not worse beyond doubt: on these cases it fails" in out
 
 
 def test_cases_that_newly_fail_where_nothing_is_random_are_facts_and_fail_the_gate(finished: Path, run: Run) -> None:
@@ -513,7 +513,7 @@ def test_an_agent_that_fails_plainly_is_never_called_better(drifted: Path, run: 
     assert "fails less here" in told
     assert "better" not in told
     assert "✓" not in told
-    assert "gate FAILED: drifting, plain episodes: worse beyond doubt than late" in told
+    assert "gate FAILED: drifting, plain episodes: worse beyond doubt: it ends unsafe" in told
     found = json.loads(run("compare", drifted, *sides, "--json")[1])
     assert found["plain episodes"]["worse"]
     assert found["simple"]["better"], "on these cases alone"

@@ -13,7 +13,7 @@ from operator import attrgetter
 from tightrope.evaluation import Evaluation, PlainComparison
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
-from tightrope.report.wording import THIN
+from tightrope.report.wording import THIN, change_text
 from tightrope.risk import FailureEstimate
 from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.runs.storage.layout import CONTROLS
@@ -222,7 +222,7 @@ def _no_worse_plainly(plain: PlainComparison) -> Gate:
     else:
         passed = False if plain.worse else None if plain.errors else True
         worse = "worse beyond doubt" if plain.worse else "not worse beyond doubt"
-        detail = f"{worse} than {plain.agent_a}, share that ends unsafe {plain.difference:+.3f}"
+        detail = f"{worse}: it ends unsafe {change_text(plain.difference, plain.agent_a)}"
     if plain.errors:
         detail += f"; {plain.errors} episodes raised errors, which it leaves out"
     return Gate(name="no worse", agent=plain.agent_b, suite=PLAIN, passed=passed, detail=detail)
@@ -245,7 +245,7 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
         detail = f"{difference.method}; without in-general the gate is on these cases"
     else:
         worse = "worse beyond doubt" if difference.low > 0 else "not worse beyond doubt"
-        detail = f"{worse} than {comparison.agent_a}, fail frequency {difference:+.3f} {difference.question}"
+        detail = f"{worse}: {difference.question} it fails {change_text(difference, comparison.agent_a)}"
     if comparison.errors:
         detail += f"; {comparison.errors} executions raised errors, which it leaves out"
     return detail

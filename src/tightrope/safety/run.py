@@ -151,7 +151,7 @@ def _told(
         [case.failing_episodes[0] for case in asked],
         length=result.length,
         actions=actions,
-        references=[result.suite.ways[case.case.reference].actions.actions for case in asked],
+        references=[result.suite.way_of(case.case).actions.actions for case in asked],
         effort=effort,
     )
     known |= {case.failing_episodes[0].trace.id: why for case, why in zip(asked, whys, strict=True)}

@@ -74,16 +74,14 @@ def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:
 def _explained(
     engine: Engine, agent: Agent, result: SafetyResult, cases: Sequence[CaseResult], steps: int
 ) -> dict[str, Explanation]:
-    # Suites of one run are on the same references, in the same order.
-    ways = result.suite.ways
-    cases = [case for case in cases if case.case.reference < len(ways)]
     moments = MOMENTS[engine.deterministic] * max(len(cases), 1)
     found = explain_episodes(
         engine,
         [case.failing_episodes[0] for case in cases],
         length=result.length,
         actions=own_actions(agent),
-        references=[ways[case.case.reference].actions.actions for case in cases],
+        # Suites of one run are on the same references, in the same order.
+        references=[result.suite.way_of(case.case).actions.actions for case in cases],
         effort=max(1, min(EFFORT, steps // moments)),
     )
     return {case.case.id: why for case, why in zip(cases, found, strict=True) if why is not None}

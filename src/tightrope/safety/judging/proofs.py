@@ -23,7 +23,7 @@ Step = tuple[int, int, Action]
 
 def step_off(suite: TestSuite, case: TestCase) -> Step | None:
     """The step by which a case leaves its reference; None: it does not."""
-    left, actions, way = case.kept, case.prefix.actions, suite.ways[case.reference].actions
+    left, actions, way = case.kept, case.prefix.actions, suite.way_of(case).actions
     if left > len(way) or case.prefix.prefix(left) != way.prefix(left):
         return None
     while left < len(actions) and actions[left : left + 1] == way.actions[left : left + 1]:

@@ -126,7 +126,7 @@ class _Search:
             self.engine,
             distinct.values(),
             self.length,
-            references={case.id: self.suite.ways[case.reference].actions.actions for case in self.suite.cases},
+            references={case.id: self.suite.way_of(case).actions.actions for case in self.suite.cases},
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             agents=tuple(self.engine.agents),
             steps_per_case=self._steps(max(STEPS_BY_CHANCE, RUNS_BY_CHANCE * self.length)),
@@ -178,7 +178,7 @@ class _Search:
 
     def _by_reference(self, case: TestCase) -> Survival | None:
         """The rest of the reference survives, since it does in the replay."""
-        handover, way = len(case.prefix), self.suite.ways[case.reference]
+        handover, way = len(case.prefix), self.suite.way_of(case)
         if handover > len(way.actions) or case.prefix != way.actions.prefix(handover):
             return None
         witness = way.actions.suffix(handover)[: self.length]
@@ -223,7 +223,7 @@ class _Search:
     def _escape_task(self, group: Sequence[TestCase]) -> EscapeTask:
         return EscapeTask(
             prefixes=tuple(case.prefix for case in group),
-            reference=self.suite.ways[group[0].reference].actions.actions,
+            reference=self.suite.way_of(group[0]).actions.actions,
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             deterministic=True,
             provable=self.provable,

@@ -148,6 +148,11 @@ class TestSuite(Shown):
         """All references, by the numbers that cases call them."""
         return (Way(actions=self.reference, checksums=self.checksums, doomed=self.doomed), *self.others)
 
+    def way_of(self, case: TestCase) -> Way:
+        """The reference that a case is made from; an empty one where its number is that of none."""
+        nothing = Way(actions=self.reference.prefix(0), checksums=self.checksums[:1])
+        return self.ways[case.reference] if case.reference < len(self.ways) else nothing
+
     @property
     def boundaries(self) -> tuple[int, ...]:
         """Numbers of the boundary states: all of the reference, or one for each case that stands for itself."""

@@ -23,7 +23,7 @@ import pytest
 import tightrope as tr
 from tests.agents.tasks import MOVES, PARTS, TORQUES, VECTOR, noise_task
 from tightrope.agents import names_code
-from tightrope.agents.remote.server import exchange as http_exchange
+from tightrope.agents.remote import exchange as http_exchange
 from tightrope.errors import AgentError, AgentFailure
 from tightrope.testing import AgentContract
 from tightrope.testing.agent_contract import ask, walk

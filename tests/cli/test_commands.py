@@ -503,7 +503,10 @@ def drifted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_an_agent_that_fails_plainly_is_never_called_better(drifted: Path, run: Run) -> None:
+def test_an_agent_that_fails_plainly_is_never_called_better(
+    drifted: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # so that no cell is broken over lines
     sides = ["--agent-a", "late", "--agent-b", "drifting"]
     code, out, _ = run("compare", drifted, *sides, "--fail-if-worse")
     told = " ".join(out.split())

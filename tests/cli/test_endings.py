@@ -132,7 +132,9 @@ def test_an_agent_that_ends_the_process_has_not_passed(searched: Path, name: str
 
 
 def test_a_worker_that_is_ended_by_its_agent_is_an_error_of_its_work(searched: Path, run: Run) -> None:
-    code, told = run("safety", searched, *agent("leaves_elsewhere"), *GATE, *PROCESSES)
+    code, told = run(
+        "safety", searched, *agent("leaves_elsewhere"), *GATE, *PROCESSES, "--states", "1", "--episodes", "1"
+    )
     assert code == 3
     assert "the worker process ended with 0" in told
     assert "gate not judged" in told
@@ -283,7 +285,9 @@ def test_prints_of_an_agent_do_not_break_the_output_for_machines(
 
 @pytest.mark.parametrize("backend", [INLINE, PROCESSES], ids=["inline", "processes"])
 def test_an_agent_that_never_answers_has_not_passed(searched: Path, run: Run, backend: list[str]) -> None:
-    code, told = run("safety", searched, *agent("asleep"), *GATE, *backend, "--step-timeout", "2")
+    code, told = run(
+        "safety", searched, *agent("asleep"), *GATE, *backend, "--step-timeout", "2", "--states", "1", "--episodes", "1"
+    )
     assert code == 3
     assert "agent 'asleep'" in told
     assert "did not return within 2 s" in told

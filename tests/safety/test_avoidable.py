@@ -12,6 +12,7 @@ from tests.exploration.mdps import best_survival
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, jumper, reference_of, walker
 from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
+from tightrope.report.wording import THIN, estimate_text
 from tightrope.runs.gates import Evidence, _fail_frequencies, judge_gate, measured_fails
 from tightrope.safety import (
     SuiteSurvival,
@@ -77,8 +78,8 @@ def test_gates_are_on_what_is_avoidable(lake) -> None:
     assert best.fail_frequency.value > 0.05
     passed = judge_gate("", measured_fails("safest", "coverage:1", best.cases), 0.05)
     assert passed.passed is True
-    assert passed.detail.startswith("avoidable fail frequency on these cases 0.0")
-    assert f"it fails {best.fail_frequency:.3f}, the rest nobody can help" in passed.detail
+    assert passed.detail.startswith(f"avoidable fail frequency on these cases 0{THIN}% is within the allowed 5{THIN}%")
+    assert f"it fails in {estimate_text(best.fail_frequency)}, the rest nobody can help" in passed.detail
     careless = run_suite(task, ConstantAgent(2), suite, repetitions=10, length=LENGTH)
     assert judge_gate("", measured_fails("right", "coverage:1", careless.cases), 0.05).passed is False
 

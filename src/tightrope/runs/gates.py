@@ -13,7 +13,7 @@ from operator import attrgetter
 from tightrope.evaluation import Evaluation, PlainComparison
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
-from tightrope.report.wording import THIN, change_text
+from tightrope.report.wording import THIN, change_text, estimate_text
 from tightrope.risk import FailureEstimate
 from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.runs.storage.layout import CONTROLS
@@ -182,7 +182,7 @@ def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measu
     whole, blamed = rate_without_doomed(cases), avoidable_fail_frequency(cases)
     by_chance = blamed.value is not None and any(case.returns and left_to_chance(case) for case in distinct)
     what = "avoidable fail frequency on these cases" if by_chance else "fail frequency on these cases"
-    aside = f"it fails {whole:.3f}, the rest nobody can help" if by_chance else ""
+    aside = f"it fails in {estimate_text(whole)}, the rest nobody can help" if by_chance else ""
     if whole.value and not by_chance and any(tried_by_chance(case) for case in distinct):
         aside = "whether somebody would do better is not known, so all of it counts"
     return Measurement(

@@ -119,10 +119,10 @@ def test_who_never_arrives_is_said_first() -> None:
     run = run_on(MIXED[0], MIXED[1])
     idle = replace(run, plain={"late": plainly("late", 0, 60, goals=0)})
     said = headline(idle).sentence
-    assert said.startswith("late never reaches the goal: all 60 plain episodes run out of time and fails in ")
+    assert said.startswith("late never reaches the goal (all 60 plain episodes run out of time) and fails in ")
     some = headline(replace(run, plain={"late": plainly("late", 30, 60, goals=0)})).sentence.replace(THIN, " ")
     assert some.startswith(
-        "late never reaches the goal in 60 plain episodes: 50 % end unsafe, the others run out of time"
+        "late never reaches the goal in 60 plain episodes (50 % end unsafe, the others run out of time)"
     )
     assert not headline(replace(run, plain={"late": plainly("late", 0, 60)})).sentence.startswith("late never reaches")
 
@@ -139,7 +139,7 @@ def test_who_never_arrives_is_said_first_though_another_fails_more() -> None:
     )
     said = headline(both)
     assert said.sentence.startswith(
-        "idle never reaches the goal: all 60 plain episodes run out of time. late ends unsafe"
+        "idle never reaches the goal (all 60 plain episodes run out of time). late ends unsafe"
     )
     assert said.agent == "late"
     harmless = {name: judged_by(suite, name, lambda case, n: Outcome.ONGOING) for name in row}

@@ -82,10 +82,10 @@ def away_text(plain: Evaluation) -> str:
     within = "" if plain.length is None else f" within {count(plain.length, 'step')}"
     if not plain.unsafe_rate.value:
         which = "the only plain episode runs" if len(plain.judged) == 1 else f"all {episodes} run"
-        return f"never reaches the goal{within}: {which} out of time"
+        return f"never reaches the goal{within} ({which} out of time)"
     return (
-        f"never reaches the goal{within} in {episodes}: {percent(plain.unsafe_rate.value)} end unsafe, the others "
-        f"run out of time"
+        f"never reaches the goal{within} in {episodes} ({percent(plain.unsafe_rate.value)} end unsafe, the others "
+        f"run out of time)"
     )
 
 

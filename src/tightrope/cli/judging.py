@@ -46,7 +46,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             suite,
             share(result.fail_frequency),
             share(result.fail_frequency_in_general),
-            "control" if suite in CONTROLS else percent(result.avoidable_fail_frequency.value),
+            "control" if suite in CONTROLS else share(result.avoidable_fail_frequency),
             result.mean_return.value,
             len(result.cases),
         )
@@ -65,6 +65,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     for suite, by_agent in results.items():
         for agent, result in by_agent.items():
             _print_errors(interface, agent, suite, result)
+            _print_why_nothing(interface, agent, suite, result)
             for finding in result.findings:
                 interface.say(f"{agent}, {suite}: {finding}.")
             if result.judged and not result.deterministic and not result.stopped_early:
@@ -98,6 +99,13 @@ def _guidance(found: Guidance) -> str:
         f"{verdict}: {found.agent} fails {share(found.guided)} on {counted(found.cases[0], 'case')} of {found.suite} "
         f"and {share(found.control)} at {found.cases[1]} uniformly drawn states of the same references"
     )
+
+
+def _print_why_nothing(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:
+    ended = sum(case.invalid for case in result.distinct_cases)
+    if result.fail_frequency.value is None and ended:
+        cases = counted(len(result.distinct_cases), "case")
+        interface.say(f"{agent}, {suite}: no data, as in {ended} of {cases} the episode is over before hand-over.")
 
 
 def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:

@@ -76,7 +76,7 @@ def stored(folder: Path) -> dict[str, Any]:
     return {path: entry["ids"] or entry["checksum"] for path, entry in artefacts.items()}
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium; apt-get install chromium brings one")
 def test_a_page_shows_progress_and_then_the_verdict_by_itself(
     campaign: Path, browser: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,7 @@ def test_where_it_does_not_pay_that_is_said_too() -> None:
     few = compare_guidance(guided, run_suite(CORRIDOR, expert, uniform_suite(REFERENCE, 3)))
     assert few.pays is None
     assert few.difference.low < 0 <= few.difference.high
-    assert few.sentence().startswith("not shown to pay: expert fails 0.00")
+    assert few.sentence().startswith("guidance is not shown to pay: expert fails 0.00")
     assert "+0.00 [-" in few.sentence()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tightrope.cli.interface import Interface
 from tightrope.cli.supervision import GATE_FAILED, NOTHING_JUDGED, PASSED
-from tightrope.cli.words import amount, counted, percent, share
+from tightrope.cli.words import amount, counted, percent, points, share
 from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,11 +93,11 @@ def print_guidance(
 def _guidance(found: Guidance) -> str:
     """Whether boundary states are worth looking for, whichever way it went."""
     if found.difference.value is None:
-        return f"What boundary states are worth for {found.agent} is not known: no case of {found.suite} was judged"
-    verdict = {True: "Guidance pays", False: "Guidance does harm", None: "Guidance is not shown to pay"}[found.pays]
+        return found.sentence()
     return (
-        f"{verdict}: {found.agent} fails {share(found.guided)} on {counted(found.cases[0], 'case')} of {found.suite} "
-        f"and {share(found.control)} at {found.cases[1]} uniformly drawn states of the same references"
+        f"{found.verdict.capitalize()}: {found.agent} fails {share(found.guided)} on "
+        f"{counted(found.cases[0], 'case')} of {found.suite} and {share(found.control)} at {found.cases[1]} uniformly "
+        f"drawn states of the same references, {points(found.difference)} percentage points"
     )
 
 

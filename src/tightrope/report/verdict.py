@@ -173,8 +173,7 @@ def _guidance_text(found: Guidance) -> str:
     """What boundary states are worth, told with its interval whichever way it went."""
     if found.difference.value is None:
         return f"control uniform: {NO_DATA}"
-    verdict = {True: "guidance pays", False: "guidance does harm", None: "guidance is not shown to pay"}[found.pays]
     return (
-        f"{verdict}: here it fails {change_text(found.difference, 'at')} "
+        f"{found.verdict}: here it fails {change_text(found.difference, 'at')} "
         f"{count(found.cases[1], 'uniformly drawn state')} of the same references, {estimate_text(found.control)}"
     )

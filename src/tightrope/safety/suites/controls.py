@@ -93,13 +93,17 @@ class Guidance(Shown):
             return None
         return True if self.difference.low > 0 else False if self.difference.high < 0 else None
 
+    @property
+    def verdict(self) -> str:
+        """That in words, whichever way it went."""
+        return {True: "guidance pays", False: "guidance does harm", None: "guidance is not shown to pay"}[self.pays]
+
     def sentence(self) -> str:
-        """The comparison in words, whichever way it went."""
+        """The comparison in words, with its numbers."""
         if self.difference.value is None:
             return f"What boundary states are worth for {self.agent} is not known: no case of {self.suite} was judged"
-        verdict = {True: "guidance pays", False: "guidance does harm", None: "not shown to pay"}[self.pays]
         return (
-            f"{verdict}: {self.agent} fails {self.guided:.2f} on the {self.cases[0]} cases of {self.suite} and "
+            f"{self.verdict}: {self.agent} fails {self.guided:.2f} on the {self.cases[0]} cases of {self.suite} and "
             f"{self.control:.2f} at {self.cases[1]} uniformly drawn states of the same references, "
             f"{self.difference:+.2f}"
         )

@@ -86,6 +86,7 @@ def test_an_agent_alone_is_compared_with_nobody() -> None:
         (Estimate(-0.5, -0.5, -0.5, 1, ""), "50 percentage points less often (exact) than it"),
         (Estimate(0.0, 0.0, 0.0, 1, ""), "as often (exact) as it"),
         (Estimate(0.0, -0.52, 0.19, 5, ""), "as often (from 52 less to 19 more) as it"),
+        (Estimate(1 / 6 - 0.5 / 3 + 1e-17, -0.47, 0.16, 6, ""), "as often (from 47 less to 16 more) as it"),
         (Estimate(0.3, None, None, 1, ""), "30 percentage points more often than it"),
         (Estimate.of_nothing(), "no data"),
     ],

@@ -112,5 +112,7 @@ def chosen_text(suite: SuiteView) -> Iterator[str]:
     if not hit:
         return
     places = f"{hit} of its {count(len(states), 'place')} {'was' if hit == 1 else 'were'}"
-    rest = f" (at the others it fails in {percent(sum(others) / len(others))})" if others else ""
-    yield f"{places} chosen because it failed there, which raises its rate{rest}"
+    rest = ", so its rate says where it fails, not how often"
+    if others:
+        rest = f" (at the others it fails in {percent(sum(others) / len(others))})"
+    yield f"{places} chosen because it failed there{rest}"

@@ -67,9 +67,9 @@ def change_text(estimate: Estimate, other: str) -> str:
     if value is None:
         return NO_DATA
     between = "" if low is None or high is None else _between(low, high)
-    if value == 0:
-        return f"as often{between} as {other}"
     size, way = _points(abs(value)), "more" if value > 0 else "less"
+    if float(size) == 0:
+        return f"as often{between} as {other}"
     return f"{size} percentage {'point' if size == '1.0' else 'points'} {way} often{between} than {other}"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.processes import family, runs
 from tightrope.cli import run_command
 from tightrope.cli.judging import code_of
 from tightrope.cli.supervision import CODES
@@ -174,20 +175,6 @@ def test_the_way_of_macos_ends_alike(searched: Path) -> None:
     assert [ended("leaves"), ended("failing_politely")] == [3, 1]
 
 
-def family(process: int) -> list[int]:
-    """A process and all that it has started, the latest last."""
-    listed = Path(f"/proc/{process}/task/{process}/children")
-    children = [int(child) for child in listed.read_text().split()] if listed.exists() else []
-    return [process, *(member for child in children for member in family(child))]
-
-
-def runs(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 @pytest.fixture
 def busy(searched: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     """A command in the middle of its work, and its processes: one of them a worker that asks the agent."""
@@ -196,14 +183,17 @@ def busy(searched: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str]
     environment = {**os.environ, "ASKED_IN": str(asked_in)}
     slow = ["safety", searched, *agent("slow"), "--suite", "simple", *PROCESSES]
     process = started(*slow, start_new_session=True, env=environment)
-    deadline = time.monotonic() + 60
-    members: list[int] = []
-    while not {*asked_in.read_text().split()} & {*map(str, members[2:])} and time.monotonic() < deadline:
-        time.sleep(0.05)
-        members = family(process.pid)
-    yield process, members
-    process.kill()
-    process.communicate()
+    try:
+        deadline = time.monotonic() + 60
+        members: list[int] = []
+        while not {*asked_in.read_text().split()} & {*map(str, members[2:])} and time.monotonic() < deadline:
+            time.sleep(0.05)
+            members = family(process.pid)
+        yield process, members
+    finally:
+        # Whatever went wrong, a command left behind would hold the run folder against all later tests.
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")

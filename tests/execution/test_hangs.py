@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests.execution.test_robustness import _runs, with_world
+from tests.execution.test_robustness import with_world
 from tests.execution.workload import Steady
+from tests.processes import processor_time, runs
 from tightrope.agents import Answer
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.execution import Engine, Episode, ErrorKind, Rollout
@@ -239,20 +240,16 @@ def test_a_worker_that_hangs_does_not_outlive_its_parent(kind: str, number: sign
     assert worker
     # Until it has nothing more to do but to wait: no processor time is used any more.
     deadline = time.monotonic() + 30
-    while (used := _processor_time(worker)) != (time.sleep(1.0) or _processor_time(worker)):  # type: ignore[func-returns-value]
+    while (used := processor_time(worker)) != (time.sleep(1.0) or processor_time(worker)):  # type: ignore[func-returns-value]
         assert time.monotonic() < deadline, used
-    assert _runs(worker), "it lives on although the thread that started it is gone"
+    assert runs(worker), "it lives on although the thread that started it is gone"
     parent.send_signal(number)
     assert parent.wait(10) == -number
     parent.stdout.close()
     deadline = time.monotonic() + 5
-    while _runs(worker) and time.monotonic() < deadline:
+    while runs(worker) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not _runs(worker)
-
-
-def _processor_time(process: str) -> list[str]:
-    return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    assert not runs(worker)
 
 
 def search_in_vain(task: Task, payload: tuple[int, Conformance]) -> int:

@@ -29,6 +29,7 @@ from tests.execution.workload import (
     reached,
     rollouts,
 )
+from tests.processes import children, runs
 from tightrope.agents import Answer
 from tightrope.errors import TightropeError, UnknownName, UsageError
 from tightrope.execution import Engine, Episode, ErrorKind, Rollout
@@ -275,8 +276,8 @@ def test_ctrl_c_stops_within_two_seconds_and_keeps_what_was_finished(backend: st
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    children = _children(process.pid)
-    assert len(children) - (workers or 0) in (0, 2), "the two that were asked at the beginning may still be there"
+    started_by_it = children(process.pid)
+    assert len(started_by_it) - (workers or 0) in (0, 2), "the two that were asked at the beginning may still be there"
     started = time.monotonic()
     process.send_signal(signal.SIGINT)
     finished = int(process.stdout.readline())
@@ -284,12 +285,7 @@ def test_ctrl_c_stops_within_two_seconds_and_keeps_what_was_finished(backend: st
     assert 20 <= finished < 5000
     assert process.wait(10) == 0
     process.stdout.close()
-    assert not [child for child in children if Path(f"/proc/{child}").exists()]
-
-
-def _children(process: int) -> list[int]:
-    listed = Path(f"/proc/{process}/task/{process}/children").read_text()
-    return [int(child) for child in listed.split()]
+    assert not [child for child in started_by_it if runs(child)]
 
 
 def test_workers_end_when_whoever_started_them_is_gone() -> None:
@@ -310,16 +306,9 @@ def test_workers_end_when_whoever_started_them_is_gone() -> None:
     workers = told.stdout.split()
     assert len(workers) == 2
     deadline = time.monotonic() + 10
-    while any(_runs(worker) for worker in workers) and time.monotonic() < deadline:
+    while any(runs(worker) for worker in workers) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not any(_runs(worker) for worker in workers)
-
-
-def _runs(process: str) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
-    except FileNotFoundError:
-        return False
+    assert not any(runs(worker) for worker in workers)
 
 
 def times_ten(task: Task, payload: int) -> int:

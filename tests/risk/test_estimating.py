@@ -64,7 +64,7 @@ def test_each_repetition_is_unbiased_whatever_the_guide() -> None:
     task, truth = ladder(*world), ladder_truth(*world)
     for guide in (GivenGuide(task, height), GivenGuide(task, lambda t: -t.observation), NoGuide()):
         swarm = Swarm(task, still(task), guide, length=None)
-        estimates = np.array([split(swarm, 40, seed)[0].estimate for seed in range(80)])
+        estimates = np.array([split(swarm, 40, seed).estimate for seed in range(80)])
         swarm.close()
         error = estimates.std(ddof=1) / np.sqrt(len(estimates))
         assert abs(estimates.mean() - truth) < 4 * error, guide

@@ -203,7 +203,7 @@ class _Work:
         needed = self.spent + REPETITIONS * SMALLEST_SIZE * each
         return (
             f"the budget of {self.most_steps:,} steps is too small for eight repetitions of splitting, so plain "
-            f"episodes were counted; give at least {round(needed, -3):,.0f} steps, or watch fewer steps of an episode"
+            f"episodes were counted; splitting takes more than {round(needed, -3):,.0f} steps here"
         )
 
     def repeated(self, runner: Engine, guide: Guide, size: int, each: float) -> list[Repetition]:

@@ -70,8 +70,8 @@ class LearnedGuide:
     """The logarithm of the odds of failing soon, as a function of the observation.
 
     Time is left out: with it, a fit to few failures ranks moments by their date, and splitting spends itself on early
-    ones (on CartPole six times the variance). A logistic regression on the observation's values, their squares and random ridge functions of them. It is fitted in
-    closed steps, so the same moments give the same guide everywhere.
+    ones (on CartPole several times the variance). A logistic regression on the observation's values, their squares and
+    random ridge functions of them. It is fitted in closed steps, so the same moments give the same guide everywhere.
     """
 
     name = "learned from failures"

@@ -14,9 +14,9 @@ from tightrope.risk.swarm import Path, Swarm
 from tightrope.seeding import derive_seed
 from tightrope.tasks.task import Task
 
-FIRST_SHARE, FEWER, MORE = 0.5, (0.35, 0.2, 0.1, 0.05), (0.75, 1.0)
-"""Shares of random actions. From the first on there are fewer, towards the agent's own ways, while episodes fail; more
-where none does."""
+HALF, FEWER, MORE = 0.5, (0.35, 0.2, 0.1, 0.05), (0.75, 1.0)
+"""Shares of random actions. From the half on there are fewer, towards the agent's own ways, while episodes fail; and
+then more, until enough have failed."""
 EPISODES_PER_SHARE = 24
 FEW_FAILURES = 2
 """Of one share; with still fewer random actions there would be none."""
@@ -31,23 +31,19 @@ def noisy_lessons(
     task: Task, agent: Agent, *, length: int | None, seed: int, most_steps: int, known: Sequence[Path] = ()
 ) -> tuple[list[Path], int]:
     """Episodes to learn from, the ``known`` ones among them, until enough of them fail; and the steps it took."""
-    paths, spent = list(known), 0
-    shares = [FIRST_SHARE]
-    while shares and spent < most_steps and sum(path.failed for path in paths) < ENOUGH_FAILURES:
-        share = shares.pop(0)
+    paths, spent, failures = list(known), 0, 0
+    for share in (HALF, *FEWER, *MORE):
+        if spent >= most_steps or sum(path.failed for path in paths) >= ENOUGH_FAILURES:
+            break
+        if share in FEWER and failures <= FEW_FAILURES:
+            continue
         played, steps = _noisy_episodes(task, agent, share, length, seed)
         failures = sum(path.failed for path in played)
         paths, spent = [*paths, *played], spent + steps
-        if share == FIRST_SHARE:
-            shares = list(FEWER if failures else MORE)
-        elif share < FIRST_SHARE and failures <= FEW_FAILURES:
-            break
     return paths, spent
 
 
-def _noisy_episodes(
-    task: Task, agent: Agent, share: float, length: int | None, seed: int
-) -> tuple[list[Path], int]:
+def _noisy_episodes(task: Task, agent: Agent, share: float, length: int | None, seed: int) -> tuple[list[Path], int]:
     swarm = Swarm(task, NoisyAgent(agent, share, task.action_space), NoGuide(), length=length, watch=True)
     try:
         seeds = [derive_seed("guide", seed, share, number) for number in range(EPISODES_PER_SHARE)]

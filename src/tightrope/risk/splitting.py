@@ -40,7 +40,7 @@ class Repetition:
 
 
 def split(swarm: Swarm, size: int, seed: int, most_steps: float = math.inf) -> Repetition:
-    """One repetition with ``size`` episodes; stopped by its steps between two rounds it is as unbiased as a whole one."""
+    """One repetition with ``size`` episodes; stopped between two rounds by its steps it is as unbiased as any."""
     before = swarm.steps
     paths = swarm.from_resets([derive_seed("risk", seed, number) for number in range(size)])
     plain = sum(path.failed for path in paths)

@@ -20,7 +20,7 @@ PAPER = {"width": 718, "height": 1000}
 """An A4 page within its margins."""
 PIN = 18
 """Pixels across."""
-PARTS = """[...document.querySelectorAll("main section, figure.chart, .verdict, .ranking, .films figure")]
+PARTS = """[...document.querySelectorAll("main section, figure.chart, .verdict, .ranking, .shot")]
     .filter(node => node.checkVisibility()).map(node => node.getBoundingClientRect().toJSON())"""
 SPILLED = """[...document.querySelectorAll("main p, main td, main th, main button, main summary, svg.heat")]
     .filter(node => node.checkVisibility() && node.getBoundingClientRect().right > innerWidth + 1)
@@ -326,7 +326,7 @@ def test_headings_can_be_linked_to(browser: Any, reports: dict[str, Path]) -> No
 
 def test_on_paper_a_film_is_the_moment_of_failing(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["pond"]) as visit:
-        posters, videos = visit.page.locator(".films .poster"), visit.page.locator(".films video")
+        posters, videos = visit.page.locator(".shot .poster"), visit.page.locator(".films video")
         assert (posters.count(), posters.first.is_hidden(), videos.first.is_visible()) == (3, True, True)
         visit.page.emulate_media(media="print")
         assert (posters.first.is_visible(), videos.first.is_hidden()) == (True, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tightrope.statistics import Estimate
@@ -73,9 +74,9 @@ def _by_chance(why: Explanation, drop: Estimate, names: Sequence[str]) -> str:
 
 
 def _survives_less(drop: Estimate) -> str:
-    """``33 percentage points less often (20 to 45) than before it``."""
-    turned = (None if side is None else -side for side in (drop.value, drop.high, drop.low))
-    return plainly(change_text(Estimate(*turned, drop.n, drop.method), "before"))
+    """``33 percentage points less often (20 to 45) than before``."""
+    value, low, high = (None if side is None else -side for side in (drop.value, drop.high, drop.low))
+    return plainly(change_text(replace(drop, value=value, low=low, high=high), "before"))
 
 
 def _nowhere(why: Explanation) -> str:

@@ -13,7 +13,7 @@ PLAIN = str.maketrans({"\u202f": "", "\u00a0": " "})
 
 def percent(value: float | None) -> str:
     """``7.2%``."""
-    from tightrope.report.wording import percent as in_report
+    from tightrope.statistics.words import percent as in_report
 
     return in_report(value).translate(PLAIN)
 
@@ -47,7 +47,7 @@ def counted(number: int, singular: str, plural: str = "") -> str:
 
 
 def _with_interval(estimate: Estimate, *, share: bool) -> str:
-    from tightrope.report.wording import interval_text, value_text
+    from tightrope.statistics.words import interval_text, value_text
 
     if estimate.value is None:
         return "no data"

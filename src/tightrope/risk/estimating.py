@@ -194,7 +194,7 @@ class _Work:
     def cost_of_each(self, runner: Engine, guide: Guide) -> float:
         """Steps for each episode of a repetition: those that come close to harm may be far longer than plain ones."""
         order = self._order(guide, SMALLEST_SIZE, "trial", TRIAL_SHARE * self.left)
-        (trial,) = runner.map(_repetition, [order])
+        trial: Repetition = runner.map(_repetition, [order])[0]
         self.spent += trial.steps
         return trial.steps / trial.size
 

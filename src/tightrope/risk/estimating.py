@@ -73,7 +73,7 @@ def estimate_failure(
             little.
         seed: All randomness follows from it.
         engine: Whose workers to use; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """

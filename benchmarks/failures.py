@@ -35,8 +35,9 @@ from tightrope.seeding import derive_seed, generator
 
 AGENTS = Path(__file__).parents[1] / "agents"
 STEPS, QUICK_STEPS = 20_000, 2_000
-MOST_JUDGED = 16
-"""Failing episodes of one hunt that are judged; of more, drawn ones, and the rest in proportion."""
+MOST_JUDGED, QUIET = 24, 10
+"""Failing episodes of one hunt that are judged, in drawn order; of more, the rest in proportion, unless so many in a
+row brought nothing new: then these are all there are."""
 WATCH = 100
 AIM = 5.0
 ROUNDS = 8
@@ -240,6 +241,8 @@ class Bag:
     judged: int
     distinct: int
     """Distinct avoidable failures among those judged."""
+    quiet: bool
+    """Whether the last of them brought nothing new."""
 
     @property
     def name(self) -> tuple[str, str, str, int]:
@@ -249,7 +252,8 @@ class Bag:
     @property
     def rate(self) -> float:
         """Distinct avoidable failures per 1000 steps; those that were not judged are taken to be like the others."""
-        return 1000 * self.distinct * self.failed / max(self.judged, 1) / max(self.steps, 1)
+        rest = 1.0 if self.quiet else self.failed / max(self.judged, 1)
+        return 1000 * self.distinct * rest / max(self.steps, 1)
 
 
 def hunts(
@@ -282,7 +286,7 @@ def _hunts(name: str, stage: str, path: Path, ways: Sequence[str], steps: int, s
             WAYS[way](hunt)
             spent = hunt.spent
         with tr.Engine(task, {each.name: each for each in judges}) as engine:
-            judged, distinct = _distinct(engine, hunt.failed)
+            judged, distinct, quiet = _distinct(engine, hunt.failed)
         yield Bag(
             place=name,
             stage=stage,
@@ -292,6 +296,7 @@ def _hunts(name: str, stage: str, path: Path, ways: Sequence[str], steps: int, s
             failed=len(hunt.failed),
             judged=judged,
             distinct=distinct,
+            quiet=quiet,
         )
 
 
@@ -300,18 +305,19 @@ def _few_numbers(task: tr.Task) -> bool:
     return isinstance(space, gym.spaces.Discrete) or int(np.prod(space.shape or (MOST_NUMBERS + 1,))) <= MOST_NUMBERS
 
 
-def _distinct(engine: tr.Engine, failed: list[tr.Episode]) -> tuple[int, int]:
-    """How many of the failing episodes were judged, and the distinct avoidable failures among them."""
-    chosen = failed
-    if len(failed) > MOST_JUDGED:
-        places = sorted(generator("judged").choice(len(failed), size=MOST_JUDGED, replace=False))
-        chosen = [failed[place] for place in places]
-    found = []
-    for episode in chosen:
-        [moment], _ = find_moments(engine, [episode], [*engine.agents])
-        start = Disturbance(reset=episode.trace.seed, depth=0)
-        found.append(FoundFailure(episode=episode, disturbance=start, moment=moment, looked=True))
-    return len(chosen), sum(bool(each.avoidable) for each in one_of_each_cause(found))
+def _distinct(engine: tr.Engine, failed: list[tr.Episode]) -> tuple[int, int, bool]:
+    """How many failing episodes were judged, the distinct avoidable ones among them, and whether more are like them."""
+    found: list[FoundFailure] = []
+    distinct = new_at = 0
+    for place in generator("judged").permutation(len(failed))[:MOST_JUDGED]:
+        [moment], _ = find_moments(engine, [failed[place]], [*engine.agents])
+        start = Disturbance(reset=failed[place].trace.seed, depth=0)
+        found.append(FoundFailure(episode=failed[place], disturbance=start, moment=moment, looked=True))
+        now = sum(bool(each.avoidable) for each in one_of_each_cause(found))
+        distinct, new_at = now, len(found) if now > distinct else new_at
+        if len(found) - new_at >= QUIET:
+            break
+    return len(found), distinct, len(found) - new_at >= QUIET
 
 
 def figures(*, quick: bool) -> Iterator[Figure]:

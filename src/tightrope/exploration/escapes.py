@@ -1,5 +1,5 @@
-"""Could anyone survive from a situation? Quick attempts first, then random ones that are taken back where they fail, then
-every sequence of actions, within a limit of work.
+"""Could anyone survive from a situation? Quick attempts first, then random actions that are taken back where they fail,
+then every sequence of actions, within a limit of work.
 
 *Yes* takes an action sequence that survives as long as was asked, or to the end of the episode. *No* takes a proof: on
 a deterministic task, every sequence of the agent's actions ends in an unsafe situation within that time. Everything
@@ -28,9 +28,9 @@ SHIFTS = (0, 1, -1, 2, -2, 4, -4)
 
 RANDOM_ATTEMPTS = 8
 FEELING_SHARE = {True: 4, False: 2}
-"""The part (a fourth, a half) of what quick attempts leave that is for finding a way by random actions: where nothing can
-be proven, trying every sequence has less to give.
-"""
+"""One in so many of the steps that quick attempts leave is for finding a way by random actions: more where nothing can
+be proven, since there trying every sequence has less to give."""
+
 LONGEST_HOLD = 8
 """Random attempts hold each action for up to so many steps: many environments answer to nothing shorter."""
 

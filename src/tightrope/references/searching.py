@@ -64,8 +64,8 @@ def search(
             a given trace; ``auto`` tries the first, then the second; a package can bring more.
         repetitions: How often ``dfs`` samples an action; default: once on a deterministic task and rep(0.9, 0.1) = 22
             times on a stochastic one.
-        budget: What the whole of it may cost, probing included; default: 500,000 steps, and 100,000 where situations are
-            put back by replay, in ten minutes.
+        budget: What the whole of it may cost, probing included; default: ten minutes and 500,000 steps, or 100,000
+            where situations are put back by replay.
         seed: All randomness follows from it.
         max_depth: Longest trace to look at; None: no limit.
         demonstration: A trace that reaches the goal, its actions, a file of traces, or ``minari:`` and the name of a

@@ -112,7 +112,8 @@ class SafetyStep(SearchStep):
             }
             if limit is not None:
                 return decide_gate(run.task, agent, suite, limit, **how)
-            return run_suite(run.task, agent, suite, explain=False if control else None, **how)
+            # Why it fails is asked of all suites together, which have one budget for that.
+            return run_suite(run.task, agent, suite, explain=False, **how)
 
         artefact = Artefact(
             path=layout.safety_path(agent.name, spec),
@@ -192,9 +193,7 @@ def tested_states(references: Sequence[Reference], config: SafetyConfig) -> list
     if most is not None:
         shares = _shares([len(each) for each in states], most)
         states = [_evenly(each, share) for each, share in zip(states, shares, strict=True)]
-    return [
-        replace(reference, boundary_states=tuple(kept)) for reference, kept in zip(references, states, strict=True)
-    ]
+    return [replace(reference, boundary_states=tuple(kept)) for reference, kept in zip(references, states, strict=True)]
 
 
 def _shares(sizes: Sequence[int], most: int) -> list[int]:

@@ -43,10 +43,10 @@ from tightrope.settings import (
     setting,
     shown,
 )
+from tightrope.settings.setting import Count, Fraction, Share
 from tightrope.simulation import conformance_of
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.testing import corridor_task
-from tightrope.settings.setting import Count, Fraction, Share
 
 SOURCE = Path(tr.__file__).parent
 ROOT = Path(__file__).parents[2]

@@ -25,8 +25,6 @@ from tightrope.tasks.task import Task, Transition
 
 PILOT_EPISODES = 40
 """Plain episodes at the beginning: they tell the length of an episode, and whether failures are rare at all."""
-PILOT_SHARE = 0.1
-"""Of the budget at most, for the pilot."""
 GUIDE_SHARE = 0.2
 """Of the budget at most, for learning a guide."""
 COMMON = 0.02

@@ -9,14 +9,14 @@ import typer
 
 from tightrope.cli.arguments.given import Given, own, takes
 from tightrope.cli.arguments.options import SeedOption, TrustOption
-from tightrope.cli.output.interface import current_interface
+from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 from tightrope.settings import BisectConfig, SafetyConfig
 
 if TYPE_CHECKING:
-    from tightrope.safety import TestSuite
+    from tightrope.safety import Bisection, TestSuite
     from tightrope.tasks import Task
 
 EXAMPLE = "tightrope bisect checkpoints/ --in run/ --case 07704661"
@@ -64,6 +64,11 @@ def command(
             trust=trust,
             on_progress=show,
         )
+    _print(interface, found)
+    return PASSED if any(each.passed is not None for each in found.checked) else NOTHING_JUDGED
+
+
+def _print(interface: Interface, found: Bisection) -> None:
     words = {True: "passes", False: "fails", None: "flaky"}
     rows = [
         (each.number + 1, each.agent, words[each.passed], format(each.fail_frequency, ".0%"), each.executions)
@@ -91,7 +96,6 @@ def command(
             ],
         }
     )
-    return PASSED if any(each.passed is not None for each in found.checked) else NOTHING_JUDGED
 
 
 def _files(given: list[str]) -> list[str]:

@@ -28,7 +28,7 @@ from tightrope.report.training import History, through_training
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
 from tightrope.report.ways import reference_notes, references_of
-from tightrope.report.wording import count, estimate_text, interval_text, number, percent
+from tightrope.report.wording import count, estimate_text, interval_text, number, percent, settings_text, typeset
 from tightrope.report.words import WORDS
 from tightrope.report.writers.pagedata import escape_text, run_data, shortened
 from tightrope.report.writers.playerdata import group_words, player_data
@@ -203,6 +203,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
     environment.filters.update(way_out=escape_text, shortened=shortened, tone=TONES.get)
+    environment.filters.update(typeset=typeset, settings=settings_text)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
     environment.globals.update(count=count, link=link, group_words=group_words, blame=BLAME)
     return environment

@@ -10,7 +10,8 @@ from tightrope.execution import Engine
 from tightrope.explanation import Explanation, explain_episodes
 from tightrope.explanation.explaining import EFFORT
 from tightrope.safety.failing.groups import group_failures
-from tightrope.safety.judging.results import CaseResult, SafetyResult
+from tightrope.safety.judging.case_results import CaseResult
+from tightrope.safety.judging.results import SafetyResult
 from tightrope.trace import Action
 
 EFFORTS = ((64, 0.6), (500, 0.8), (EFFORT, 1.0))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,9 +36,8 @@ from tightrope.seeding import derive_seed, generator
 
 AGENTS = Path(__file__).parents[1] / "agents"
 STEPS, QUICK_STEPS = 20_000, 2_000
-MOST_JUDGED, QUIET = 24, 10
-"""Failing episodes of one hunt that are judged, in drawn order; of more, the rest in proportion, unless so many in a
-row brought nothing new: then these are all there are."""
+MOST_JUDGED = 24
+"""Failing episodes of one hunt that are judged; of more, drawn ones, from which the rest is estimated."""
 WATCH = 100
 AIM = 5.0
 ROUNDS = 8
@@ -239,10 +239,10 @@ class Bag:
     steps: int
     failed: int
     judged: int
+    avoidable: int
+    """Of those judged."""
     distinct: int
-    """Distinct avoidable failures among those judged."""
-    quiet: bool
-    """Whether the last of them brought nothing new."""
+    """Causes of those that were avoidable."""
 
     @property
     def name(self) -> tuple[str, str, str, int]:
@@ -252,8 +252,8 @@ class Bag:
     @property
     def rate(self) -> float:
         """Distinct avoidable failures per 1000 steps; those that were not judged are taken to be like the others."""
-        rest = 1.0 if self.quiet else self.failed / max(self.judged, 1)
-        return 1000 * self.distinct * rest / max(self.steps, 1)
+        everything = self.avoidable * self.failed / max(self.judged, 1)
+        return 1000 * expected_causes(self.avoidable, self.distinct, everything) / max(self.steps, 1)
 
 
 def hunts(
@@ -286,7 +286,7 @@ def _hunts(name: str, stage: str, path: Path, ways: Sequence[str], steps: int, s
             WAYS[way](hunt)
             spent = hunt.spent
         with tr.Engine(task, {each.name: each for each in judges}) as engine:
-            judged, distinct, quiet = _distinct(engine, hunt.failed)
+            judged, avoidable, distinct = _judged(engine, hunt.failed)
         yield Bag(
             place=name,
             stage=stage,
@@ -295,8 +295,8 @@ def _hunts(name: str, stage: str, path: Path, ways: Sequence[str], steps: int, s
             steps=spent,
             failed=len(hunt.failed),
             judged=judged,
+            avoidable=avoidable,
             distinct=distinct,
-            quiet=quiet,
         )
 
 
@@ -305,19 +305,34 @@ def _few_numbers(task: tr.Task) -> bool:
     return isinstance(space, gym.spaces.Discrete) or int(np.prod(space.shape or (MOST_NUMBERS + 1,))) <= MOST_NUMBERS
 
 
-def _distinct(engine: tr.Engine, failed: list[tr.Episode]) -> tuple[int, int, bool]:
-    """How many failing episodes were judged, the distinct avoidable ones among them, and whether more are like them."""
+def _judged(engine: tr.Engine, failed: list[tr.Episode]) -> tuple[int, int, int]:
+    """How many failing episodes were judged, how many of them were avoidable, and by how many causes."""
     found: list[FoundFailure] = []
-    distinct = new_at = 0
     for place in generator("judged").permutation(len(failed))[:MOST_JUDGED]:
         [moment], _ = find_moments(engine, [failed[place]], [*engine.agents])
         start = Disturbance(reset=failed[place].trace.seed, depth=0)
         found.append(FoundFailure(episode=failed[place], disturbance=start, moment=moment, looked=True))
-        now = sum(bool(each.avoidable) for each in one_of_each_cause(found))
-        distinct, new_at = now, len(found) if now > distinct else new_at
-        if len(found) - new_at >= QUIET:
-            break
-    return len(found), distinct, len(found) - new_at >= QUIET
+    causes = sum(bool(each.avoidable) for each in one_of_each_cause(found))
+    return len(found), sum(bool(each.avoidable) for each in found), causes
+
+
+def expected_causes(drawn: int, causes: int, everything: float) -> float:
+    """Causes among so many failures where so many drawn ones had ``causes``, were all causes equally likely.
+
+    Where no two of the drawn ones share one, there are as many as failures; in a small world there are few, however
+    many failures were found.
+    """
+    if causes == drawn or everything <= drawn:
+        return causes * max(1.0, everything / max(drawn, 1)) if causes == drawn else float(causes)
+    low, high = float(causes), 1e6
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _met(middle, drawn) < causes else (low, middle)
+    return _met(high, everything)
+
+
+def _met(causes: float, draws: float) -> float:
+    return causes * -math.expm1(draws * math.log1p(-1 / max(causes, 1 + 1e-9)))
 
 
 def figures(*, quick: bool) -> Iterator[Figure]:

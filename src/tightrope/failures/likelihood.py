@@ -40,9 +40,8 @@ def log_likelihood(task: Task, played: Sequence[Action], own: Sequence[Action] |
     its own as the middle of the space.
     """
     space = task.action_space
-    if own is None:
-        own = [_middle(space) if isinstance(space, gym.spaces.Box) else None] * len(played)
-    pairs = list(zip(played, own, strict=False))
+    unknown = _middle(space) if isinstance(space, gym.spaces.Box) else None
+    pairs = list(zip(played, [unknown] * len(played) if own is None else own, strict=False))
     if isinstance(space, gym.spaces.Box):
         off = [np.subtract(instead, action, dtype=float) / (SPREAD * _span(space)) for instead, action in pairs]
         return float(-0.5 * np.sum(np.square(off)))

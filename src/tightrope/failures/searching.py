@@ -36,8 +36,8 @@ from tightrope.trace import Action, ActionTrace
 DEFAULT_BUDGET = Budget(steps=FailuresConfig.steps)
 MOMENTS_SHARE = 0.5
 """Of the budget, kept for finding out when each failure was lost, and whether somebody would have survived."""
-RUNS_SHARE = 0.25
-"""Of the rest, at most so much for the runs that are disturbed."""
+RUNS_SHARE = 0.1
+"""Of the rest, so much for the first runs that are disturbed; more are played where they are worth it."""
 MOST_RUNS = 64
 SECTIONS = 8
 """Parts of a run that are told apart by how often disturbances in them made the agent fail."""

@@ -164,6 +164,15 @@ def test_what_is_no_result_is_refused() -> None:
         SafetyResult.from_json({**data, "cases": {}})
 
 
+@pytest.mark.parametrize("runs", [-1, 100_001, 10**30])
+def test_runs_that_nobody_can_have_played_are_refused_before_they_are_counted_one_by_one(runs: int) -> None:
+    data = run_suite(CORRIDOR, walker, simple_suite(reference)).to_json()
+    for known in data["survival"]["cases"].values():
+        known["best"] = {"value": 0.5, "low": 0.4, "high": 0.6, "n": runs, "method": "", "question": ""}
+    with pytest.raises(FormatError, match="runs; 100,000 is the most"):
+        SafetyResult.from_json(data)
+
+
 def test_a_case_shared_by_two_boundary_states_counts_for_both() -> None:
     result = run_suite(CORRIDOR, jumper, interval_suite(reference, 1))
     shared = [case for case in result.cases if len(case.case.prefix) == 3]

@@ -40,14 +40,15 @@ def log_likelihood(task: Task, played: Sequence[Action], own: Sequence[Action] |
     its own as the middle of the space.
     """
     space = task.action_space
-    unknown = _middle(space) if isinstance(space, gym.spaces.Box) else None
-    pairs = list(zip(played, [unknown] * len(played) if own is None else own, strict=False))
     if isinstance(space, gym.spaces.Box):
-        off = [np.subtract(instead, action, dtype=float) / (SPREAD * _span(space)) for instead, action in pairs]
+        wanted = [_middle(space)] * len(played) if own is None else own
+        pairs = zip(played, wanted, strict=False)
+        off = [(np.asarray(x, float) - np.asarray(y, float)) / (SPREAD * _span(space)) for x, y in pairs]
         return float(-0.5 * np.sum(np.square(off)))
     number = len(task.possible_actions or task.search_actions)
     rare = math.log(NOISE / number) - math.log(1 - NOISE + NOISE / number)
-    return rare * sum(instead != action for instead, action in pairs)
+    other = len(played) if own is None else sum(x != y for x, y in zip(played, own, strict=False))
+    return rare * other
 
 
 def _middle(space: gym.spaces.Box) -> Action:

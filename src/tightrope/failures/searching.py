@@ -99,7 +99,7 @@ def search_failures(
         length: Steps in which it must fail after a disturbance.
         moments: Whether to find the moment each was lost and who survives there, with half of the budget.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """

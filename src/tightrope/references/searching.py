@@ -74,7 +74,7 @@ def search(
             found the way.
         on_progress: Told how far the work has come.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
     """
     find = find_method(method)

@@ -14,7 +14,7 @@ class SafetyConfig(Section):
 
     suites: tuple[str, ...] = setting(
         ("simple", "interval:1", "coverage:1"),
-        "the suites: simple, interval:SIZE, coverage:K, or what a package brings",
+        "the suites, such as simple, interval:SIZE or coverage:K",
         option="--suite",
         run=True,
         decides=(),

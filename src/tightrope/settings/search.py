@@ -12,9 +12,7 @@ from tightrope.settings.setting import Count, Natural, Positive, Section, settin
 class SearchConfig(Section):
     """Step 1: a way to solve the task and its boundary states."""
 
-    method: str = setting(
-        "auto", "how to find a reference: auto, dfs, archive, demonstration, or what a package brings"
-    )
+    method: str = setting("auto", "how to find a reference: auto, or a method by its name, such as dfs or archive")
     seconds: Positive | None = setting(
         600.0,
         "stop searching after so many seconds, for environments with slow steps",

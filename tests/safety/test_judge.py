@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 from statistics import fmean
+from typing import Any
 
 import pytest
 

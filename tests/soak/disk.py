@@ -39,7 +39,8 @@ class SmallDisk:
         with self._ballast.open("wb") as file:
             while (size := self._left() - room) > 0:
                 try:
-                    return os.posix_fallocate(file.fileno(), 0, size)
+                    os.posix_fallocate(file.fileno(), 0, size)
+                    break
                 except OSError as error:
                     # Whoever writes here at the same time has taken some of it meanwhile.
                     if error.errno != errno.ENOSPC:

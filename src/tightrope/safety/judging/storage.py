@@ -239,6 +239,8 @@ def _best_from_json(data: Mapping[str, Any]) -> Estimate:
     best = Estimate.from_json(data)
     if not 0 <= best.n <= MOST_RUNS:
         raise ValueError(f"a case says it was survived in a share of {best.n:,} runs; {MOST_RUNS:,} is the most")
+    if not all(0 <= share <= 1 for share in (best.value, best.low, best.high) if share is not None):
+        raise ValueError(f"a case says it was survived in {best.value} of its runs; a share is between 0 and 1")
     return best
 
 

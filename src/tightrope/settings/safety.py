@@ -39,7 +39,7 @@ class SafetyConfig(Section):
     )
     control: bool = setting(True, "run as many random cases beside, to see what the search is worth", decides=())
     explain_steps: Natural = setting(
-        200_000, "steps to find out why each agent fails, a few groups of failures; 0: do not", decides=("whys",)
+        200_000, "steps to find out why each agent fails, for all its fails together; 0: do not", decides=("whys",)
     )
     max_fail: Fraction | None = setting(
         None, "gate: fail when an agent's fail frequency is above this", none="no gate", run=True, gate=True

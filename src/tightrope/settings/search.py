@@ -20,9 +20,9 @@ class SearchConfig(Section):
         option="--budget-seconds",
     )
     steps: Count | None = setting(
-        500_000,
+        None,
         "stop searching after so many environment steps: the same way on every machine",
-        none="no limit",
+        none="500,000, and 100,000 where situations are put back by replay",
         option="--budget-steps",
     )
     repetitions: Count | None = setting(None, "samples of each action", none="1, or 22 when stochastic")

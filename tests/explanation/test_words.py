@@ -35,8 +35,8 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ({"better": (1, 2, 3, 4, 5)}, "At step 75 it chose right+B; any other action would have survived"),
         (
             {"better": (1, 2, 3, 4, 5), "doomed": (0, 6)},
-            "At step 75 it chose right+B; any of 5 others, such as right+A+B, would have survived (all other actions are "
-            "doomed)",
+            "At step 75 it chose right+B; any of 5 others, such as right+A+B, would have survived (all other actions "
+            "are doomed)",
         ),
         ({"better": (1, 2)}, "At step 75 it chose right+B; right+A+B or left would have survived"),
         (

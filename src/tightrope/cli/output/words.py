@@ -40,8 +40,10 @@ def points(estimate: Estimate) -> str:
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:
-    """``1 case``, ``39 cases``."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+    """``1 case``, ``1,239 cases``."""
+    from tightrope.report.wording import THIN, count
+
+    return count(number, singular, plural).replace(THIN, ",")
 
 
 def _with_interval(estimate: Estimate, *, share: bool) -> str:

@@ -28,7 +28,7 @@ from tightrope.failures.result import Disturbance, FailureSearch, FoundFailure
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import derive_seed, generator
-from tightrope.settings import FailuresConfig
+from tightrope.settings import LIBRARY_BACKEND, FailuresConfig
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
@@ -79,7 +79,7 @@ def search_failures(
     length: int = FailuresConfig.length,
     moments: bool = True,
     engine: Engine | None = None,
-    backend: str = "inline",
+    backend: str = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> FailureSearch:

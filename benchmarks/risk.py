@@ -150,9 +150,7 @@ def frozen_lake(length: int = 8, steps: int = 4_000) -> World:
         chance = _moved(chance, moves, agent)
     holes = [state for state in moves if all(entry[0][3] for entry in moves[state].values()) and state != 15]
     truth = float(chance[holes].sum())
-    return World(
-        name=f"FrozenLake, {length} steps", task=task, agent=agent, length=length, steps=steps, truth=truth
-    )
+    return World(name=f"FrozenLake, {length} steps", task=task, agent=agent, length=length, steps=steps, truth=truth)
 
 
 def _moved(chance: Any, moves: Any, agent: Agent) -> Any:

@@ -10,7 +10,10 @@ import pytest
 
 from tightrope.agents import load_agent
 from tightrope.cli import run_command
-from tightrope.safety import load_suite, run_suite, save_suite
+from tightrope.runs.questions.keeping import keep_failures
+from tightrope.runs.run import open_run
+from tightrope.runs.storage.layout import CONTROLS
+from tightrope.safety import group_failures, load_suite, run_suite, save_suite
 from tightrope.safety.suites.kept import kept_suite
 from tightrope.tasks import make_task
 
@@ -53,6 +56,16 @@ def test_every_failure_group_is_kept_once_and_tests_the_next_agent(tested: Path,
     assert run("safety", kept, "--agent", ZIGZAG, *gate)[0] == 1
     assert run("safety", kept, "--agent", CAREFUL, *gate)[0] == 0
     assert run("safety", "--suite", kept, "--agent", CAREFUL, *gate)[0] == 0
+
+
+def test_the_groups_are_those_of_the_report_and_controls_have_none(tested: Path) -> None:
+    opened = open_run(tested)
+    kept = keep_failures(opened)
+    groups = group_failures(
+        result for suite, row in opened.safety.items() if suite not in CONTROLS for result in row.values()
+    )
+    everything = group_failures(result for row in opened.safety.values() for result in row.values())
+    assert len(kept.failures) + kept.left_out == len(groups) < len(everything)
 
 
 def test_what_was_kept_before_stays_and_comes_once(tested: Path, tmp_path: Path, run: Run) -> None:

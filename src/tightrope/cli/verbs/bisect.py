@@ -10,6 +10,7 @@ import typer
 from tightrope.cli.arguments.given import Given, own, takes
 from tightrope.cli.arguments.options import SeedOption, TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
+from tightrope.cli.output.words import share
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
@@ -71,7 +72,7 @@ def command(
 def _print(interface: Interface, found: Bisection) -> None:
     words = {True: "passes", False: "fails", None: "flaky"}
     rows = [
-        (each.number + 1, each.agent, words[each.passed], format(each.fail_frequency, ".0%"), each.executions)
+        (each.number + 1, each.agent, words[each.passed], share(each.fail_frequency), each.executions)
         for each in found.checked
     ]
     columns = ("number", "checkpoint", "verdict", "fails on this case", "executions")

@@ -11,6 +11,7 @@ from tightrope.cli.arguments.given import Given, own, takes
 from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.arguments.stored import stored_config
 from tightrope.cli.output.interface import current_interface
+from tightrope.cli.output.words import percent
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 from tightrope.errors import UsageError
@@ -73,7 +74,7 @@ def _report(run: Run, keeping: Keeping, out: Path) -> None:
         (
             failure.kept.id,
             failure.agent,
-            f"{failure.group.share:.0%}",
+            percent(failure.group.share),
             len(failure.found),
             len(failure.kept),
             "new" if failure.new else "known",

@@ -12,6 +12,7 @@ from tightrope.errors import UsageError
 from tightrope.execution import Engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.runs.run import Run
+from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import CaseResult, FailureGroup, SafetyResult, TestSuite, group_failures, kept_suite, shrink
 from tightrope.safety.failing.shrinking import SHRINK_BUDGET
 from tightrope.trace import ActionTrace
@@ -62,7 +63,8 @@ def keep_failures(
         budget: What making one situation simpler may cost.
         on_progress: Told how far the work has come.
     """
-    results = [result for row in run.safety.values() for result in row.values()]
+    # Nobody explains the fails of a control, so each would be a group of its own.
+    results = [result for suite, row in run.safety.items() if suite not in CONTROLS for result in row.values()]
     groups = group_failures(results)
     avoidable = [group for group in groups if group.avoidable is not False and _may_be_survived(group)]
     known = set() if earlier is None else {way.actions.id for way in earlier.ways}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from tightrope.guards.faults import misdeed
 from tightrope.simulation.forking.environment import ForkCosts, ForkedEnv
 from tightrope.simulation.forking.family import end_processes, family_of
+from tightrope.simulation.forking.process import Branch
 from tightrope.simulation.forking.serving import RESET, STEP
 from tightrope.simulation.simulator import Simulator
 from tightrope.tasks.keys import freeze
@@ -27,6 +29,7 @@ GAIN = 3.0
 """How many times cheaper coming back must be. Below, it would hang on the machine and its load, and gain little: what
 follows in the situation is played one way or the other."""
 MOST_WALKS = 2
+STEPS_TIMED = 5
 LONG_ENOUGH = 30
 """Steps of a walk on which leaps are tried; the check's own are shorter where steps are slow."""
 
@@ -74,24 +77,27 @@ def _pays(costs: ForkCosts) -> bool:
 
 def _measure(task: Task, seed: int, actions: Sequence[Action]) -> ForkCosts:
     """Each the least of a few: whatever else runs on the machine only adds."""
-    family = family_of(task)
-    branch, _ = family.copy_before(())
-    decode = action_decoder(branch.ask("describe")["action_space"])
-    resets, steps, forks = [], [], []
-    for _ in range(2):
-        resets.append(branch.ask("play", [(RESET, seed)])[1])
-        steps += [branch.ask("play", [(STEP, decode(action))])[1] for action in actions[:5]]
-    for _ in range(3):
-        copy, forking = branch.fork()
-        copy.ask("play", [(RESET, seed), (STEP, decode(actions[0]))])
-        forks.append(max(0.0, forking + copy.ask("spent") - min(resets) - min(steps)))
-        copy.close()
-    asks = [_seconds_to_ask(branch) for _ in range(20)]
-    branch.close()
-    return ForkCosts(min(resets), min(steps), min(forks), min(asks))
+    with closing(family_of(task).copy_before(())[0]) as branch:
+        decode = action_decoder(branch.ask("describe")["action_space"])
+        resets, steps = [], []
+        for _ in range(2):
+            resets.append(branch.ask("play", [(RESET, seed)])[1])
+            steps += [branch.ask("play", [(STEP, decode(action))])[1] for action in actions[:STEPS_TIMED]]
+        playing = min(resets) + min(steps)
+        forks = [_seconds_to_fork(branch, seed, decode(actions[0])) - playing for _ in range(3)]
+        asks = [_seconds_to_ask(branch) for _ in range(20)]
+    return ForkCosts(min(resets), min(steps), max(0.0, min(forks)), min(asks))
 
 
-def _seconds_to_ask(branch: Any) -> float:
+def _seconds_to_fork(branch: Branch, seed: int, action: Any) -> float:
+    """Of both processes, with a reset and a step of the copy, in which it comes to its own memory."""
+    copy, forking = branch.fork()
+    with closing(copy):
+        copy.ask("play", [(RESET, seed), (STEP, action)])
+        return forking + float(copy.ask("spent"))
+
+
+def _seconds_to_ask(branch: Branch) -> float:
     """Twice what this side takes, which is what both take together."""
     started = time.process_time()
     branch.ask("ping")
@@ -106,7 +112,8 @@ def _first_difference(task: Task, costs: ForkCosts, walks: Sequence[tuple[int, S
         expected = [_seen(here, seed, actions) for seed, actions in walks]
     finally:
         env.close()
-    there = Simulator(task, ForkedEnv(task, costs), None)
+    # As if forks were free, so that copies are kept wherever they could be later.
+    there = Simulator(task, ForkedEnv(task, costs._replace(fork=0.0)), None)
     try:
         for (seed, actions), seen in zip(walks, expected, strict=True):
             if found := _leaps_differ(there, seed, actions, seen):

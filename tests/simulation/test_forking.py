@@ -32,6 +32,7 @@ from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.simulation.forking.environment import ForkCosts, ForkedEnv
 from tightrope.simulation.forking.family import MOST_KEPT, end_processes, family_of
 from tightrope.simulation.forking.worth import examine_forking
+from tightrope.simulation.forking.worth import pays as forks_pay
 from tightrope.tasks import Task
 from tightrope.trace import ActionTrace
 
@@ -228,7 +229,7 @@ def quick_examination(task: Task) -> Any:
 
 @pytest.fixture
 def always_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tightrope.simulation.forking.worth._pays", lambda costs: True)
+    monkeypatch.setattr("tightrope.simulation.forking.worth.pays", lambda costs: True)
 
 
 @pytest.mark.usefixtures("always_pays")
@@ -274,9 +275,7 @@ def test_what_is_quick_is_not_forked_and_no_process_is_started() -> None:
     ],
 )
 def test_forks_must_pay_clearly(costs: ForkCosts, pays: bool) -> None:
-    from tightrope.simulation.forking.worth import _pays
-
-    assert _pays(costs) is pays
+    assert forks_pay(costs) is pays
 
 
 # Processes that end, and what is done about it.

@@ -47,6 +47,11 @@ class Family:
         """The least recently used first."""
         _alive.add(self)
 
+    @property
+    def process_group(self) -> int | None:
+        """What the system calls all of them together; None as long as there is none."""
+        return None if self._root is None else self._root.process_id
+
     def copy_before(self, way: Sequence[Event]) -> tuple[Branch, int]:
         """A new process that stands somewhere on the way, the further the better, and after how many events that is."""
         while True:

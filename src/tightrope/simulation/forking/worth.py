@@ -53,8 +53,8 @@ def examine_forking(task: Task, walks: Sequence[tuple[int, Sequence[Action]]], s
         return NOT_WORTH_IT
     walks = [(seed, [*islice(cycle(actions), LONG_ENOUGH)]) for seed, actions in walks]
     try:
-        costs = _measure(task, *walks[0])
-        if not _pays(costs):
+        costs = measure_forking(task, *walks[0])
+        if not pays(costs):
             end_processes(task)
             return NOT_WORTH_IT
         difference = _first_difference(task, costs, walks[:MOST_WALKS])
@@ -70,12 +70,13 @@ def examine_forking(task: Task, walks: Sequence[tuple[int, Sequence[Action]]], s
     )
 
 
-def _pays(costs: ForkCosts) -> bool:
+def pays(costs: ForkCosts) -> bool:
+    """Whether forks cut the cost of coming back to a typical situation, and going on from it, by far."""
     replayed = costs.reset + TYPICAL_STEPS * costs.step
     return replayed >= GAIN * (costs.fork + TYPICAL_STEPS * costs.ask)
 
 
-def _measure(task: Task, seed: int, actions: Sequence[Action]) -> ForkCosts:
+def measure_forking(task: Task, seed: int, actions: Sequence[Action]) -> ForkCosts:
     """Each the least of a few: whatever else runs on the machine only adds."""
     with closing(family_of(task).copy_before(())[0]) as branch:
         decode = action_decoder(branch.ask("describe")["action_space"])

@@ -65,7 +65,7 @@ LEAVES = {
     "minari": {"training/datasets.py"},
     "h5py": {"references/minari.py"},
     "plotly": set(),
-    "pygame": {"cli/window.py"},
+    "pygame": {"cli/pictures/in_window.py"},
 }
 
 

@@ -25,7 +25,7 @@ from examples.train_cartpole import main as train_cartpole
 import tightrope as tr
 from tightrope.cli import run_command
 from tightrope.cli.app import app
-from tightrope.cli.interface import EVERYWHERE, Interface
+from tightrope.cli.output.interface import EVERYWHERE, Interface
 from tightrope.errors import UsageError
 from tightrope.runs.configuration.config import sections
 from tightrope.settings import AgentConfig, BisectConfig, FailuresConfig, KeepConfig, RiskConfig

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tightrope.agents.networks.onnx import OnnxFile as OnnxFile
-    from tightrope.cli.given import Given as Given
-    from tightrope.cli.given import own as own
-    from tightrope.cli.given import takes as takes
-    from tightrope.cli.interface import current_interface as current_interface
-    from tightrope.cli.interface import verb as verb
-    from tightrope.cli.options import SeedOption as SeedOption
-    from tightrope.cli.supervision import NOTHING_JUDGED as NOTHING_JUDGED
-    from tightrope.cli.supervision import PASSED as PASSED
+    from tightrope.cli.arguments.given import Given as Given
+    from tightrope.cli.arguments.given import own as own
+    from tightrope.cli.arguments.given import takes as takes
+    from tightrope.cli.arguments.options import SeedOption as SeedOption
+    from tightrope.cli.output.interface import current_interface as current_interface
+    from tightrope.cli.process.command import verb as verb
+    from tightrope.cli.process.exit_codes import NOTHING_JUDGED as NOTHING_JUDGED
+    from tightrope.cli.process.exit_codes import PASSED as PASSED
     from tightrope.progress import ProgressCallback as ProgressCallback
     from tightrope.runs.configuration.configfile import load_settings as load_settings
     from tightrope.seeding import derive_seed as derive_seed
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Action": "tightrope.trace",
-    "Given": "tightrope.cli.given",
-    "NOTHING_JUDGED": "tightrope.cli.supervision",
+    "Given": "tightrope.cli.arguments.given",
+    "NOTHING_JUDGED": "tightrope.cli.process.exit_codes",
     "OnnxFile": "tightrope.agents.networks.onnx",
-    "PASSED": "tightrope.cli.supervision",
+    "PASSED": "tightrope.cli.process.exit_codes",
     "ProgressCallback": "tightrope.progress",
-    "SeedOption": "tightrope.cli.options",
+    "SeedOption": "tightrope.cli.arguments.options",
     "StartChoice": "tightrope.training.choice",
-    "current_interface": "tightrope.cli.interface",
+    "current_interface": "tightrope.cli.output.interface",
     "derive_seed": "tightrope.seeding",
     "load_settings": "tightrope.runs.configuration.configfile",
-    "own": "tightrope.cli.given",
+    "own": "tightrope.cli.arguments.given",
     "play": "tightrope.simulation",
-    "takes": "tightrope.cli.given",
-    "verb": "tightrope.cli.interface",
+    "takes": "tightrope.cli.arguments.given",
+    "verb": "tightrope.cli.process.command",
 }
 
 __all__ = sorted(_HOME)

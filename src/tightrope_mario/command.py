@@ -9,6 +9,7 @@ import typer
 
 from tightrope import ExecutionConfig
 from tightrope.extending import NOTHING_JUDGED, PASSED, Given, SeedOption, current_interface, own, takes, verb
+from tightrope_mario.training import defaults
 
 RomOption = Annotated[Path | None, typer.Option("--rom", help="The ROM file.", show_default=False)]
 
@@ -28,11 +29,15 @@ def train(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Receives checkpoint, agents and log; continues what is there.")
     ],
-    level: Annotated[str | None, typer.Option("--level", help="The level, as in 1-2. Default: 1-1.")] = None,
-    actions: Annotated[
-        str | None, typer.Option("--actions", help="2-moves, basic or right-complex. Default: 2-moves.")
+    level: Annotated[
+        str | None, typer.Option("--level", help=f"The level, as in 1-2. Default: {defaults.LEVEL}.")
     ] = None,
-    reward: Annotated[str | None, typer.Option("--reward", help="dense or sparse. Default: dense.")] = None,
+    actions: Annotated[
+        str | None, typer.Option("--actions", help=f"2-moves, basic or right-complex. Default: {defaults.ACTIONS}.")
+    ] = None,
+    reward: Annotated[
+        str | None, typer.Option("--reward", help=f"dense or sparse. Default: {defaults.REWARD}.")
+    ] = None,
     agent: Annotated[
         Path | None,
         typer.Option("--continue", help="An agent to go on from; its level, actions and reward are the default."),
@@ -41,10 +46,12 @@ def train(
         Path | None,
         typer.Option("--situations", help="A run whose failing situations games begin in, or a suite or trace file."),
     ] = None,
-    share: Annotated[float, typer.Option("--share", help="Of games that begin in a situation.", min=0, max=1)] = 0.5,
+    share: Annotated[
+        float, typer.Option("--share", help="Of games that begin in a situation.", min=0, max=1)
+    ] = defaults.SHARE,
     weights: Annotated[
         str, typer.Option("--weights", help="How a situation is chosen: adaptive, fails or equal.")
-    ] = "adaptive",
+    ] = defaults.WEIGHTS,
     steps_before: Annotated[
         int, typer.Option("--steps-before", help="Begin so many steps before each situation.", min=0)
     ] = 0,
@@ -56,13 +63,14 @@ def train(
             "sparse, else fast.",
         ),
     ] = None,
-    stages: Annotated[list[int], typer.Option("--stages", help="Episodes after which to export; repeatable.")] = [  # noqa: B006
-        20_000,
-        40_000,
-        60_000,
-        80_000,
-    ],
-    max_episodes: Annotated[int, typer.Option("--max-episodes", min=1)] = 80_000,
+    stages: Annotated[
+        list[int],
+        typer.Option(
+            "--stages",
+            help=f"Episodes after which to export; repeatable. Default: {', '.join(map(str, defaults.STAGES))}.",
+        ),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    max_episodes: Annotated[int, typer.Option("--max-episodes", min=1)] = defaults.MAX_EPISODES,
     max_steps: Annotated[int | None, typer.Option("--max-steps", help="Of all games together.", min=1)] = None,
     max_seconds: Annotated[
         float | None, typer.Option("--max-seconds", help="Of this call; the next one continues.")
@@ -73,7 +81,7 @@ def train(
     lanes: Annotated[
         int | None, typer.Option("--lanes", help="Games that take turns in each process. Default: the preset's.", min=1)
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")] = defaults.DEVICE,
     seed: SeedOption = 0,
     rom: RomOption = None,
 ) -> int:
@@ -94,7 +102,7 @@ def train(
         actions=known["actions"],
         reward=known["reward"],
         recipe=find_recipe(preset or default_preset(known["reward"]), workers=workers, lanes=lanes),
-        stages=tuple(stages),
+        stages=tuple(stages) or defaults.STAGES,
         agent=agent,
         starts=starts,
         max_episodes=max_episodes,

@@ -173,3 +173,17 @@ def test_infinite_scores_warn_nobody_and_spoil_nothing(recwarn: pytest.WarningsR
     everything.always = True
     assert ask(agent(everything, SPACES[0]), [far, far], together=True) == [0, 0]
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("number", [np.float32, np.float64])
+def test_scores_as_large_as_numbers_go_warn_nobody(number: Any, recwarn: pytest.WarningsRecorder) -> None:
+    """The sum of two of them is more than a number can hold, and so is a multiple of one."""
+
+    class Huge(ByPosition):
+        def __call__(self, arrays: Arrays) -> Arrays:
+            (scores,) = super().__call__(arrays)
+            return (np.sign(scores).astype(number) * np.finfo(number).max,)
+
+    asked, observations = agent(Huge(0.0), SPACES[0]), close(8)
+    assert ask(asked, observations, together=True) == ask(asked, observations, together=False)
+    assert not recwarn.list

@@ -193,13 +193,15 @@ def test_the_first_parameter_is_the_observation_whatever_its_name() -> None:
 def test_a_slow_agent_is_not_asked_for_long() -> None:
     import time
 
+    asked = []
+
     def slow(observation: Any) -> int:
+        asked.append(observation)
         time.sleep(0.1)
         return 0
 
-    started = time.perf_counter()
     tr.load_agent(slow, TASK)
-    assert time.perf_counter() - started < 3
+    assert len(asked) < 30
 
 
 class Counting:

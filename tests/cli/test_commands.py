@@ -14,9 +14,9 @@ import pytest
 
 from tightrope import __version__
 from tightrope.cli import run_command
-from tightrope.cli.given import Given
-from tightrope.cli.options import agent_configs, task_options
-from tightrope.cli.search import _advice
+from tightrope.cli.arguments.given import Given
+from tightrope.cli.arguments.options import agent_configs, task_options
+from tightrope.cli.verbs.search import _advice
 from tightrope.errors import UnknownName
 from tightrope.outcome import StopReason
 from tightrope.references import SearchResult, SearchStats

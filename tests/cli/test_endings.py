@@ -18,12 +18,13 @@ import pytest
 
 from tests.processes import family, runs
 from tightrope.cli import run_command
-from tightrope.cli.judging import code_of
-from tightrope.cli.supervision import CODES
+from tightrope.cli.output.verdicts import code_of
+from tightrope.cli.process.exit_codes import CODES
 from tightrope.runs.gates import Gate
 
 ROOT = Path(__file__).parents[2]
 GATE = ["--suite", "simple", "--max-fail", "0", "--no-control", "-n", "2", "--quiet"]
+SUPERVISION = "import tightrope.cli.process.supervision as s"
 INLINE = ["--backend", "inline"]
 PROCESSES = ["--backend", "processes", "--workers", "1"]
 
@@ -153,7 +154,7 @@ def test_what_runs_at_exit_does_not_change_the_verdict(searched: Path) -> None:
 
 
 def test_a_thread_that_never_ends_does_not_hold_up_the_verdict(searched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import tightrope.cli.supervision as s; s.SECONDS_TO_LEAVE = 1.0; from tightrope.cli import main; main()"
+    code = f"{SUPERVISION}; s.SECONDS_TO_LEAVE = 1.0; from tightrope.cli import main; main()"
     arguments = ["safety", str(searched), *agent("passing_then_hanging"), *GATE, *INLINE]
     done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, timeout=60, capture_output=True)
     assert done.returncode == 0
@@ -161,9 +162,7 @@ def test_a_thread_that_never_ends_does_not_hold_up_the_verdict(searched: Path, m
 
 
 def test_the_way_of_macos_ends_alike(searched: Path) -> None:
-    code = (
-        "import tightrope.cli.supervision as s; s.must_execute = lambda: True; from tightrope.cli import main; main()"
-    )
+    code = f"{SUPERVISION}; s.must_execute = lambda: True; from tightrope.cli import main; main()"
 
     def ended(name: str) -> int:
         arguments = ["safety", str(searched), *agent(name), *GATE, *INLINE]
@@ -302,7 +301,7 @@ def test_a_task_that_hangs_is_named(run: Run, tmp_path: Path, where: str, named:
 )
 def test_compiled_code_that_hangs_in_the_commands_own_process_ends_it(searched: Path, name: str, named: str) -> None:
     code = """
-        import tightrope.cli.supervision as supervision, tightrope.guards.watchdog as watchdog
+        import tightrope.cli.process.supervision as supervision, tightrope.guards.watchdog as watchdog
         supervision.SECONDS_OF_SILENCE = watchdog.SECONDS_TO_GIVE_IN = 2.0
         from tightrope.cli import main
         main()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tightrope.cli import run_command
-from tightrope.cli.given import Given
-from tightrope.cli.options import agent_configs
+from tightrope.cli.arguments.given import Given
+from tightrope.cli.arguments.options import agent_configs
 from tightrope.runs.questions.history import history_of
 from tightrope.runs.run import open_run
 

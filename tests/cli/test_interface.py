@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 import typer
 
-from tightrope.cli.interface import Interface, use_interface, verb
+from tightrope.cli import verbs
+from tightrope.cli.app import ORDER, _own_verbs
+from tightrope.cli.output.interface import Interface, use_interface
+from tightrope.cli.process.command import verb
 from tightrope.errors import NotReproducible, RunLocked, UsageError
 
 
@@ -91,3 +96,13 @@ def test_quiet_leaves_out_progress_and_remarks(capsys: pytest.CaptureFixture[str
 def test_no_color_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert not Interface.from_arguments(["tasks"])[0].color
+
+
+def test_a_verb_is_a_file_in_its_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {path.stem for path in Path(next(iter(verbs.__path__))).glob("*.py")} - {"__init__"}
+    assert [name for name, _ in _own_verbs()] == list(ORDER)
+    assert files == set(ORDER)
+    (tmp_path / "another.py").write_text("NEEDS_ARGUMENTS = False", encoding="utf-8")
+    monkeypatch.setattr(verbs, "__path__", [*verbs.__path__, str(tmp_path)])
+    assert [name for name, _ in _own_verbs()] == [*ORDER, "another"]
+    monkeypatch.delitem(sys.modules, f"{verbs.__name__}.another")

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tightrope.cli import window
-from tightrope.cli.terminal_frames import frame_text
-from tightrope.cli.window import can_open_window, play_in_window
+from tightrope.cli.pictures import in_window as window
+from tightrope.cli.pictures.in_terminal import frame_text
+from tightrope.cli.pictures.in_window import can_open_window, play_in_window
 from tightrope.errors import MissingExtra
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)

@@ -7,9 +7,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from tightrope.cli import progress as progress_module
-from tightrope.cli.journey import Journey
-from tightrope.cli.progress import Pace, PlainLines, bars
+from tightrope.cli.progress import bars as progress_module
+from tightrope.cli.progress.bars import Pace, PlainLines, bars
+from tightrope.cli.progress.journey import Journey
 from tightrope.progress import Progress
 
 

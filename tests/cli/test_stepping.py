@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from tightrope.cli.stepping import HELP, Reel, Strip, can_step, step_through
+from tightrope.cli.pictures.stepping import HELP, Reel, Strip, can_step, step_through
 
 
 def strip(title: str, steps: int, *, pictures: bool = False) -> Strip:

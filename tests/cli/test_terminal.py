@@ -13,9 +13,9 @@ import pytest
 from rich.console import Console
 
 from tests.report.synthetic import mario_like_run
-from tightrope.cli.interface import Interface
-from tightrope.cli.judging import print_gates
-from tightrope.cli.progress import PlainLines, bars
+from tightrope.cli.output.interface import Interface
+from tightrope.cli.output.verdicts import print_gates
+from tightrope.cli.progress.bars import PlainLines, bars
 from tightrope.guards.text import one_line, visible
 from tightrope.progress import Progress
 from tightrope.report import Results

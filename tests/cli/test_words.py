@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tightrope.cli import run_command
-from tightrope.cli.given import Given
-from tightrope.cli.interface import Interface
-from tightrope.cli.options import agent_configs
-from tightrope.cli.run import _trusted, _ways_of
-from tightrope.cli.words import amount, counted, percent, points, share
+from tightrope.cli.arguments.given import Given
+from tightrope.cli.arguments.options import agent_configs
+from tightrope.cli.output.interface import Interface
+from tightrope.cli.output.words import amount, counted, percent, points, share
+from tightrope.cli.verbs.run import _trusted, _ways_of
 from tightrope.settings import SafetyConfig, parse_share
 from tightrope.statistics import Estimate
 
@@ -74,7 +74,7 @@ def test_a_table_fits_80_columns_and_no_heading_is_cut(
 
 
 def test_a_terminal_without_a_sign_gets_the_nearest() -> None:
-    code = "from tightrope.cli import _settle_streams; _settle_streams(); print('✗ 4–5 … µ')"
+    code = "from tightrope.cli.process.streams import settle_streams; settle_streams(); print('✗ 4–5 … µ')"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
     assert done.stdout.strip() == rb"x 4-5 ... \xb5"

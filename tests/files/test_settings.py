@@ -63,20 +63,20 @@ DEEP = 50_000
 def test_what_is_out_of_proportion_is_refused_at_once(tmp_path: Path, name: str, text: str, told: str) -> None:
     path = tmp_path / name
     path.write_text(text)
-    started = time.monotonic()
+    started = time.process_time()
     with at_most(40), pytest.raises(FormatError, match=told):
         load_config(path)
-    assert time.monotonic() - started < 20, "it took its time"
+    assert time.process_time() - started < 20, "it took its time"
     assert not Path("owned").exists()
 
 
 def test_a_line_of_spaces_does_not_hold_up_the_search_for_lines(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text('task = "x"\nreport.title = """\n[' + " " * 200_000 + '\n"""\nunknown = 1\n')
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(Exception, match="there is no setting 'unknown'"):
         load_config(path)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_file_that_is_too_long_or_no_text(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.live.waiting import GATE
 from tests.report.browsing import AUDIT, BROWSER, PHONE, Visit
 from tests.report.conftest import browser
 from tightrope.cli import run_command
-from tightrope.cli.live import without_page
+from tightrope.cli.progress.live_page import without_page
 from tightrope.live.beside import live_page
 
 __all__ = ["browser"]

@@ -117,10 +117,10 @@ def test_random_frame_skip_is_seeded_saved_and_reseeded():
 
 def test_saving_and_loading_cost_microseconds():
     env = fresh(lazy=True)
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(1000):
         env.load_state(env.save_state())
-    assert (time.perf_counter() - started) / 1000 < 50e-6
+    assert (time.process_time() - started) / 1000 < 50e-6
 
 
 def test_dying_ends_the_episode_and_costs_25():

@@ -12,10 +12,11 @@ from tightrope.trace import ActionTrace
 from tightrope.tracefiles import write_traces
 from tightrope_mario.game import MarioEnv
 from tightrope_mario.game.rom import find_rom
+from tightrope_mario.training.exploration import Exploration
 from tightrope_mario.training.games import Games, GameSettings
 from tightrope_mario.training.recipe import PRESETS, TrainingConfig, find_recipe
 from tightrope_mario.training.starts import starts_from
-from tightrope_mario.training.train import Exploration, parse, train
+from tightrope_mario.training.train import parse, train
 
 pytest.importorskip("stable_retro")
 torch = pytest.importorskip("torch")

@@ -7,6 +7,7 @@ import pytest
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.errors import FormatError
 from tightrope.execution import Episode, EpisodeError, ErrorKind, Rollout
+from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome, Verdict
 from tightrope.reference import Survivability
 from tightrope.safety import (
@@ -21,7 +22,6 @@ from tightrope.safety import (
     simple_suite,
 )
 from tightrope.safety.judging.frequencies import case_weights, rate_without_doomed
-from tightrope.safety.judging.results import Survival
 from tightrope.statistics import IN_GENERAL, ON_THESE_CASES
 from tightrope.testing import JUMP, WALK, RandomAgent
 from tightrope.trace import ActionTrace

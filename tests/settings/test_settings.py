@@ -18,7 +18,7 @@ import yaml
 import tightrope as tr
 from tightrope.budget import SEARCH_BUDGET
 from tightrope.cli.app import app
-from tightrope.cli.given import Given, in_run, own, takes
+from tightrope.cli.arguments.given import Given, in_run, own, takes
 from tightrope.errors import UsageError
 from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.runs.configuration.configfile import commented_example, json_schema

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Annotated
 
 import typer
 
 from tightrope import __version__
-from tightrope.cli import (
-    bisect,
-    check,
-    compare,
-    explain,
-    export,
-    failures,
-    fuzz,
-    history,
-    init,
-    keep,
-    performance,
-    replay,
-    report,
-    risk,
-    run,
-    safety,
-    search,
-    tasks,
-    view,
-)
-from tightrope.cli.interface import EVERYWHERE, verb
+from tightrope.cli import verbs
+from tightrope.cli.output.interface import EVERYWHERE
+from tightrope.cli.process.command import verb
+from tightrope.cli.verbs import run
 from tightrope.errors import ExtensionError
 from tightrope.extensions import Extension, extensions
 
 VERBS = "tightrope.verbs"
 """Entry points of packages that bring verbs of their own: each names a ``typer.Typer``."""
+ORDER = (
+    "run", "search", "safety", "fuzz", "performance", "failures", "risk", "report", "view", "explain", "replay",
+    "compare", "bisect", "history", "keep", "export", "check", "tasks", "init",
+)  # fmt: skip
+"""How one meets the verbs in the help; whichever is not named here comes after them."""
 EPILOG = "Everywhere: " + ", ".join(f"{flag} ({meaning})" for flag, meaning in EVERYWHERE.items())
 
 app = typer.Typer(
@@ -64,7 +55,7 @@ def _options(
 def _add_verb(extension: Extension) -> None:
     """Add a package's verb; one that cannot be loaded says so when it is called, and the others go on working."""
     try:
-        verbs = extension.load(_broken_rule)
+        brought = extension.load(_broken_rule)
     except ExtensionError as error:
         broken = error
 
@@ -75,35 +66,21 @@ def _add_verb(extension: Extension) -> None:
         settings = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
         app.command(extension.name, help=str(broken), context_settings=settings)(refuse)
     else:
-        app.add_typer(verbs, name=extension.name)
+        app.add_typer(brought, name=extension.name)
 
 
-def _broken_rule(verbs: object) -> str:
-    return "" if isinstance(verbs, typer.Typer) else f"a typer.Typer is needed, not {verbs!r:.80}"
+def _broken_rule(brought: object) -> str:
+    return "" if isinstance(brought, typer.Typer) else f"a typer.Typer is needed, not {brought!r:.80}"
 
 
-for module in (
-    run,
-    search,
-    safety,
-    fuzz,
-    performance,
-    failures,
-    risk,
-    report,
-    view,
-    explain,
-    replay,
-    compare,
-    bisect,
-    history,
-    keep,
-    export,
-    check,
-    tasks,
-    init,
-):
-    verb_name = module.__name__.rsplit(".", 1)[1]
-    app.command(verb_name, epilog=f"Example: {module.EXAMPLE}", no_args_is_help=module.NEEDS_ARGUMENTS)(module.command)
-for brought in extensions(VERBS).values():
-    _add_verb(brought)
+def _own_verbs() -> Iterator[tuple[str, ModuleType]]:
+    """The files of ``verbs``, in their order."""
+    names = sorted(each.name for each in pkgutil.iter_modules(verbs.__path__))
+    for name in sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER)):
+        yield name, importlib.import_module(f"{verbs.__name__}.{name}")
+
+
+for own_name, module in _own_verbs():
+    app.command(own_name, epilog=f"Example: {module.EXAMPLE}", no_args_is_help=module.NEEDS_ARGUMENTS)(module.command)
+for extension in extensions(VERBS).values():
+    _add_verb(extension)

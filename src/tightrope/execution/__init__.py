@@ -1,7 +1,8 @@
 """The engine: many rollouts at once, on one core, many cores, many machines."""
 
+from tightrope.execution.borrowing import begun_again_if_stochastic, borrowed_engine
 from tightrope.execution.counters import Counters
-from tightrope.execution.engine import Engine, begun_again_if_stochastic, borrowed_engine
+from tightrope.execution.engine import Engine
 from tightrope.execution.episode_error import EpisodeError, ErrorKind
 from tightrope.execution.rollout import Episode, Rollout
 

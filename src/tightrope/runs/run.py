@@ -8,15 +8,12 @@ from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tightrope.agents.agent import Agent
 from tightrope.display import Shown
 from tightrope.errors import FormatError, UnknownName
 from tightrope.evaluation import Evaluation
-from tightrope.execution import Episode
-from tightrope.files import DAMAGE, json_bytes, parse_json, read_content, require_fields, write_whole
-from tightrope.files.limits import JSON_FILE
 from tightrope.fuzzing import FuzzResult
 from tightrope.performance import Robustness
 from tightrope.reference import Reference
@@ -24,21 +21,19 @@ from tightrope.references import SearchResult
 from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.gates import Evidence, Gate, judged_gates
 from tightrope.runs.storage import layout
-from tightrope.runs.storage.artefacts import Artefact, Change, Codec, changes, checksum
-from tightrope.runs.storage.episode_results import LostEpisode, plain_codec, safety_codec
+from tightrope.runs.storage.artefacts import Codec
+from tightrope.runs.storage.episode_results import plain_codec, safety_codec
 from tightrope.runs.storage.folder import RunFolder
-from tightrope.runs.storage.manifest import AgentRecord, Cost, Entry, Manifest, Source, read_manifest, write_manifest
+from tightrope.runs.storage.manifest import AgentRecord, Manifest, read_manifest
 from tightrope.runs.storage.store import EpisodeStore, RememberingEngine
+from tightrope.runs.storage.stored_things import StoredThings
 from tightrope.runs.trust import require_trust
-from tightrope.safety import SafetyResult, SuiteSurvival, TestCase, TestSuite
+from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
 from tightrope.safety.failing.whys import Why, with_whys
 from tightrope.simulation import is_known_stochastic, remember_stochastic
 from tightrope.tasks import Task, make_task
 
 T = TypeVar("T")
-
-FILE, EPISODES = "its file", "its episodes"
-"""What makes a stored thing invalid although it would be made from the same again."""
 
 
 def open_run(path: str | PathLike[str], *, trust: bool = False) -> Run:
@@ -52,7 +47,7 @@ def open_run(path: str | PathLike[str], *, trust: bool = False) -> Run:
     return Run(RunFolder.open(path), trust=trust)
 
 
-class Run(Shown):
+class Run(StoredThings, Shown):
     """One run folder: what was tested, and what came of it. ``open_run`` and ``run_campaign`` make it.
 
     Args:
@@ -67,21 +62,10 @@ class Run(Shown):
     def __init__(
         self, folder: RunFolder, manifest: Manifest | None = None, *, task: Task | None = None, trust: bool = False
     ) -> None:
-        self.folder = folder
-        self.manifest = read_manifest(folder.manifest_path) if manifest is None else manifest
+        super().__init__(folder, read_manifest(folder.manifest_path) if manifest is None else manifest)
         self._task, self._trust = task, trust
-        self._values: dict[str, Any] = {}
-        self._lost: dict[str, str] = {}
-        """Stored things that were read and are not what they were, and in what."""
-        self._judged: tuple[Any, dict[str, Change | None]] = (None, {})
-        """Which stored things are outdated, as long as run.json and what is lost stay the same."""
 
     # What a run is.
-
-    @property
-    def path(self) -> Path:
-        """The run folder."""
-        return self.folder.path
 
     @property
     def report_path(self) -> Path:
@@ -205,72 +189,7 @@ class Run(Shown):
         """Every condition that the user set, and whether it holds."""
         return judged_gates(self.config, Evidence(safety=self.safety, plain=self.plain))
 
-    # What is stored, and whether it is still valid.
-
-    def is_current(self, artefact: Artefact[T]) -> bool:
-        """Whether a thing is stored, and would be made from the same now."""
-        entry = self.manifest.artefacts.get(artefact.path)
-        if entry is None or artefact.path in self._lost:
-            return False
-        return not any(changes(entry, artefact.settings, artefact.sources))
-
-    def get(self, artefact: Artefact[T]) -> T | None:
-        """A stored thing, if it is still valid."""
-        return self._read(artefact.path, artefact.codec) if self.is_current(artefact) else None
-
-    def put(self, artefact: Artefact[T], value: T, cost: Cost) -> None:
-        """Store a thing, with what it was made from."""
-        content = json_bytes(artefact.codec.write(value))
-        (self.path / artefact.path).parent.mkdir(parents=True, exist_ok=True)
-        # A run that is killed between the two has a file that run.json does not believe.
-        write_whole(self.path / artefact.path, content)
-        entry = Entry(
-            checksum=checksum(content),
-            ids=dict(artefact.codec.ids(value)),
-            settings=dict(artefact.settings),
-            sources=artefact.sources,
-            cost=cost,
-            errors=artefact.codec.errors(value),
-        )
-        self._values[artefact.path] = value
-        self._lost.pop(artefact.path, None)
-        self.save(artefacts={**self.manifest.artefacts, artefact.path: entry})
-
-    def remove(self, path: str) -> None:
-        """Let go of a stored thing."""
-        self._values.pop(path, None)
-        self.save(artefacts={name: entry for name, entry in self.manifest.artefacts.items() if name != path})
-        (self.path / path).unlink(missing_ok=True)
-
-    def stored(self, path: str, codec: Codec[T]) -> T | None:
-        """What a stored file holds, if it is still valid for what is in the run now."""
-        return None if self.outdated(path) is not None else self._read(path, codec)
-
-    def outdated(self, path: str) -> Change | None:
-        """Why a stored thing says nothing about the run any more, by the first cause; None: it is valid."""
-        try:
-            return self._judgement(path, ())
-        except RecursionError as error:
-            raise FormatError(f"{self.folder.manifest_path}: {path} is made from too much to be followed") from error
-
-    def _judgement(self, path: str, asked: tuple[str, ...]) -> Change | None:
-        """Whether something is outdated, found out once for each: a forged run.json could ask for it for ever."""
-        state = (self.manifest, len(self._lost))
-        if self._judged[0] is None or self._judged[0][0] is not state[0] or self._judged[0][1] != state[1]:
-            self._judged = (state, {})
-        known = self._judged[1]
-        if path not in known:
-            if path in asked:
-                raise FormatError(f"{self.folder.manifest_path} says that {path} is made from itself; nothing is")
-            known[path] = self._change(path, (*asked, path))
-        return known[path]
-
-    def _change(self, path: str, asked: tuple[str, ...]) -> Change | None:
-        entry = self.manifest.artefacts.get(path)
-        if entry is None or path in self._lost:
-            return Change(name=self._lost.get(path, FILE), was="there", now="lost", setting=False)
-        now = tuple(source.model_copy(update={"id": self._now(source, asked)}) for source in entry.sources)
-        return next(changes(entry, entry.settings, now), None)
+    # How it is stored.
 
     def missing(self) -> Iterator[str]:
         """The paths of what the run's settings ask for and is not there, or not valid any more."""
@@ -287,15 +206,6 @@ class Run(Shown):
                 wanted += map(layout.fuzzing_path, self.manifest.action_sets)
                 wanted += [layout.performance_path(agent) for agent in self.agents if config.performance.enabled]
         return (path for path in wanted if self.outdated(path) is not None)
-
-    def source(self, name: str, path: str | None = None) -> Source:
-        """Something as it is now, for what is made from it."""
-        return Source(name=name, path=path, id=self._now(Source(name=name, path=path, id=None)))
-
-    def save(self, **changed: Any) -> None:
-        """Change what run.json says."""
-        self.manifest = self.manifest.model_copy(update=changed)
-        write_manifest(self.folder.manifest_path, self.manifest)
 
     def plain_codec(self) -> Codec[Evaluation]:
         """How plain episodes are stored here."""
@@ -334,39 +244,3 @@ class Run(Shown):
             with closing(EpisodeStore(self.folder.episodes_path)) as store:
                 store.clear()
             self.save(task=self.manifest.task.model_copy(update={"stochastic": True}))
-
-    def renewed(self, artefact: Artefact[T]) -> Artefact[T]:
-        """A thing to be stored, made from what there is now."""
-        sources = (source.model_copy(update={"id": self._now(source)}) for source in artefact.sources)
-        return replace(artefact, sources=tuple(sources))
-
-    def _now(self, source: Source, asked: tuple[str, ...] = ()) -> str | None:
-        """The present id of something that a stored thing was made from."""
-        if source.path is not None:
-            entry = self.manifest.artefacts.get(source.path)
-            if entry is None or self._judgement(source.path, asked) is not None:
-                return None
-            return entry.ids.get(source.name)
-        if source.name == layout.TASK:
-            return self.manifest.task.id
-        agents = {layout.agent_source(name): agent.fingerprint for name, agent in self.agents.items()}
-        return agents.get(source.name, source.id)
-
-    def _read(self, path: str, codec: Codec[T]) -> T | None:
-        """What a file holds, read once; None when it is not the file that was written."""
-        if path not in self._values and path not in self._lost:
-            try:
-                content = read_content(self.path / path, JSON_FILE)
-                if checksum(content) != self.manifest.artefacts[path].checksum:
-                    raise FileNotFoundError
-                value = codec.read(parse_json(content, path))
-                require_fields(value, believed=(Episode, TestCase))
-                self._values[path] = value
-            except FileNotFoundError:
-                self._lost[path] = FILE
-            except LostEpisode:
-                self._lost[path] = EPISODES
-            except DAMAGE as error:
-                raise FormatError(f"{self.path / path} is damaged ({type(error).__name__}: {error})") from error
-        stored: T | None = self._values.get(path)
-        return stored

@@ -10,8 +10,9 @@ from tightrope.drawing import Bar, shares_svg
 from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
+from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.judging.frequencies import JUDGED, by_reference, case_weights
-from tightrope.safety.judging.results import CaseResult, SafetyResult
+from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.kept import KEPT, NO_SAMPLE
 from tightrope.safety.suites.suite import TestCase
 from tightrope.statistics import (

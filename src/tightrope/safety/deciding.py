@@ -14,8 +14,9 @@ from tightrope.safety.drawing import Drawing
 from tightrope.safety.judging.avoidable import fate_of
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.frequencies import rate_without_doomed
+from tightrope.safety.judging.gate_decision import GateDecision
 from tightrope.safety.judging.judge import judge_episode, judge_suite
-from tightrope.safety.judging.results import GateDecision, SafetyResult
+from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
 from tightrope.safety.suites.replay import replayed_reference
@@ -105,13 +106,8 @@ def decide_gate(
         drawing = Drawing(suite, gate, without=doomed, patience=repetitions, most=most, seed=seed)
         episodes: list[Episode] = []
         while work := drawing.ask():
-            rollouts = [
-                case_rollout(case, agent.name, number, length=length, seed=seed, fixed_prefix=fixed_prefix)
-                for case, number in work
-            ]
-            played = [without_strange_actions(task, episode) for episode in runner.run(rollouts)]
-            drawing.tell([judge_episode(episode, length) for episode in played])
-            episodes += played
+            episodes += _executed(runner, agent.name, work, length=length, seed=seed, fixed_prefix=fixed_prefix)
+            drawing.tell([judge_episode(episode, length) for episode in episodes[-len(work) :]])
             if on_progress is not None:
                 on_progress(Progress("safety", len(episodes), most, f"{suite.name}: {gate.fails} fails"))
     return judge_suite(
@@ -127,6 +123,15 @@ def decide_gate(
         watch=watch.why,
         decision=_decision(gate, drawing, fate, whole=repetitions * len({case.id for case in suite.cases})),
     )
+
+
+def _executed(
+    engine: Engine, agent: str, work: Sequence[tuple[TestCase, int]], *, length: int, seed: int, fixed_prefix: bool
+) -> list[Episode]:
+    rollouts = [
+        case_rollout(case, agent, number, length=length, seed=seed, fixed_prefix=fixed_prefix) for case, number in work
+    ]
+    return [without_strange_actions(engine.task, episode) for episode in engine.run(rollouts)]
 
 
 def _gate(limit: float, fate: Estimate | None) -> SequentialGate:

@@ -20,9 +20,10 @@ from tightrope.explanation import Explanation, explain_episodes
 from tightrope.explanation.explaining import EFFORT
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
+from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.judge import judge_episode, judge_suite
-from tightrope.safety.judging.results import CaseResult, SafetyResult
+from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.suite import TestCase, TestSuite

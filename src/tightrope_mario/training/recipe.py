@@ -10,6 +10,7 @@ from tightrope.errors import UnknownName, UsageError
 from tightrope_mario.game.actions import action_names
 from tightrope_mario.game.levels import find_level
 from tightrope_mario.game.rewards import DEATH, find_reward
+from tightrope_mario.training import defaults
 from tightrope_mario.training.export import read_onnx
 from tightrope_mario.training.starts import Starts
 
@@ -126,7 +127,7 @@ def default_preset(reward: str) -> str:
     return FOR_REWARD.get(reward, "fast")
 
 
-STANDARD = {"level": "1-1", "actions": "2-moves", "reward": "dense"}
+STANDARD = {"level": defaults.LEVEL, "actions": defaults.ACTIONS, "reward": defaults.REWARD}
 """What is trained for where nothing is said."""
 
 
@@ -156,20 +157,20 @@ class TrainingConfig:
 
     folder: Path
     """Receives the checkpoint, the exported agents and the log; an earlier run there is continued."""
-    level: str = "1-1"
-    actions: str = "2-moves"
-    reward: str = "dense"
+    level: str = defaults.LEVEL
+    actions: str = defaults.ACTIONS
+    reward: str = defaults.REWARD
     recipe: Recipe = field(default_factory=lambda: PRESETS["fast"])
-    stages: tuple[int, ...] = (20_000, 40_000, 60_000, 80_000)
+    stages: tuple[int, ...] = defaults.STAGES
     """Numbers of episodes after which the agent is exported."""
-    max_episodes: int = 80_000
+    max_episodes: int = defaults.MAX_EPISODES
     max_steps: int | None = None
     """Of all games together, of this training and its continuations."""
     max_seconds: float | None = None
     """Of this call; a later call goes on from the checkpoint."""
     checkpoint_seconds: float = 120.0
     log_seconds: float = 10.0
-    device: str = "auto"
+    device: str = defaults.DEVICE
     """``"cpu"``, ``"cuda"``, or the GPU if there is one."""
     seed: int = 0
     rom: str | None = None

@@ -16,6 +16,7 @@ from tightrope.training import Situation, situations_from
 from tightrope_mario.game.actions import action_names
 from tightrope_mario.game.environment import MarioEnv, SavedState
 from tightrope_mario.game.pictures import SIZE, STACK
+from tightrope_mario.training import defaults
 
 WATCHED = 40
 """Steps in which dying counts as failing in the situation, as a suite has it by default; later deaths are others."""
@@ -31,8 +32,8 @@ class Starts:
     situations: tuple[Situation, ...]
     actions: tuple[str, ...]
     """What the numbers in their traces press."""
-    share: float = 0.5
-    weights: str = "adaptive"
+    share: float = defaults.SHARE
+    weights: str = defaults.WEIGHTS
     watched: int = WATCHED
 
     @property
@@ -48,7 +49,13 @@ class Starts:
 
 
 def starts_from(
-    path: Path, level: str, actions: str, *, share: float = 0.5, weights: str = "adaptive", steps_before: int = 0
+    path: Path,
+    level: str,
+    actions: str,
+    *,
+    share: float = defaults.SHARE,
+    weights: str = defaults.WEIGHTS,
+    steps_before: int = 0,
 ) -> Starts:
     """The failing situations of a run folder, or all situations of a suite or trace file of the same level.
 

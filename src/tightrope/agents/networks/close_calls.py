@@ -41,7 +41,8 @@ class CloseCalls:
         self.share = LEAST
         """The largest error seen, as a share of the largest score of its row."""
         exact = np.concatenate([arbiter(_row(samples, row))[0] for row in range(ARBITRATED)])
-        self._usual = float(np.median(np.abs(exact).max(axis=1)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._usual = float(np.median(np.abs(exact).max(axis=1).astype(np.float64)))
         for size in (1, 3, 8, len(samples[0])):
             found = [network(tuple(part[at : at + size] for part in samples))[0] for at in range(0, ARBITRATED, size)]
             self._learn(np.concatenate(found)[:ARBITRATED], exact)
@@ -59,7 +60,8 @@ class CloseCalls:
 
     def errors(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         """By how much the scores of each row may be off."""
-        bound: NDArray[np.float64] = SAFETY * self.share * self._scale(scores)
+        with np.errstate(over="ignore"):
+            bound: NDArray[np.float64] = SAFETY * self.share * self._scale(scores)
         return bound
 
     def decided(self, inputs: Arrays, row: int, scores: NDArray[Any]) -> Arrays:

@@ -12,7 +12,8 @@ from tightrope.explanation.words import MISSING
 from tightrope.tasks.task import Task
 
 if TYPE_CHECKING:
-    from tightrope.safety.judging.results import CaseResult, SafetyResult
+    from tightrope.safety.judging.case_results import CaseResult
+    from tightrope.safety.judging.results import SafetyResult
 
 NEAR = 0.05
 """Observations of real numbers are near where no number differs by more than this share of what it reached along the

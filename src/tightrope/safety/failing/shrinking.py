@@ -13,7 +13,7 @@ from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochas
 from tightrope.explanation import Explanation, explain_episodes
 from tightrope.explanation.explaining import WATCH
 from tightrope.outcome import Outcome
-from tightrope.safety.judging.results import CaseResult
+from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.suites.replay import replay_trace
 from tightrope.safety.suites.suite import TestCase
 from tightrope.seeding import derive_seed

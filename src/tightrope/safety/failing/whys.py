@@ -20,7 +20,8 @@ from tightrope.explanation.storage import (
 )
 from tightrope.files import check_header
 from tightrope.safety.failing.groups import FailureGroup, group_failures
-from tightrope.safety.judging.results import CaseResult, SafetyResult
+from tightrope.safety.judging.case_results import CaseResult
+from tightrope.safety.judging.results import SafetyResult
 from tightrope.settings import SafetyConfig
 from tightrope.simulation.conformance.examination import REPLAY
 

@@ -19,7 +19,7 @@ from tightrope.statistics import Estimate, Stratum, stratified_rate_estimate
 
 if TYPE_CHECKING:
     from tightrope.exploration.escapes import Survival
-    from tightrope.safety.judging.results import CaseResult
+    from tightrope.safety.judging.case_results import CaseResult
 
 UNDECIDED = "nobody knows whether it was avoidable: counted in full"
 NOT_THERE = "the executions did not start in the situation of the case"

@@ -13,7 +13,7 @@ from statistics import fmean
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.judging.avoidable import avoidable_on_cases
-from tightrope.safety.judging.results import CaseResult
+from tightrope.safety.judging.case_results import CaseResult
 from tightrope.statistics import (
     Estimate,
     Stratum,

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from tightrope.execution import Episode
 from tightrope.explanation import Explanation
+from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome, Verdict
 from tightrope.reference import Survivability
+from tightrope.safety.judging.case_results import NOT_ASKED, BoundaryResult, CaseResult
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.frequencies import (
     fail_frequency,
@@ -17,7 +19,8 @@ from tightrope.safety.judging.frequencies import (
     fails_per_1000_steps,
     mean_return,
 )
-from tightrope.safety.judging.results import NOT_ASKED, BoundaryResult, CaseResult, GateDecision, SafetyResult, Survival
+from tightrope.safety.judging.gate_decision import GateDecision
+from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.kept import KEPT, NO_SAMPLE
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.settings import SafetyConfig

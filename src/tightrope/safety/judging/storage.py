@@ -13,12 +13,15 @@ from tightrope.errors import FormatError
 from tightrope.execution import Episode, Rollout
 from tightrope.execution.episode_codec import episode_from_json, episode_to_json
 from tightrope.explanation.storage import explanation_from_json, explanation_to_json
+from tightrope.exploration.escapes import Survival
 from tightrope.files import DAMAGE, Migrations, check_header, hash_from_text, migrated
 from tightrope.reference import Survivability
+from tightrope.safety.judging.case_results import NOT_ASKED, CaseResult
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.findings import Finding, FindingKind
+from tightrope.safety.judging.gate_decision import GateDecision
 from tightrope.safety.judging.judge import judge_suite
-from tightrope.safety.judging.results import NOT_ASKED, CaseResult, GateDecision, SafetyResult, Survival
+from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.files import suite_from_json, suite_to_json
 from tightrope.safety.suites.suite import TestSuite
 from tightrope.statistics import Estimate

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from tightrope.errors import UnknownName, UsageError
 from tightrope.extensions import extensions
 from tightrope.reference import Reference
+from tightrope.safety.suites.around_boundaries import action_coverage_suite, interval_suite, simple_suite
 from tightrope.safety.suites.controls import uniform_suite
-from tightrope.safety.suites.suite import TestSuite, action_coverage_suite, interval_suite, random_suite, simple_suite
+from tightrope.safety.suites.random_cases import random_suite
+from tightrope.safety.suites.suite import TestSuite
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 

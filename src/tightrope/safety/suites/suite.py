@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from tightrope.display import Shown
-from tightrope.errors import UsageError
 from tightrope.reference import BoundaryState, Reference, Survivability
-from tightrope.seeding import generator
-from tightrope.tasks.spaces import plain_action
-from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace, content_id
-
-MOST_CASES = 1_000_000
-"""More cases than this are a mistake in k rather than a wish: at a millisecond a step they take days."""
-
-RANDOM_LENGTHS = range(1, 41)
-"""Prefix lengths of random cases when there is no suite to take them from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,124 +186,7 @@ class TestSuite(Shown):
         return f"TestSuite({self.name!r}, {self.task!r}, {len(self)} cases at {len(self.boundaries)} boundary states)"
 
 
-def simple_suite(reference: Reference | Sequence[Reference]) -> TestSuite:
-    """One case per boundary state: the reference up to it.
-
-    Args:
-        reference: The way through the task and its boundary states, or several of them.
-    """
-    if not isinstance(reference, Reference):
-        return _on_each(reference, simple_suite)
-    cases = [TestCase.on(reference, number, depth) for number, depth in enumerate(reference.depths)]
-    return TestSuite.on(reference, "simple", {}, cases)
-
-
-def interval_suite(reference: Reference | Sequence[Reference], size: int) -> TestSuite:
-    """For each boundary state the reference up to it and up to some steps before and after, where there are any.
-
-    Args:
-        reference: The way through the task and its boundary states, or several of them.
-        size: How many steps before and after each boundary state.
-    """
-    if not isinstance(reference, Reference):
-        return _on_each(reference, lambda one: interval_suite(one, size))
-    if size < 0:
-        raise UsageError(f"an interval suite's size must be 0 or more, not {size}")
-    cases = [
-        TestCase.on(reference, number, depth + offset)
-        for number, depth in enumerate(reference.depths)
-        for offset in range(-size, size + 1)
-        if 0 <= depth + offset <= len(reference)
-    ]
-    return TestSuite.on(reference, "interval", {"size": size}, cases)
-
-
-def action_coverage_suite(reference: Reference | Sequence[Reference], k: int, actions: Sequence[Action]) -> TestSuite:
-    """For each boundary state the reference up to k steps before it, then every combination of k actions.
-
-    A boundary state at a depth below k gives no cases.
-
-    Args:
-        reference: The way through the task and its boundary states, or several of them.
-        k: How many steps before the boundary state the reference is left.
-        actions: Those of the tested agent.
-    """
-    if not isinstance(reference, Reference):
-        return _on_each(reference, lambda one: action_coverage_suite(one, k, actions))
-    choices = tuple(plain_action(action) for action in actions)
-    _check_coverage(reference, k, choices)
-    cases = [
-        TestCase.on(reference, number, depth - k, combination)
-        for number, depth in enumerate(reference.depths)
-        if depth >= k
-        for combination in itertools.product(choices, repeat=k)
-    ]
-    return TestSuite.on(reference, "coverage", {"k": k, "actions": choices}, cases)
-
-
-def random_suite(
-    task: Task, n: int, seed: int = 0, *, like: TestSuite | None = None, actions: Sequence[Action] | None = None
-) -> TestSuite:
-    """The control: cases of random actions.
-
-    Each case stands for itself, as no boundary state joins them.
-
-    Args:
-        task: What is to be solved.
-        n: How many cases.
-        seed: All randomness follows from it.
-        like: The suite whose prefix lengths the cases get; None: lengths are drawn from 1 … 40.
-        actions: What to draw from; default: the task's search actions.
-    """
-    if n < 0:
-        raise UsageError(f"a random suite needs 0 or more cases, not {n}")
-    choices = task.search_actions if actions is None else tuple(plain_action(action) for action in actions)
-    lengths = [len(case.prefix) for case in like.cases] if like is not None and like.cases else None
-    rng = generator("random suite", seed, task.label)
-    start = ActionTrace(task.label, task.seed if like is None else like.reference.seed)
-    # From the resets of the other suite's cases, or a comparison would be one of resets as well.
-    resets = [start.seed] if like is None or not like.cases else [case.prefix.seed for case in like.cases]
-    starts = [start, *(replace(start, seed=reset) for reset in dict.fromkeys(resets) if reset != start.seed)]
-    numbers = {each.seed: place for place, each in enumerate(starts)}
-    cases = []
-    for number in range(n):
-        length = int(rng.choice(RANDOM_LENGTHS)) if lengths is None else lengths[number % len(lengths)]
-        reference = numbers[resets[number % len(resets)]]
-        prefix = starts[reference].then(choices[index] for index in rng.integers(len(choices), size=length))
-        cases.append(TestCase(prefix=prefix, boundary=number, depth=None, kept=0, reference=reference))
-    return TestSuite(
-        kind="random",
-        parameters={"n": n, "seed": seed},
-        reference=start,
-        depths=(),
-        cases=tuple(cases),
-        others=tuple(Way(actions=each) for each in starts[1:]),
-    )
-
-
-def _on_each(references: Sequence[Reference], make: Callable[[Reference], TestSuite]) -> TestSuite:
-    """One suite over several references."""
-    if not references:
-        raise UsageError("a suite needs a reference; find_references found none, so give it a larger budget or agents")
-    if len({reference.actions.task for reference in references}) > 1:
-        raise UsageError("a suite is on one task, and these references are of several")
-    return TestSuite.joined([make(reference) for reference in references])
-
-
 def _doomed(state: BoundaryState) -> list[tuple[int, Action, int]]:
     searched = {action: state.fuse for action in state.actions if state.proven}
     probed = {each.action: each.fuse for each in state.successors if each.survivable is Survivability.NO}
     return [(state.depth, action, fuse) for action, fuse in (searched | probed).items() if fuse is not None]
-
-
-def _check_coverage(reference: Reference, k: int, actions: tuple[Action, ...]) -> None:
-    if k < 1:
-        raise UsageError(f"action coverage needs k = 1 or more, not {k}; simple_suite is what k = 0 would be")
-    if not actions or len(set(actions)) != len(actions):
-        raise UsageError(f"action coverage needs the agent's actions, each once, not {list(actions)!r}")
-    number = len(actions) ** k * sum(depth >= k for depth in reference.depths)
-    if number > MOST_CASES:
-        raise UsageError(
-            f"{len(actions)} actions, k = {k} and {len(reference.depths)} boundary states make {number:,} cases, more "
-            f"than {MOST_CASES:,}; take a smaller k or fewer actions"
-        )

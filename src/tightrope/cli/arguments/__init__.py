@@ -1,0 +1,1 @@
+"""What a command line says: options made from settings, arguments that several verbs share, and what they name."""

@@ -1,0 +1,86 @@
+"""What the user wants compared: runs, two agents of one run, or agent files in the situations of a run."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tightrope.cli.arguments.options import named_agent
+from tightrope.errors import UsageError
+from tightrope.settings import AgentConfig
+
+if TYPE_CHECKING:
+    from tightrope.agents import Agent
+    from tightrope.runs.questions.contest import Contender
+    from tightrope.runs.run import Run
+
+
+def contenders_of(
+    sides: list[str], place: Path | None, agent_a: str | None, agent_b: str | None, *, trust: bool
+) -> tuple[list[Contender], list[Contender]]:
+    """The contenders that the command line names, and those whose cases they are judged in besides."""
+    if place is not None:
+        return _files(sides, place, trust)
+    return _runs([Path(side) for side in sides], agent_a, agent_b, trust), []
+
+
+def _files(sides: list[str], place: Path, trust: bool) -> tuple[list[Contender], list[Contender]]:
+    from tightrope.runs.questions.contest import Contender
+    from tightrope.runs.run import open_run
+
+    run = open_run(place, trust=trust)
+    stored = {name: Contender.of_run(run, name, trust=trust) for name in run.agents}
+    contenders = []
+    for side in sides:
+        name, source = named_agent(side)
+        newcomer = Contender(
+            name=name or Path(source).stem,
+            run=run,
+            load=partial(_loaded, AgentConfig(source=source, name=name, trust=trust), run),
+        )
+        contenders.append(stored.get(side, newcomer))
+    return _told_apart(contenders, sides), list(stored.values())
+
+
+def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bool) -> list[Contender]:
+    from tightrope.runs.questions.comparison import chosen_agents
+    from tightrope.runs.questions.contest import Contender
+    from tightrope.runs.run import open_run
+
+    if missing := next((path for path in paths if path.is_file()), None):
+        raise UsageError(f"{missing} is no run folder; agent files are compared in a run: --in RUN")
+    runs = [open_run(path, trust=trust) for path in paths]
+    pairs = runs if len(runs) > 1 else runs * 2
+    names = list(chosen_agents(pairs[0], pairs[1], agent_a, agent_b))
+    for run in pairs[2:]:
+        names.append(chosen_agents(pairs[0], run, names[0], None)[1])
+    found = [Contender.of_run(run, name, trust=trust) for run, name in zip(pairs, names, strict=True)]
+    return _told_apart(found, [run.path.name for run in pairs])
+
+
+def _told_apart(contenders: list[Contender], places: list[str]) -> list[Contender]:
+    """Names that several share get the place they come from beside them."""
+    from dataclasses import replace
+
+    names = [contender.name for contender in contenders]
+    return [
+        contender
+        if names.count(contender.name) == 1
+        else replace(
+            contender,
+            name=f"{contender.name} of {place}",
+            safety={
+                suite: replace(result, agent=f"{contender.name} of {place}")
+                for suite, result in contender.safety.items()
+            },
+        )
+        for contender, place in zip(contenders, places, strict=True)
+    ]
+
+
+def _loaded(config: AgentConfig, run: Run) -> Agent:
+    from tightrope.runs.campaign import load_agents
+
+    (agent,) = load_agents((config,), run.task).values()
+    return agent

@@ -1,0 +1,53 @@
+"""How a command ends: one sentence that says what came of it, and the command to type next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tightrope.cli.output.interface import Interface
+
+if TYPE_CHECKING:
+    from tightrope.evaluation import Evaluation
+    from tightrope.runs.gates import Gate
+    from tightrope.runs.run import Run
+    from tightrope.safety import FailureGroup, SafetyResult
+    from tightrope.tasks import Task
+
+MARKS = {True: "✓", False: "✗", None: "?"}
+
+
+def print_ending(
+    interface: Interface,
+    task: Task,
+    plain: Mapping[str, Evaluation],
+    safety: Mapping[str, Mapping[str, SafetyResult]],
+    gates: Sequence[Gate],
+    run: Run | None,
+) -> None:
+    """The report's own first sentence, and how to watch the worst of it; ``run``: the folder, if there is one."""
+    from tightrope.report import AgentInfo, RunResults
+    from tightrope.report.headline import headline
+    from tightrope.runs.storage.layout import CONTROLS
+
+    agents = dict.fromkeys([*plain, *(agent for row in safety.values() for agent in row)])
+    shown = RunResults(
+        name="", task=task, agents=tuple(AgentInfo(name=agent) for agent in agents), plain=plain, safety=safety,
+        controls=CONTROLS, gates=tuple(gates),
+    )  # fmt: skip
+    said = headline(shown)
+    failed = None if said.agent is None else not any(group.fails for group in shown.groups.get(said.agent, ()))
+    mark = MARKS[said.passed if gates else failed]
+    interface.say(f"{mark} {said.sentence}")
+    if run is not None:
+        interface.remark(_next(run, shown.groups.get(said.agent or "", ()), said.agent))
+
+
+def _next(run: Run, groups: Sequence[FailureGroup], agent: str | None) -> str:
+    """What to type to watch the agent's main failure; where there is none, to look at all of it."""
+    from tightrope.runs.questions.reasons import case_command
+
+    if not groups or agent is None:
+        return f"Look at it: {shlex.join(['tightrope', 'view', str(run.path)])}"
+    return f"Watch: {case_command('replay', run, groups[0].representative.case.id[:8], agent)}"

@@ -1,0 +1,28 @@
+"""Why agents failed, in a few sentences: one for each group of failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tightrope.cli.output.interface import Interface
+
+if TYPE_CHECKING:
+    from tightrope.runs.questions.reasons import Results
+    from tightrope.runs.run import Run
+    from tightrope.tasks import Task
+
+
+def print_reasons(interface: Interface, task: Task, results: Results, run: Run | None = None) -> None:
+    """The groups of each agent's fails, and the command that shows more of one."""
+    from tightrope.runs.questions.reasons import SHOWN, case_command, group_line, groups_of
+
+    for agent, groups in groups_of(results).items():
+        interface.say(f"Why {agent} fails ({len(groups)} group{'s' * (len(groups) > 1)} of fails):")
+        shown = [group for group in groups if group.explanation is not None][:SHOWN] or groups[:SHOWN]
+        for group in shown:
+            interface.say(f"  {group_line(group, task)}")
+        if len(groups) > len(shown):
+            interface.say(f"  … and {len(groups) - len(shown)} more")
+        if run is not None:
+            case = shown[0].representative.case.id[:8]
+            interface.remark(f"  More: {case_command('explain', run, case, agent)}")

@@ -1,0 +1,189 @@
+"""Printing verdicts, and the exit code that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tightrope.cli.output.interface import Interface
+from tightrope.cli.output.words import amount, counted, percent, points, share
+from tightrope.cli.process.exit_codes import GATE_FAILED, NOTHING_JUDGED, PASSED
+from tightrope.errors import UsageError
+
+if TYPE_CHECKING:
+    from tightrope.evaluation import Evaluation
+    from tightrope.runs.configuration.config import CampaignConfig
+    from tightrope.runs.gates import Gate
+    from tightrope.safety import Guidance, SafetyResult, TestCase
+
+
+def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> None:
+    """A table of how each agent does plainly."""
+    columns = ("agent", "end unsafe", "reach the goal", "time out", "mean return", "episodes")
+    rows = [
+        (
+            agent,
+            share(result.unsafe_rate),
+            percent(result.goal_rate.value),
+            percent(result.timeout_rate.value),
+            amount(result.mean_return),
+            len(result.judged),
+        )
+        for agent, result in evaluations.items()
+    ]
+    if rows:
+        interface.table("Plain episodes", columns, rows)
+
+
+def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
+    """A table of every agent and suite; nobody is blamed for a control."""
+    from tightrope.runs.storage.layout import CONTROLS
+
+    columns = ("agent", "suite", "fails on these cases", "in situations like these", "avoidable", "return", "cases")
+    rows = [
+        (
+            agent,
+            suite,
+            share(result.fail_frequency),
+            share(result.fail_frequency_in_general),
+            "control" if suite in CONTROLS else share(result.avoidable_fail_frequency),
+            result.mean_return.value,
+            len(result.cases),
+        )
+        for suite, by_agent in results.items()
+        for agent, result in by_agent.items()
+    ]
+    agents = list(dict.fromkeys(row[0] for row in rows))
+    interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])))
+    for watched in dict.fromkeys(
+        f"Watched for {result.length} steps after hand-over: {result.watch}."
+        for by_agent in results.values()
+        for result in by_agent.values()
+        if result.watch
+    ):
+        interface.say(watched)
+    for suite, by_agent in results.items():
+        for agent, result in by_agent.items():
+            _print_errors(interface, agent, suite, result)
+            _print_why_nothing(interface, agent, suite, result)
+            for finding in result.findings:
+                interface.say(f"{agent}, {suite}: {finding}.")
+            if result.judged and not result.deterministic and not result.stopped_early:
+                interface.say(f"{agent}, {suite}: {result.unseen}.")
+
+
+def print_guidance(
+    interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]], plain: Mapping[str, Evaluation]
+) -> None:
+    """Whether boundary states show more than states drawn without guidance, for the first suite; also when not."""
+    from tightrope.runs.storage.layout import CONTROLS, RANDOM, UNIFORM
+    from tightrope.safety import compare_guidance
+
+    suite = next((name for name in results if name not in CONTROLS), None)
+    for agent, control in results.get(UNIFORM, {}).items():
+        result = results[suite].get(agent) if suite is not None else None
+        if result is None or result.stopped_early:
+            continue
+        prefixes, episodes = results.get(RANDOM, {}).get(agent), plain.get(agent)
+        beside = [] if prefixes is None else [f"after random prefixes {share(prefixes.fail_frequency)}"]
+        beside += [] if episodes is None else [f"in plain episodes {share(episodes.unsafe_rate)}"]
+        interface.say("; ".join([_guidance(compare_guidance(result, control)), *beside]) + ".")
+
+
+def _guidance(found: Guidance) -> str:
+    """Whether boundary states are worth looking for, whichever way it went."""
+    if found.difference.value is None:
+        return found.sentence()
+    return (
+        f"{found.verdict.capitalize()}: {found.agent} fails {share(found.guided)} on "
+        f"{counted(found.cases[0], 'case')} of {found.suite} and {share(found.control)} at {found.cases[1]} uniformly "
+        f"drawn states of the same references, {points(found.difference)} percentage points"
+    )
+
+
+def _print_why_nothing(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:
+    ended = sum(case.invalid for case in result.distinct_cases)
+    if result.fail_frequency.value is None and ended:
+        cases = counted(len(result.distinct_cases), "case")
+        interface.say(f"{agent}, {suite}: no data, as in {ended} of {cases} the episode is over before hand-over.")
+
+
+def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:
+    """What raised is in none of the numbers, so it must be said beside them."""
+    raised = [case for case in result.distinct_cases if case.errors]
+    if raised:
+        interface.say(
+            f"{agent}, {suite}: {counted(result.errors, 'execution')} raised errors and count neither as pass "
+            f"nor as fail, the first with {raised[0].first_error}"
+        )
+
+
+def check_gates(config: CampaignConfig) -> None:
+    """A gate on nothing must not pass for one."""
+    from tightrope.runs.gates import asked_for
+
+    asked, safety = asked_for(config), config.safety
+    if safety.gate_on != "value" and not asked:
+        raise UsageError(
+            f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"
+        )
+    if safety.until_decided and safety.max_fail is None:
+        raise UsageError("--until-decided decides nothing without a limit; give one, as in --max-fail 0.05")
+    if safety.until_decided and safety.gate_on != "value":
+        raise UsageError(
+            f"--until-decided goes on until the frequency is shown to be within or above the limit, which --gate-on "
+            f"{safety.gate_on} does not change; leave one of the two out"
+        )
+    for rule in asked:
+        if rule.lacks(config):
+            raise UsageError(f"{rule.option} {rule.limit(config):g} gates on nothing without {rule.lacks(config)}")
+
+
+def place_text(case: TestCase, suite: str) -> str:
+    """A case's place by the number that the report calls it by; the cases of a control have none."""
+    from tightrope.runs.storage.layout import CONTROLS
+
+    return "–" if suite in CONTROLS or case.place is None else f"#{case.place}"
+
+
+def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:
+    """One line for each gate."""
+    from rich.markup import escape
+
+    words = {True: "[green]passed[/]", False: "[red]FAILED[/]", None: "[yellow]not judged[/]"}
+    for gate in gates:
+        where = escape(f"{gate.detail}" if gate.agent is None else f"{gate.agent}, {gate.suite}: {gate.detail}")
+        interface.say(f"gate {words[gate.passed]}: {where}", markup=True)
+
+
+def say_what_no_gate_limits(
+    interface: Interface, config: CampaignConfig, plain: Mapping[str, Evaluation], gates: Sequence[Gate]
+) -> None:
+    """A gate on suites that passes must not be taken for a pass of an agent that fails plainly."""
+    limit = config.safety.max_fail
+    if limit is None or config.plain.max_fail is not None:
+        return
+    passed = {gate.agent for gate in gates if gate.passed}
+    for agent, result in plain.items():
+        if agent in passed and (result.unsafe_rate.value or 0.0) > limit:
+            interface.say(
+                f"{agent} passed on its suites, but ends unsafe in {share(result.unsafe_rate)} of plain episodes, "
+                f"which no gate limits; --max-fail-plain {limit:g} does"
+            )
+
+
+def exit_code(config: CampaignConfig, results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate]) -> int:
+    """1 when a gate failed, 3 when nothing could be judged, or a gate was asked for and could not be, else 0."""
+    from tightrope.runs.gates import asked_for
+
+    if gates or asked_for(config):
+        return code_of(gates)
+    judged = any(result.fail_frequency.n for row in results.values() for result in row.values())
+    return PASSED if judged else NOTHING_JUDGED
+
+
+def code_of(gates: Sequence[Gate]) -> int:
+    """0 only where there are gates and every one of them was judged and passed."""
+    from tightrope.runs.gates import all_passed
+
+    return {True: PASSED, False: GATE_FAILED, None: NOTHING_JUDGED}[all_passed(gates)]

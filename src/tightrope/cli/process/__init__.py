@@ -1,0 +1,1 @@
+"""How a command begins and ends: its streams, its errors, its exit code, and the parent that watches it."""

@@ -1,0 +1,1 @@
+"""How far a command has come: bars, lines in a log, and the live page."""

@@ -1,0 +1,1 @@
+"""One file per verb: its function ``command``, an ``EXAMPLE``, and whether it ``NEEDS_ARGUMENTS``."""

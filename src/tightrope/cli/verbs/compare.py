@@ -1,0 +1,281 @@
+"""``tightrope compare``: is the new checkpoint better?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tightrope.cli.arguments.options import TrustOption
+from tightrope.cli.output.interface import MAY_STAND_ALONE, current_interface
+from tightrope.cli.output.verdicts import code_of, place_text, print_gates
+from tightrope.cli.output.words import counted, percent, points, share
+from tightrope.cli.process.command import verb
+from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
+from tightrope.errors import UsageError
+
+if TYPE_CHECKING:
+    from tightrope.evaluation import PlainComparison
+    from tightrope.runs.questions.contest import AgentComparison
+    from tightrope.safety import SafetyComparison
+
+EXAMPLE = "tightrope compare run-old run-new   or   tightrope compare old.onnx new.onnx --in run/"
+NEEDS_ARGUMENTS = True
+SHOWN = 10
+"""Cases listed per suite; --json has all."""
+
+
+@verb
+def command(
+    sides: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A B …",
+            help="Runs, or agent files with --in. Each is set against the first; one run alone: two of its agents.",
+        ),
+    ],
+    place: Annotated[
+        Path | None, typer.Option("--in", metavar="RUN", help="The run in whose situations agent files are tested.")
+    ] = None,
+    agent_a: Annotated[str | None, typer.Option("--agent-a", help="Which agent of A, where it is a run.")] = None,
+    agent_b: Annotated[str | None, typer.Option("--agent-b", help="Which agent of B, where it is a run.")] = None,
+    fail_if_worse: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-if-worse",
+            metavar="[in-general]",
+            help="Gate: exit with 1 when a suite got worse on these cases beyond doubt (or, with in-general, in "
+            "situations like these), with 3 when that cannot be told.",
+        ),
+    ] = None,
+    trust: TrustOption = False,
+) -> int:
+    """Set agents side by side: in plain episodes, then suite by suite, where what got worse is listed first.
+
+    Agents that never met are tested now with the cases that only the other knows.
+    """
+    from tightrope.cli.arguments.contenders import contenders_of
+    from tightrope.runs.gates import comparison_gates
+    from tightrope.runs.questions.contest import compare_agents
+
+    interface = current_interface()
+    general_too = None if fail_if_worse is None else _in_general(fail_if_worse)
+    contenders, examples = contenders_of(sides, place, agent_a, agent_b, trust=trust)
+    with interface.progress() as show:
+        found = compare_agents(contenders, examples=examples, on_progress=show)
+    for comparison in found:
+        _print(comparison)
+    told = [_comparison_data(comparison) for comparison in found]
+    interface.data(told[0] if len(told) == 1 else {one.agent_b: each for one, each in zip(found, told, strict=True)})
+    if general_too is not None:
+        gates = [
+            gate
+            for comparison in found
+            for gate in comparison_gates(comparison.suites, comparison.plain, in_general=general_too)
+        ]
+        print_gates(interface, gates)
+        return code_of(gates)
+    judged = any(each.difference.value is not None for comparison in found for each in comparison.suites.values())
+    return PASSED if judged else NOTHING_JUDGED
+
+
+def _print(comparison: AgentComparison) -> None:
+    interface, plain = current_interface(), comparison.plain
+    _say_plainly(comparison)
+    rows = [
+        (
+            suite,
+            points(each.difference),
+            points(each.difference_in_general),
+            each.episodes.only_b,
+            each.episodes.only_a,
+            _chance(each),
+            _judgement(each, plain),
+        )
+        for suite, each in comparison.suites.items()
+    ]
+    columns = (
+        *("suite", "points more fails on these cases", "in situations like these", "fails only now"),
+        *("only before", "p", "on these cases"),
+    )
+    interface.table(f"{comparison.agent_b} against {comparison.agent_a}", columns, rows)
+    if comparison.executed:
+        interface.say(
+            f"{counted(comparison.executed, 'suite was', 'suites were')} executed now: one of the two had not met them."
+        )
+    for why in comparison.left_out:
+        interface.say(f"Only cases that both have met are compared: {why}.")
+    for suite, each in comparison.suites.items():
+        _list_worse(suite, each)
+        _say_what_is_new(suite, each)
+        if each.errors:
+            interface.say(f"{suite}: {counted(each.errors, 'execution')} raised errors, which these numbers leave out.")
+    _say_returns(comparison)
+    _say_what_to_watch(comparison)
+
+
+def _say_returns(comparison: AgentComparison) -> None:
+    rows = [(each.prefix_length, format(each.difference, "+.3g")) for each in comparison.returns]
+    if rows:
+        columns = ("from step", "more return than before, on the same fuzz traces")
+        current_interface().table("Return along the robust-performance curve", columns, rows)
+
+
+def _say_what_to_watch(comparison: AgentComparison) -> None:
+    """What became of it in one sentence, and the clearest regression with the command that shows it."""
+    from tightrope.runs.questions.reasons import case_command
+    from tightrope.runs.storage.layout import CONTROLS
+
+    interface, a, b = current_interface(), comparison.agent_a, comparison.agent_b
+    suites = [each for name, each in comparison.suites.items() if name not in CONTROLS]
+    new = {case.case.id for each in suites for case in each.newly_failing}
+    mended = {case.case.id for each in suites for case in each.newly_fixed}
+    plainly = comparison.plain is not None and comparison.plain.fails_more
+    if any(each.cases for each in suites):
+        what = counted(len(new), "case") if new else "no case"
+        mark, first = ("✗", "fails more plain episodes, " if plainly else "") if new or plainly else ("✓", "")
+        interface.say(f"{mark} {b} {first}fails {what} that {a} passes, and passes {len(mended)} that {a} fails.")
+    fails_more = [case for each in suites for case in each.fails_more]
+    if fails_more and b in comparison.run.agents:
+        worst = max(fails_more, key=lambda case: (case.survivable != "no", case.certain, case.difference))
+        interface.remark(f"Watch: {case_command('replay', comparison.run, worst.case.id[:8], b)}")
+
+
+def _say_plainly(names: AgentComparison) -> None:
+    """How both do as they are used stands first: no suite makes an agent better that fails more without being put
+    anywhere."""
+    say, plain = current_interface().say, names.plain
+    if plain is None:
+        say(
+            f"No plain episodes of both {names.agent_a} and {names.agent_b}: how they do as they are used was not "
+            f"compared. `tightrope run` and `tightrope safety` play them unless --episodes 0 is given."
+        )
+        return
+    say(plain_sentence(plain))
+    if plain.errors:
+        say(f"Plain episodes: {plain.errors} raised errors, which these numbers leave out.")
+
+
+def plain_sentence(plain: PlainComparison) -> str:
+    """What plain episodes say about B against A."""
+    if plain.difference.value is None:
+        return f"In plain episodes: no data for {plain.agent_a} and {plain.agent_b}."
+    verdict = "worse" if plain.worse else "better" if plain.better else "no difference shown"
+    if plain.worse:
+        verdict += ", whatever the suites below say"
+    return (
+        f"In plain episodes {plain.agent_b} ends unsafe in {share(plain.unsafe_b)}, {plain.agent_a} in "
+        f"{share(plain.unsafe_a)}: {points(plain.difference)} percentage points, {verdict}."
+    )
+
+
+def _judgement(comparison: SafetyComparison, plain: PlainComparison | None) -> Any:
+    from rich.text import Text
+
+    if comparison.difference.value is None:
+        return "no data"
+    if comparison.worse:
+        return Text("worse", style="red")
+    if comparison.better and plain is not None and plain.fails_more:
+        sure = "worse in plain episodes" if plain.worse else "fails more in plain episodes, by chance or not"
+        return Text(f"fails less here, but {sure}", style="red")
+    if comparison.better:
+        return Text("better", style="green")
+    return "no difference" if comparison.exact else "no difference shown"
+
+
+def _in_general(value: str) -> bool:
+    if value not in MAY_STAND_ALONE["--fail-if-worse"]:
+        raise UsageError(f"--fail-if-worse takes in-general or nothing, not {value!r}")
+    return value == "in-general"
+
+
+def _chance(comparison: SafetyComparison) -> str:
+    if comparison.p_value is None:
+        return "no data"
+    return "exact" if comparison.exact else f"{comparison.p_value:.3g}"
+
+
+def _say_what_is_new(suite: str, comparison: SafetyComparison) -> None:
+    """Where nothing is random a case that newly fails is a fact, whatever became of the others."""
+    new, mended = comparison.newly_failing, comparison.newly_fixed
+    for cases, what in ((new, "newly failing"), (mended, "newly passed")):
+        if cases:
+            sure = sum(case.certain for case in cases)
+            kind = (
+                "nothing is random there, so that is a fact"
+                if sure == len(cases)
+                else "as far as these executions show"
+            )
+            current_interface().say(f"{suite}: {counted(len(cases), what + ' case')}, {kind}.")
+
+
+def _list_worse(suite: str, comparison: SafetyComparison) -> None:
+    more = comparison.fails_more
+    if not more:
+        return
+    rows = [
+        (
+            case.case.id,
+            place_text(case.case, suite),
+            case.case.label,
+            percent(case.fail_frequency_a.value),
+            percent(case.fail_frequency_b.value),
+            str(case.survivable),
+        )
+        for case in more[:SHOWN]
+    ]
+    columns = ("case", "place", "situation", "fails before", "fails now", "survivable")
+    shown = f"{len(rows)} of {counted(len(more), 'case')}" if len(rows) < len(more) else counted(len(rows), "case")
+    current_interface().table(f"Fails more often in {suite} ({shown}; --json has all)", columns, rows)
+
+
+def _comparison_data(comparison: AgentComparison) -> dict[str, Any]:
+    from tightrope.runs.gates import PLAIN
+
+    told = {} if comparison.plain is None else {PLAIN: _plain_data(comparison.plain)}
+    returns = [{"from_step": each.prefix_length, **each.difference.to_json()} for each in comparison.returns]
+    suites = {suite: _data(each) for suite, each in comparison.suites.items()}
+    return told | suites | ({"return": returns} if returns else {})
+
+
+def _plain_data(plain: PlainComparison) -> dict[str, Any]:
+    return {
+        "agent_a": plain.agent_a,
+        "agent_b": plain.agent_b,
+        "unsafe_a": plain.unsafe_a.to_json(),
+        "unsafe_b": plain.unsafe_b.to_json(),
+        "difference": plain.difference.to_json(),
+        "p_value": plain.p_value,
+        "worse": plain.worse,
+        "better": plain.better,
+        "errors": plain.errors,
+    }
+
+
+def _data(comparison: SafetyComparison) -> dict[str, Any]:
+    return {
+        "agent_a": comparison.agent_a,
+        "agent_b": comparison.agent_b,
+        "difference": comparison.difference.to_json(),
+        "p_value": comparison.p_value,
+        "exact": comparison.exact,
+        "difference_in_general": comparison.difference_in_general.to_json(),
+        "worse": comparison.worse,
+        "better": comparison.better,
+        "newly_failing": [case.case.id for case in comparison.newly_failing],
+        "newly_fixed": [case.case.id for case in comparison.newly_fixed],
+        "errors": comparison.errors,
+        "cases": [
+            {
+                "case": case.case.id,
+                "before": case.fail_frequency_a.value,
+                "now": case.fail_frequency_b.value,
+                "executions": {"before": case.fail_frequency_a.n, "now": case.fail_frequency_b.n},
+                "survivable": str(case.survivable),
+                "certain": case.certain,
+            }
+            for case in comparison.cases
+        ],
+    }

@@ -1,0 +1,128 @@
+"""``tightrope failures``: what little disturbance makes it fail?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tightrope.cli.arguments.given import Given, own, takes
+from tightrope.cli.arguments.options import (
+    AgentOption,
+    SeedOption,
+    SettingOption,
+    TaskArgument,
+    TrustOption,
+    agent_configs,
+    task_options,
+)
+from tightrope.cli.output.interface import current_interface
+from tightrope.cli.process.command import verb
+from tightrope.cli.process.exit_codes import PASSED
+from tightrope.errors import UsageError
+from tightrope.settings import AgentConfig, ExecutionConfig, FailuresConfig
+
+if TYPE_CHECKING:
+    from tightrope.failures import FailureSearch
+
+EXAMPLE = "tightrope failures CartPole-v1 --agent agent.onnx --steps 20000 --traces failures.json"
+NEEDS_ARGUMENTS = True
+MOST_SHOWN = 10
+WORDS = {True: "yes", False: "no: lost in the disturbance", None: "nobody was found who survives"}
+
+
+@verb
+@takes(failures=own(FailuresConfig), agents=own(AgentConfig), execution=own(ExecutionConfig, "backend", "workers"))
+def command(
+    task: TaskArgument,
+    agent: AgentOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+    settings: SettingOption = [],  # noqa: B006
+    trust: TrustOption = False,
+    traces: Annotated[
+        Path | None, typer.Option("--traces", metavar="FILE", help="Write the failing episodes there, to be replayed.")
+    ] = None,
+    given: Given = Given(),
+    seed: SeedOption = 0,
+) -> int:
+    """Look for failures near the agent's own runs: small disturbances after which it fails, the most likely first."""
+    from tightrope.budget import Budget
+    from tightrope.failures import search_failures
+    from tightrope.runs.campaign import load_agents
+    from tightrope.tasks import make_task
+    from tightrope.tracefiles import write_traces
+
+    if not agent:
+        raise UsageError(f"which agent? For example: tightrope failures {task} --agent agent.onnx")
+    interface = current_interface()
+    built = make_task(task, **task_options(settings))
+    agents = load_agents(agent_configs(agent, given, trust), built)
+    asked, execution = given.changed("failures", FailuresConfig()), given.changed("execution", ExecutionConfig())
+    with interface.progress() as show:
+        found = [
+            search_failures(
+                built,
+                each,
+                Budget(steps=asked.steps),
+                seed,
+                longest=asked.longest,
+                noise=asked.noise,
+                reset_seeds=asked.reset_seeds,
+                length=asked.length,
+                backend=execution.backend,
+                workers=execution.workers,
+                on_progress=show,
+            )
+            for each in agents.values()
+        ]
+    for result in found:
+        _print(result)
+    interface.data([_told(result) for result in found])
+    if traces is not None:
+        write_traces(traces, [failure.trace for result in found for failure in result.failures])
+    return PASSED
+
+
+def _print(result: FailureSearch) -> None:
+    interface = current_interface()
+    rows = [
+        (
+            str(failure.disturbance),
+            f"{failure.disturbance.total[0]:.1f}",
+            len(failure.trace),
+            "no data" if failure.moment is None else failure.moment.depth,
+            WORDS[failure.avoidable],
+            "no data" if failure.witness is None or failure.moment is None else failure.moment.who,
+        )
+        for failure in result.failures[:MOST_SHOWN]
+    ]
+    columns = ("disturbance", "log-likelihood", "fails at step", "lost at step", "avoidable", "who survives")
+    interface.table(f"Failures of {result.agent} on {result.task}, the most likely first", columns, rows)
+    interface.say(
+        f"{len(result.failures)} different failures in {result.episodes} episodes and {result.steps:,} steps, "
+        f"{len(result.avoidable)} of them shown to be avoidable."
+    )
+
+
+def _told(result: FailureSearch) -> dict[str, Any]:
+    return {
+        "task": result.task,
+        "agent": result.agent,
+        "episodes": result.episodes,
+        "failed": result.failed,
+        "steps": result.steps,
+        "failures": [
+            {
+                "disturbance": str(failure.disturbance),
+                "disturbed_steps": failure.disturbance.total[1],
+                "log_likelihood": failure.disturbance.total[0],
+                "seed": failure.trace.seed,
+                "actions": list(failure.trace.actions),
+                "reseeds": [list(pair) for pair in failure.trace.reseeds],
+                "lost_at": None if failure.moment is None else failure.moment.depth,
+                "avoidable": failure.avoidable,
+                "witness": None if failure.witness is None else list(failure.witness.actions),
+            }
+            for failure in result.failures
+        ],
+    }

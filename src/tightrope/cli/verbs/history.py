@@ -1,0 +1,132 @@
+"""``tightrope history``: a row of checkpoints through training."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tightrope.cli.arguments.options import TrustOption
+from tightrope.cli.output.interface import Interface, current_interface
+from tightrope.cli.process.command import verb
+from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
+
+if TYPE_CHECKING:
+    from tightrope.report.training import FailureRow, History
+    from tightrope.risk import FailureEstimate
+    from tightrope.runs.run import Run
+
+EXAMPLE = "tightrope run CartPole-v1 --agent checkpoints/ --out run/   then   tightrope history run/"
+NEEDS_ARGUMENTS = True
+NEVER, SOME, HALF = "·", "▪", "■"
+"""A kind of failure at a checkpoint: it passes, fails now and then, fails half of the executions or more."""
+
+
+@verb
+def command(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="A run folder with several checkpoints, or a folder of run folders."),
+    ],
+    risk: Annotated[
+        int | None,
+        typer.Option(
+            "--risk", metavar="STEPS", help="Also estimate each one's risk in use, with so many steps.", min=1
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Also write a report with the history in it.")
+    ] = None,
+    trust: TrustOption = False,
+) -> int:
+    """Show fail frequency, return and kinds of failure over training: what appears, and what goes."""
+    from tightrope.runs.questions.history import history_of, runs_in
+
+    interface = current_interface()
+    runs = runs_in(folder, trust=trust)
+    risks = {} if risk is None else _risks(interface, runs, risk, trust)
+    history = history_of(runs, risks)
+    _print(interface, history, risks)
+    content = history.to_json()
+    if risks:
+        content["risk"] = {agent: found.to_json() for agent, found in risks.items()}
+    if out is not None:
+        content["report"] = str(_written(runs, history, out))
+        interface.say(f"Report: {content['report']}")
+    interface.data(content)
+    return PASSED if any(each.safety or each.plain for each in history.checkpoints) else NOTHING_JUDGED
+
+
+def _risks(interface: Interface, runs: list[Run], steps: int, trust: bool) -> dict[str, FailureEstimate]:
+    from tightrope.budget import Budget
+    from tightrope.cli.arguments.stored import stored_config
+    from tightrope.risk import estimate_failure
+    from tightrope.runs.campaign import load_agents
+
+    found: dict[str, FailureEstimate] = {}
+    with interface.progress() as show:
+        for run in runs:
+            agents = load_agents(stored_config(run.path, trust=trust, agents=True).agents, run.task)
+            for name, agent in agents.items():
+                found[name] = estimate_failure(run.task, agent, budget=Budget(steps=steps), on_progress=show)
+    return found
+
+
+def _written(runs: list[Run], history: History, folder: Path) -> Path:
+    from tightrope.report import write_report
+    from tightrope.runs.questions.assembly import report_results
+
+    with ExitStack() as stack:
+        for run in runs:
+            stack.enter_context(run.folder.locked())
+        results = report_results(runs)
+    return write_report(replace(results, history=history), folder, tasks=[run.task for run in runs], videos=0)
+
+
+def _print(interface: Interface, history: History, risks: dict[str, FailureEstimate]) -> None:
+    rows = [
+        (
+            each.agent,
+            each.step,
+            "no data" if each.plain is None else format(each.plain.unsafe_rate, ".0%"),
+            "no data" if each.plain is None else format(each.plain.mean_return, ".3g"),
+            *(format(each.fail_frequency(suite), ".0%") for suite in history.suites),
+            *([format(risks[each.agent].probability, ".2g")] if each.agent in risks else ["no data"] if risks else []),
+        )
+        for each in history.checkpoints
+    ]
+    suites = (f"fails, {suite}" for suite in history.suites)
+    columns = ("checkpoint", "step", "plain: unsafe", "plain: return", *suites, *(["risk in use"] if risks else []))
+    interface.table(f"{history.task} through training", columns, rows)
+    kinds = [
+        (
+            row.representative,
+            "".join(map(_mark, row.shares)),
+            history.checkpoints[row.first].agent,
+            "still there" if row.gone is None else history.checkpoints[row.gone].agent,
+            {True: "yes", False: "no", None: "unknown"}[row.group.avoidable],
+        )
+        for row in history.failures
+    ]
+    if kinds:
+        title = f"Kinds of failure ({NEVER} passes, {SOME} fails, {HALF} fails half or more, space: not tested)"
+        interface.table(title, ("case", "over training", "appears at", "gone at", "avoidable"), kinds)
+    _say(interface, history.failures, history)
+
+
+def _say(interface: Interface, failures: tuple[FailureRow, ...], history: History) -> None:
+    if not failures:
+        interface.say("No checkpoint failed in any case it was tested with.")
+        return
+    left = sum(row.gone is None for row in failures)
+    newest = history.checkpoints[-1].agent
+    interface.say(f"Of {len(failures)} kinds of failure {len(failures) - left} went, and {left} are left at {newest}.")
+
+
+def _mark(share: float | None) -> str:
+    if share is None:
+        return " "
+    return NEVER if share == 0 else HALF if share >= 0.5 else SOME

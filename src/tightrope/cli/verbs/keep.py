@@ -1,0 +1,95 @@
+"""``tightrope keep``: what failed once is tested for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tightrope.cli.arguments.given import Given, own, takes
+from tightrope.cli.arguments.options import RunArgument, TrustOption
+from tightrope.cli.arguments.stored import stored_config
+from tightrope.cli.output.interface import current_interface
+from tightrope.cli.process.command import verb
+from tightrope.cli.process.exit_codes import PASSED
+from tightrope.errors import UsageError
+from tightrope.settings import KeepConfig
+
+if TYPE_CHECKING:
+    from tightrope.runs.questions.keeping import Keeping
+    from tightrope.runs.run import Run
+
+EXAMPLE = "tightrope keep run/ --groups --out kept.suite.json"
+NEEDS_ARGUMENTS = True
+
+
+@verb
+@takes(keep=own(KeepConfig))
+def command(
+    run: RunArgument,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The suite file; what is in it already stays.")
+    ] = Path("kept.suite.json"),
+    groups: Annotated[
+        bool, typer.Option("--groups", help="One situation for each failure group, which is what it does anyway.")
+    ] = True,
+    as_found: Annotated[
+        bool, typer.Option("--as-found", help="Do not look for simpler situations; needs no agent.")
+    ] = False,
+    given: Given = Given(),
+    trust: TrustOption = False,
+) -> int:
+    """Write what agents failed at, each failure group made as simple as it gets, as a suite for every later agent."""
+    from tightrope.budget import Budget
+    from tightrope.runs.campaign import load_agents
+    from tightrope.runs.questions.keeping import keep_failures
+    from tightrope.runs.run import open_run
+    from tightrope.safety import load_suite, save_suite
+
+    if not out.name.endswith(".suite.json"):
+        raise UsageError(f"a suite file is named NAME.suite.json, not {out.name}")
+    interface = current_interface()
+    config = stored_config(run, trust=trust, agents=not as_found)
+    opened = open_run(run, trust=trust)
+    agents = None if as_found else load_agents(config.agents, opened.task)
+    earlier = load_suite(out) if out.exists() else None
+    with interface.progress() as show:
+        keeping = keep_failures(
+            opened,
+            agents,
+            earlier=earlier,
+            budget=Budget(steps=given.changed("keep", KeepConfig()).steps),
+            on_progress=show,
+        )
+    save_suite(keeping.suite, out)
+    _report(opened, keeping, out)
+    return PASSED
+
+
+def _report(run: Run, keeping: Keeping, out: Path) -> None:
+    interface = current_interface()
+    rows = [
+        (
+            failure.kept.id,
+            failure.agent,
+            f"{failure.group.share:.0%}",
+            len(failure.found),
+            len(failure.kept),
+            "new" if failure.new else "known",
+        )
+        for failure in keeping.failures
+    ]
+    columns = ("case", "agent", "of all fails", "actions to it as found", "as kept", "in the suite")
+    interface.table(f"Kept: {len(keeping.suite)} situations in {out}", columns, rows)
+    if keeping.left_out:
+        interface.say(f"Left out, because nobody could have avoided them: {keeping.left_out} failure groups.")
+    interface.remark(f"Run it on every checkpoint: tightrope safety {out} --agent AGENT --max-fail 0")
+    interface.data(
+        {
+            "suite": str(out),
+            "cases": len(keeping.suite),
+            "kept": [dict(zip(columns, row, strict=True)) for row in rows],
+            "left_out": keeping.left_out,
+        }
+    )

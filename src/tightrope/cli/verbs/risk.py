@@ -1,0 +1,108 @@
+"""``tightrope risk``: how likely does it fail in use?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tightrope.cli.arguments.given import Given, own, takes
+from tightrope.cli.arguments.options import (
+    AgentOption,
+    SeedOption,
+    SettingOption,
+    TaskArgument,
+    TrustOption,
+    agent_configs,
+    task_options,
+)
+from tightrope.cli.output.interface import Interface, current_interface
+from tightrope.cli.output.verdicts import code_of, print_gates
+from tightrope.cli.process.command import verb
+from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
+from tightrope.errors import UsageError
+from tightrope.settings import AgentConfig, ExecutionConfig, RiskConfig
+
+if TYPE_CHECKING:
+    from tightrope.risk import FailureEstimate
+
+EXAMPLE = "tightrope risk CartPole-v1 --agent agent.onnx --epsilon 0.05 --max-risk 1e-4"
+NEEDS_ARGUMENTS = True
+
+
+@verb
+@takes(risk=own(RiskConfig), agents=own(AgentConfig), execution=own(ExecutionConfig, "backend", "workers"))
+def command(
+    task: TaskArgument,
+    agent: AgentOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+    settings: SettingOption = [],  # noqa: B006
+    trust: TrustOption = False,
+    danger: Annotated[
+        str | None,
+        typer.Option("--danger", metavar="MODULE:NAME", help="Your function danger(transition); default: learned."),
+    ] = None,
+    given: Given = Given(),
+    seed: SeedOption = 0,
+) -> int:
+    """Estimate the probability that an episode in use ends unsafe, down to one in a million."""
+    from tightrope.agents.sources.importing import import_named
+    from tightrope.budget import Budget
+    from tightrope.risk import estimate_failure
+    from tightrope.runs.campaign import load_agents
+    from tightrope.tasks import make_task
+
+    if not agent:
+        raise UsageError(f"which agent? For example: tightrope risk {task} --agent agent.onnx --epsilon 0.05")
+    interface = current_interface()
+    built = make_task(task, **task_options(settings))
+    agents = load_agents(agent_configs(agent, given, trust), built)
+    asked, where = given.changed("risk", RiskConfig()), given.changed("execution", ExecutionConfig())
+    function = None if danger is None else import_named(danger)
+    with interface.progress() as show:
+        found = [
+            estimate_failure(
+                built,
+                each,
+                function,
+                asked.length,
+                Budget(steps=asked.steps),
+                seed,
+                backend=where.backend,
+                workers=where.workers,
+                on_progress=show,
+            )
+            for each in agents.values()
+        ]
+    _print(interface, f"Risk in use, {built.label}", found)
+    interface.data([risk.to_json() for risk in found])
+    return _code(interface, found, asked.max_risk)
+
+
+def _print(interface: Interface, title: str, found: list[FailureEstimate]) -> None:
+    rows = [
+        (
+            risk.agent,
+            format(risk.probability, ".2g"),
+            risk.method,
+            risk.guide,
+            risk.cost,
+            "no data" if risk.plain_episodes_needed is None else risk.plain_episodes_needed,
+        )
+        for risk in found
+    ]
+    columns = ("agent", "ends unsafe", "found by", "guide", "steps", "plain episodes for the same width")
+    interface.table(title, columns, rows)
+    for risk in found:
+        interface.say(risk.sentence())
+        for note in risk.notes:
+            interface.say(f"{risk.agent}: {note}.")
+
+
+def _code(interface: Interface, found: list[FailureEstimate], limit: float | None) -> int:
+    from tightrope.runs.gates import risk_gates
+
+    if limit is None:
+        return NOTHING_JUDGED if any(risk.probability.high is None for risk in found) else PASSED
+    gates = risk_gates(found, limit)
+    print_gates(interface, gates)
+    return code_of(gates)

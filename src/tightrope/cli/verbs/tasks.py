@@ -1,0 +1,44 @@
+"""``tightrope tasks``: what can be tested by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from tightrope.cli.output.interface import current_interface
+from tightrope.cli.process.command import verb
+from tightrope.cli.process.exit_codes import PASSED
+
+EXAMPLE = "tightrope tasks"
+NEEDS_ARGUMENTS = False
+
+
+@verb
+def command() -> int:
+    """List the named tasks and their options."""
+    from tightrope.errors import ExtensionError
+    from tightrope.tasks import BroughtTask, task_builders
+
+    interface = current_interface()
+    rows = []
+    for name, builder in sorted(task_builders().items()):
+        try:
+            rows.append((name, *_described(builder.builder if isinstance(builder, BroughtTask) else builder)))
+        except ExtensionError as error:
+            rows.append((name, str(error), ""))
+    interface.table("Tasks", ("name", "what it is", "options (--set NAME=VALUE)"), rows)
+    interface.data([{"name": name, "summary": summary, "options": options} for name, summary, options in rows])
+    return PASSED
+
+
+def _described(builder: Callable[..., Any]) -> tuple[str, str]:
+    """What a task is, in the first words of its builder, and its options."""
+    options = ", ".join(
+        parameter.name if parameter.default is parameter.empty else f"{parameter.name}={parameter.default!r}"
+        for parameter in inspect.signature(builder).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    )
+    described = builder.func if isinstance(builder, partial) else builder
+    return (inspect.getdoc(described) or "").split("\n")[0], options

@@ -1,0 +1,52 @@
+"""``tightrope view``: run folders in a browser, as they are now."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tightrope.cli.arguments.options import PortOption, TrustOption
+from tightrope.cli.output.interface import current_interface
+from tightrope.cli.process.command import verb
+from tightrope.cli.process.exit_codes import PASSED
+from tightrope.errors import UsageError
+
+EXAMPLE = "tightrope view runs/"
+NEEDS_ARGUMENTS = False
+
+
+@verb
+def command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="A run folder, or one with run folders in it (default: this one).")
+    ] = Path(),
+    port: PortOption = None,
+    trust: TrustOption = False,
+) -> int:
+    """Show run folders in a browser, those that are still being written too: the list, and each as its report.
+
+    Serves this machine alone, until Ctrl-C. Nothing is played, and nothing is written.
+    """
+    from tightrope.live.server import open_server
+    from tightrope.live.shelf import Shelf
+
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder; name a run folder, or one with run folders in it")
+    interface = current_interface()
+    shelf = Shelf(root=folder.resolve(), trust=trust)
+    with open_server(shelf, port) as server, suppress(KeyboardInterrupt):
+        places = list(shelf.places().values())
+        url = server.url_of(places[0]) if [place.path for place in places] == [shelf.root] else server.url
+        interface.say(f"{_found(len(places))} Live: {url}")
+        interface.data({"url": url, "runs": len(places)})
+        interface.remark("Ctrl-C ends it.")
+        interface.flush()
+        server.serve_forever()
+    return PASSED
+
+
+def _found(runs: int) -> str:
+    return "No run folder yet." if not runs else "1 run folder." if runs == 1 else f"{runs:,} run folders."

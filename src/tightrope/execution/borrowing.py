@@ -1,0 +1,56 @@
+"""Engines that are given or made for the occasion, and steps that begin again when randomness is met on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from tightrope.agents.agent import Agent
+from tightrope.execution.engine import Engine
+from tightrope.settings import LIBRARY_BACKEND
+from tightrope.simulation import RandomnessMet, conformance_of, turn_stochastic
+from tightrope.tasks.task import Task
+
+Parameters = ParamSpec("Parameters")
+T = TypeVar("T")
+
+
+@contextmanager
+def borrowed_engine(
+    task: Task,
+    agents: Mapping[str, Agent] | None = None,
+    engine: Engine | None = None,
+    backend: str = LIBRARY_BACKEND,
+    workers: int | None = None,
+) -> Iterator[Engine]:
+    """The given engine with these agents added, or one made for the occasion and closed after it."""
+    if engine is not None:
+        engine.add_agents(agents or {})
+        with engine.replanned():
+            yield engine
+        return
+    with Engine(task, agents, backend=backend, workers=workers) as own, own.replanned():
+        yield own
+
+
+def begun_again_if_stochastic(step: Callable[Parameters, T]) -> Callable[Parameters, T]:
+    """A step that plans by ``engine.deterministic`` and begins again when that turns out to be wrong on the way.
+
+    The step gets its task first, and perhaps an engine by name. Inside of another such step, that one begins again.
+    """
+
+    @wraps(step)
+    def begun(*arguments: Parameters.args, **options: Parameters.kwargs) -> T:
+        engine: Any = options.get("engine")
+        try:
+            return step(*arguments, **options)
+        except RandomnessMet as met:
+            task: Any = options["task"] if "task" in options else arguments[0]
+            if (engine is not None and engine.is_replanned) or not conformance_of(task).deterministic:
+                raise
+            turn_stochastic(task, str(met)) if engine is None else engine.turn_stochastic(met)
+        return step(*arguments, **options)
+
+    return begun

@@ -219,6 +219,23 @@ class Shared(Line):
         return float(self.shared[0])
 
 
+class Waiting(Line):
+    """Waits for a thread of its own, which a copy has not; as an engine beside it, which answers its original alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.owner = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self.owner = os.getpid()
+        return super().reset(seed=seed)
+
+    def reward(self, move: float) -> float:
+        while self.owner != os.getpid():
+            time.sleep(0.01)
+        return move
+
+
 def quick_examination(task: Task) -> Any:
     """As if the environment were slow enough to be looked at."""
     try:
@@ -234,9 +251,17 @@ def always_pays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("always_pays")
 @pytest.mark.parametrize(
-    ("world", "why"), [(Threaded, r"has other threads"), (Shared, r"after a leap to step \d+, step \d+ differs")]
+    ("world", "why"),
+    [
+        (Threaded, r"has other threads"),
+        (Shared, r"after a leap to step \d+, step \d+ differs"),
+        (Waiting, r"did not answer within 3 s"),
+    ],
 )
-def test_what_cannot_be_forked_is_replayed_and_the_check_says_why(world: type[Line], why: str) -> None:
+def test_what_cannot_be_forked_is_replayed_and_the_check_says_why(
+    world: type[Line], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tightrope.simulation.forking.worth.SECONDS_TO_TRY", 3.0 if world is Waiting else 300.0)
     found = quick_examination(hidden_task(world))
     assert found.costs is None
     assert found.note.startswith("processes with the environment cannot be forked")

@@ -238,7 +238,9 @@ class Simulator:
             try:
                 self._far.prepare(way, self._decode, None if standing is None else standing + 1)
             except BaseException as error:
-                raise self._failure(events[-1] if events else None, error) from error
+                raise EnvironmentFailure(
+                    f"task {self.task.label}: coming back to step {last + 1} after reset(seed={seed}) {misdeed(error)}"
+                ) from error
             self._arrive(seed, events[: last + 1])
             self.counters.steps += self._far.played_steps - played
             standing = last + 1
@@ -390,7 +392,7 @@ def _note_undrawn(task: Task, seed: int, env: Any) -> None:
 
 def _states(env: Any) -> tuple[Any, ...] | None:
     try:
-        return env.ask("generator_states") if isinstance(env, ForkedEnv) else generator_states(env)  # type: ignore[no-any-return]
+        return env.ask("generator_states") if isinstance(env, ForkedEnv) else generator_states(env)
     except Exception:
         # An attribute that cannot be looked through; what it hides may have been drawn from.
         return None

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from weakref import WeakKeyDictionary, WeakSet
 
-from tightrope.simulation.forking.process import Branch, Gone, Root
+from tightrope.simulation.forking.process import PATIENCE, Branch, Gone, Root
 from tightrope.simulation.forking.serving import IDLE_SECONDS
 from tightrope.simulation.snapshots import pack_snapshotters
 from tightrope.tasks.task import Task
@@ -40,6 +40,8 @@ class Family:
 
     def __init__(self, task: Task) -> None:
         self.owner = os.getpid()
+        self.patience: float | None = None
+        """How long copies from now on may take for an answer."""
         self._parcel = (TravellingTask.of(task), pack_snapshotters())
         self._root: Root | None = None
         self._as_new = Place(None, None)
@@ -60,7 +62,7 @@ class Family:
                 return self._copy_of_new(), 0
             assert place.branch is not None
             try:
-                copy = place.branch.fork()[0]
+                copy = place.branch.fork(patience=self.patience)[0]
             except Gone:
                 self._forget(place)
                 continue
@@ -80,7 +82,7 @@ class Family:
                 onwards = place.onwards[event] = Place(place, event)
             place = onwards
         if place.branch is None:
-            place.branch = branch.fork(idle=IDLE_SECONDS)[0]
+            place.branch = branch.fork(idle=IDLE_SECONDS, patience=PATIENCE)[0]
             self._kept[place] = None
         while len(self._kept) > MOST_KEPT:
             self._forget(next(iter(self._kept)))
@@ -101,20 +103,21 @@ class Family:
         return found
 
     def _along(self, way: Sequence[Event]) -> Iterator[Place]:
-        place: Place | None = self._as_new
+        place = self._as_new
         for event in way:
-            place = place.onwards.get(event)
-            if place is None:
+            onwards = place.onwards.get(event)
+            if onwards is None:
                 return
+            place = onwards
             yield place
 
     def _copy_of_new(self) -> Branch:
         if self._root is not None:
             with suppress(Gone):
-                return self._root.fork()[0]
+                return self._root.fork(patience=self.patience)[0]
             self._root.close()
         self._root = Root(self._parcel)
-        return self._root.fork()[0]
+        return self._root.fork(patience=self.patience)[0]
 
     def _forget(self, place: Place) -> None:
         self._kept.pop(place, None)

@@ -8,8 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from tightrope.errors import EnvironmentFailure
@@ -19,6 +19,8 @@ MAIN = "import sys; from tightrope.simulation.forking.serving import main; main(
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """A process with several threads cannot be forked safely."""
 SECONDS_TO_END = 10.0
+PATIENCE = 120.0
+"""Seconds for the first process, which imports what the environment needs, and for copies that are only forked."""
 
 
 class Gone(EnvironmentFailure):
@@ -26,34 +28,32 @@ class Gone(EnvironmentFailure):
 
 
 class Branch:
-    """One process that holds an environment; closing it ends it."""
+    """One process that holds an environment; closing it ends it.
 
-    def __init__(self, asked: socket.socket) -> None:
+    ``patience``: seconds after which one that does not answer is given up; None: as long as it takes.
+    """
+
+    def __init__(self, asked: socket.socket, patience: float | None = None) -> None:
         self._asked = asked
+        asked.settimeout(patience)
         self.process_id: int = self._answer()
 
     def ask(self, name: str, *arguments: Any) -> Any:
         """What a method of the process's ``Server`` returns; raises what that raises, and Gone when there is none."""
-        try:
+        with self._closed_if_gone():
             send(self._asked, (name, arguments))
-            return self._answer()
-        except OSError as error:
-            self.close()
-            raise Gone("the process of the environment ended") from error
+        return self._answer()
 
-    def fork(self, *, idle: float | None = None) -> tuple[Branch, float]:
+    def fork(self, *, idle: float | None = None, patience: float | None = None) -> tuple[Branch, float]:
         """A copy, which ends by itself when it is not asked for so long, and the processor time this took."""
         ours, theirs = socket.socketpair()
         try:
-            with theirs:
+            with theirs, self._closed_if_gone():
                 send(self._asked, ("fork", (idle,)), theirs.fileno())
             seconds = self._answer()
-            return Branch(ours), seconds
-        except BaseException as error:
+            return Branch(ours, patience), seconds
+        except BaseException:
             ours.close()
-            if isinstance(error, OSError):
-                self.close()
-                raise Gone("the process of the environment ended") from error
             raise
 
     @property
@@ -66,18 +66,27 @@ class Branch:
         self._asked.close()
 
     def _answer(self) -> Any:
-        try:
+        with self._closed_if_gone():
             succeeded, value = receive(self._asked)
-        except EOFError:
-            self.close()
-            raise Gone("the process of the environment ended") from None
-        except BaseException:
-            # An answer that nobody waits for must not be taken for that of the next question.
-            self.close()
-            raise
         if not succeeded:
             raise _revived(*value)
         return value
+
+    @contextmanager
+    def _closed_if_gone(self) -> Iterator[None]:
+        """Whatever happens: an answer that nobody waits for must not be taken for that of the next question."""
+        patience = self._asked.gettimeout()
+        try:
+            yield
+        except TimeoutError:
+            self.close()
+            raise Gone(f"the process of the environment did not answer within {patience:g} s") from None
+        except (EOFError, OSError):
+            self.close()
+            raise Gone("the process of the environment ended") from None
+        except BaseException:
+            self.close()
+            raise
 
 
 class Root(Branch):
@@ -97,8 +106,9 @@ class Root(Branch):
                 process_group=0,  # Ctrl-C reaches this process alone, which then ends the others
             )
         try:
+            ours.settimeout(PATIENCE)
             send(ours, parcel)
-            super().__init__(ours)
+            super().__init__(ours, PATIENCE)
         except BaseException:
             ours.close()
             self._wait()

@@ -30,6 +30,7 @@ GAIN = 3.0
 follows in the situation is played one way or the other."""
 MOST_WALKS = 2
 STEPS_TIMED = 5
+SECONDS_TO_TRY = 30.0
 LONG_ENOUGH = 30
 """Steps of a walk on which leaps are tried; the check's own are shorter where steps are slow."""
 
@@ -53,11 +54,14 @@ def examine_forking(task: Task, walks: Sequence[tuple[int, Sequence[Action]]], s
         return NOT_WORTH_IT
     walks = [(seed, [*islice(cycle(actions), LONG_ENOUGH)]) for seed, actions in walks]
     try:
+        # A copy may wait for ever for something that its original has, such as a thread or another process.
+        family_of(task).patience = SECONDS_TO_TRY
         costs = measure_forking(task, *walks[0])
         if not pays(costs):
             end_processes(task)
             return NOT_WORTH_IT
         difference = _first_difference(task, costs, walks[:MOST_WALKS])
+        family_of(task).patience = None
     except BaseException as error:
         difference = misdeed(error)
     if difference:

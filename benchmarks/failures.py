@@ -3,17 +3,29 @@
 Every way gets the same number of steps, counted in the environments themselves: searching, probing, prefixes, replays
 and all. Its failing episodes are then judged alike, which is not counted: the moment each was lost, whether somebody
 survives from there after hand-over, and which are one (`tightrope.failures`).
+
+    python -m benchmarks.failures --steps 20000 --seeds 2 --tasks cartpole hopper --keep hunts.jsonl
+
+adds one line for every hunt to the file, skips those it has, and prints the table of ``docs/failures.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import argparse
+import importlib.util
+import json
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from benchmarks.measuring import Figure
 
 import tightrope as tr
@@ -22,21 +34,40 @@ from tightrope.failures.causes import one_of_each_cause
 from tightrope.failures.moments import find_moments
 from tightrope.seeding import derive_seed, generator
 
-AGENTS = Path(__file__).parents[1] / "agents" / "gallery"
+AGENTS = Path(__file__).parents[1] / "agents"
 STEPS, QUICK_STEPS = 20_000, 2_000
-MOST_JUDGED = 40
-"""Failing episodes of one way that are judged; of more, drawn ones, and the rest in proportion."""
+MOST_JUDGED = 24
+"""Failing episodes of one hunt that are judged; of more, drawn ones, from which the rest is estimated."""
 WATCH = 100
 AIM = 5.0
+ROUNDS = 8
+PLAIN, UNIFORM = "plain episodes", "uniform states"
 OURS = ("boundary states, searched references", "boundary states, own runs", "failure search")
+MOST_NUMBERS = 64
+"""mdpfuzz models what it has seen by mixtures of normal distributions: of more numbers than these it does not end."""
 
-TASKS: dict[str, tuple[str, dict[str, Any]]] = {
-    "cartpole": ("CartPole-v1", {}),
-    "frozenlake": ("FrozenLake-v1", {}),
-    "frozenlake, not slippery": ("FrozenLake-v1", {"is_slippery": False}),
-    "lunarlander": ("LunarLander-v3", {}),
-    "minigrid": ("MiniGrid-LavaCrossingS9N1-v0", {"observation": "image"}),
-    "hopper": ("Hopper-v5", {}),
+
+@dataclass(frozen=True)
+class Place:
+    """A task and its two agents."""
+
+    task: str
+    agents: str
+    """The file of each, with ``{}`` for early or late."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    share: float = 1.0
+    """Of the steps that other tasks get: where a step takes a millisecond or more."""
+
+
+TASKS: dict[str, Place] = {
+    "CartPole": Place("CartPole-v1", "gallery/cartpole-{}.onnx"),
+    "FrozenLake, slippery": Place("FrozenLake-v1", "gallery/frozenlake-{}.onnx"),
+    "FrozenLake, not slippery": Place("FrozenLake-v1", "gallery/frozenlake-{}.onnx", {"is_slippery": False}),
+    "LunarLander": Place("LunarLander-v3", "gallery/lunarlander-{}.onnx"),
+    "MiniGrid": Place("MiniGrid-LavaCrossingS9N1-v0", "gallery/minigrid-{}.onnx", {"observation": "image"}),
+    "Hopper": Place("Hopper-v5", "gallery/hopper-{}.onnx"),
+    "Freeway": Place("ALE/Freeway-v5", "gallery/freeway-{}.onnx", {"obs_type": "ram"}, 0.5),
+    "Mario 1-1": Place("mario", "mario/1-1-dense-2-moves-{}.onnx", {"level": "1-1"}, 0.25),
 }
 
 
@@ -44,11 +75,16 @@ class Counted(gym.Wrapper[Any, Any, Any, Any]):
     """Counts every step that is made in any environment of the task."""
 
     steps = 0
+    seen: list[Any] | None = None
+    """What was observed, while somebody wants to know."""
 
     def step(self, action: Any) -> Any:
         """Count it."""
         Counted.steps += 1
-        return self.env.step(action)
+        answer = self.env.step(action)
+        if Counted.seen is not None:
+            Counted.seen.append(answer[0])
+        return answer
 
 
 def _counted(make_env: Callable[[], Any]) -> Any:
@@ -63,6 +99,7 @@ class Hunt:
     agent: Any
     engine: tr.Engine
     steps: int
+    seed: int
     failed: list[tr.Episode] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -78,31 +115,41 @@ class Hunt:
         for start in starts:
             if self.spent >= self.steps:
                 return
-            seed = derive_seed("hunt", start.id)
-            rollout = tr.Rollout(start=start, agent=self.agent.name, length=length, seed=seed, fixed_prefix=True)
-            [episode] = self.engine.run([rollout])
-            if episode.reached_handover and episode.outcome is tr.Outcome.UNSAFE:
-                self.failed.append(episode)
+            self.played(start, length)
+
+    def played(self, start: tr.ActionTrace, length: int | None = WATCH) -> tr.Episode:
+        """One episode from there; one that fails after hand-over is kept."""
+        seed = derive_seed("hunt", self.seed, start.id)
+        rollout = tr.Rollout(start=start, agent=self.agent.name, length=length, seed=seed, fixed_prefix=True)
+        [episode] = self.engine.run([rollout])
+        if episode.reached_handover and episode.outcome is tr.Outcome.UNSAFE:
+            self.failed.append(episode)
+        return episode
+
+    def cases(self, suite: tr.TestSuite) -> list[tr.ActionTrace]:
+        """The situations of a suite in drawn order: the first are no worse a sample than all."""
+        order = generator("hunt", self.seed).permutation(len(suite.cases))
+        return [suite.cases[place].prefix for place in order]
 
 
 def plain_episodes(hunt: Hunt) -> None:
     """From one reset after the other."""
-    hunt.play((tr.ActionTrace(hunt.task.label, seed) for seed in range(10**6)), length=None)
+    resets = (derive_seed("plain hunt", hunt.seed, number) for number in range(hunt.steps))
+    hunt.play((tr.ActionTrace(hunt.task.label, reset) for reset in resets), length=None)
 
 
 def uniform_states(hunt: Hunt) -> None:
     """Of the agent's own runs and of searched ways."""
     references = tr.find_references(
-        hunt.task, 4, [hunt.agent], tr.Budget(steps=hunt.steps // 4), probe=False, engine=hunt.engine
+        hunt.task, 4, [hunt.agent], tr.Budget(steps=hunt.steps // 4), hunt.seed, probe=False, engine=hunt.engine
     )
     if references:
-        cases = tr.uniform_suite(references, 400).cases
-        hunt.play([cases[place].prefix for place in generator("uniform").permutation(len(cases))])
+        hunt.play(hunt.cases(tr.uniform_suite(references, 400, hunt.seed)))
 
 
 def random_prefixes(hunt: Hunt) -> None:
     """Of up to 40 actions."""
-    hunt.play([case.prefix for case in tr.random_suite(hunt.task, 2_000).cases])
+    hunt.play([case.prefix for case in tr.random_suite(hunt.task, 2_000, hunt.seed).cases])
 
 
 def searched_references(hunt: Hunt) -> None:
@@ -116,84 +163,238 @@ def own_runs(hunt: Hunt) -> None:
 
 
 def _boundary_states(hunt: Hunt, agents: list[Any]) -> None:
-    budget = tr.Budget(steps=hunt.steps // 2)
-    references = tr.find_references(hunt.task, 4, agents, budget, engine=hunt.engine)
-    if references:
-        cases = tr.interval_suite(references, 1).cases
-        hunt.play([cases[place].prefix for place in generator("boundary").permutation(len(cases))])
+    """Again with other references while steps last: half of what is left for finding, half for playing."""
+    for number in range(ROUNDS):
+        if hunt.spent >= hunt.steps:
+            return
+        budget = tr.Budget(steps=(hunt.steps - hunt.spent) // 2)
+        seed = derive_seed("round", hunt.seed, number)
+        references = tr.find_references(hunt.task, 4, agents, budget, seed, engine=hunt.engine)
+        if references:
+            hunt.play(hunt.cases(tr.interval_suite(references, 1)))
 
 
 def failure_search(hunt: Hunt) -> None:
     """Small disturbances of the agent's runs."""
     found = tr.search_failures(
-        hunt.task, hunt.agent, tr.Budget(steps=hunt.steps), length=WATCH, moments=False, engine=hunt.engine
+        hunt.task, hunt.agent, tr.Budget(steps=hunt.steps), hunt.seed, length=WATCH, moments=False, engine=hunt.engine
     )
     hunt.failed += [failure.episode for failure in found.failures]
 
 
+def mdpfuzz(hunt: Hunt) -> None:
+    """What mdpfuzz mutates here are prefixes of up to 40 actions: they are all that every task lets one choose."""
+    from mdpfuzz.executor import Executor
+    from mdpfuzz.mdpfuzz import Fuzzer
+
+    actions, longest = hunt.task.search_actions, 40
+
+    class OnPrefixes(Executor):
+        def generate_inputs(self, rng: Any, n: int) -> Any:
+            return rng.random((n, longest + 1))
+
+        def generate_input(self, rng: Any) -> Any:
+            return rng.random(longest + 1)
+
+        def mutate(self, input: Any, rng: Any, **options: Any) -> Any:
+            return np.where(rng.random(len(input)) < 0.1, rng.random(len(input)), input)
+
+        def load_policy(self, **options: Any) -> Any:
+            return None
+
+        def execute_policy(self, input: Any, policy: Any) -> Any:
+            if hunt.spent >= hunt.steps:
+                raise StopIteration
+            played = [actions[int(part * len(actions))] for part in input[1 : 2 + int(input[0] * longest)]]
+            Counted.seen = []
+            episode = hunt.played(tr.ActionTrace(hunt.task.label, hunt.task.seed).then(played))
+            seen = np.array([np.ravel(np.asarray(each, float)) for each in Counted.seen or [0.0]])
+            failed = episode.reached_handover and episode.outcome is tr.Outcome.UNSAFE
+            return float(episode.total_reward), failed, seen, 0.0
+
+    with suppress(StopIteration):
+        Fuzzer(hunt.seed, 5, 0.1, 0.1, OnPrefixes(WATCH)).fuzzing(20, test_budget=hunt.steps)
+    Counted.seen = None
+
+
 WAYS: dict[str, Callable[[Hunt], None]] = {
-    "plain episodes": plain_episodes,
+    PLAIN: plain_episodes,
     "random prefixes": random_prefixes,
-    "uniform states": uniform_states,
+    UNIFORM: uniform_states,
     OURS[0]: searched_references,
     OURS[1]: own_runs,
     OURS[2]: failure_search,
+    "mdpfuzz": mdpfuzz,
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bag:
+    """What one hunt brought home."""
+
+    place: str
+    stage: str
+    way: str
+    seed: int
+    steps: int
+    failed: int
+    judged: int
+    avoidable: int
+    """Of those judged."""
+    distinct: int
+    """Causes of those that were avoidable."""
+
+    @property
+    def name(self) -> tuple[str, str, str, int]:
+        """Which hunt it was."""
+        return self.place, self.stage, self.way, self.seed
+
+    @property
+    def rate(self) -> float:
+        """Distinct avoidable failures per 1000 steps; those that were not judged are taken to be like the others."""
+        everything = self.avoidable * self.failed / max(self.judged, 1)
+        return 1000 * expected_causes(self.avoidable, self.distinct, everything) / max(self.steps, 1)
+
+
+def hunts(
+    places: Sequence[str], ways: Sequence[str], steps: int, seeds: Sequence[int], known: Sequence[Bag] = ()
+) -> Iterator[Bag]:
+    """Every hunt that is not known yet, the ways of one agent after each other."""
+    have = {bag.name for bag in known}
+    for seed in seeds:
+        for name in places:
+            for stage in ("early", "late"):
+                path = AGENTS / TASKS[name].agents.format(stage)
+                asked = [way for way in ways if (name, stage, way, seed) not in have]
+                if asked and path.exists():
+                    yield from _hunts(name, stage, path, asked, int(steps * TASKS[name].share), seed)
+
+
+def _hunts(name: str, stage: str, path: Path, ways: Sequence[str], steps: int, seed: int) -> Iterator[Bag]:
+    place = TASKS[name]
+    task = tr.make_task(place.task, **place.options)
+    task = replace(task, make_env=partial(_counted, task.make_env))
+    agent = tr.load_agent(path, task)
+    # Those who may show that a failure was avoidable; ways to look for failures know the tested one alone.
+    others = path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.onnx")
+    judges = [agent, *(tr.load_agent(other, task) for other in sorted(others) if other != path)]
+    for way in ways:
+        if way == "mdpfuzz" and not (importlib.util.find_spec("mdpfuzz") and _few_numbers(task)):
+            continue
+        with tr.Engine(task, {agent.name: agent}) as engine:
+            hunt = Hunt(task, agent, engine, steps, seed)
+            WAYS[way](hunt)
+            spent = hunt.spent
+        with tr.Engine(task, {each.name: each for each in judges}) as engine:
+            judged, avoidable, distinct = _judged(engine, hunt.failed)
+        yield Bag(
+            place=name,
+            stage=stage,
+            way=way,
+            seed=seed,
+            steps=spent,
+            failed=len(hunt.failed),
+            judged=judged,
+            avoidable=avoidable,
+            distinct=distinct,
+        )
+
+
+def _few_numbers(task: tr.Task) -> bool:
+    space = task.observation_space
+    return isinstance(space, gym.spaces.Discrete) or int(np.prod(space.shape or (MOST_NUMBERS + 1,))) <= MOST_NUMBERS
+
+
+def _judged(engine: tr.Engine, failed: list[tr.Episode]) -> tuple[int, int, int]:
+    """How many failing episodes were judged, how many of them were avoidable, and by how many causes."""
+    found: list[FoundFailure] = []
+    for place in generator("judged").permutation(len(failed))[:MOST_JUDGED]:
+        [moment], _ = find_moments(engine, [failed[place]], [*engine.agents])
+        start = Disturbance(reset=failed[place].trace.seed, depth=0)
+        found.append(FoundFailure(episode=failed[place], disturbance=start, moment=moment, looked=True))
+    causes = sum(bool(each.avoidable) for each in one_of_each_cause(found))
+    return len(found), sum(bool(each.avoidable) for each in found), causes
+
+
+def expected_causes(drawn: int, causes: int, everything: float) -> float:
+    """Causes among so many failures where so many drawn ones had ``causes``, were all causes equally likely.
+
+    Where no two of the drawn ones share one, there are as many as failures; in a small world there are few, however
+    many failures were found.
+    """
+    if causes == drawn or everything <= drawn:
+        return causes * max(1.0, everything / max(drawn, 1)) if causes == drawn else float(causes)
+    low, high = float(causes), 1e6
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _met(middle, drawn) < causes else (low, middle)
+    return _met(high, everything)
+
+
+def _met(causes: float, draws: float) -> float:
+    return causes * -math.expm1(draws * math.log1p(-1 / max(causes, 1 + 1e-9)))
 
 
 def figures(*, quick: bool) -> Iterator[Figure]:
     """Every way for every agent; the best of ours against plain episodes and uniform states."""
-    for name, (task, options) in TASKS.items():
-        for stage in ("early", "late"):
-            path = AGENTS / f"{name.partition(',')[0]}-{stage}.onnx"
-            if path.exists():
-                yield from _hunts(f"{name}, {stage} agent", task, options, path, QUICK_STEPS if quick else STEPS)
+    rates: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for bag in hunts([*TASKS], [*WAYS], QUICK_STEPS if quick else STEPS, [0]):
+        rates[bag.place, bag.stage][bag.way] = bag.rate
+        note = f"{bag.failed} failing episodes in {bag.steps} steps, {bag.distinct} distinct of {bag.judged} judged"
+        name = f"{bag.place}, {bag.stage} agent: {bag.way}"
+        yield Figure(item=10, name=name, value=bag.rate, unit="per 1000 steps", note=note)
+    for (place, stage), by_way in rates.items():
+        yield _best(f"{place}, {stage} agent: best of ours against plain", by_way, late=stage == "late")
 
 
-def _hunts(name: str, task_name: str, options: dict[str, Any], path: Path, steps: int) -> Iterator[Figure]:
-    task = tr.make_task(task_name, **options)
-    task = replace(task, make_env=partial(_counted, task.make_env))
-    agent = tr.load_agent(path, task)
-    rates = {}
-    for way, look in WAYS.items():
-        with tr.Engine(task, {agent.name: agent}) as engine:
-            hunt = Hunt(task, agent, engine, steps)
-            look(hunt)
-            spent = hunt.spent
-            distinct, share = _distinct(engine, agent.name, hunt.failed)
-        rates[way] = 1000 * distinct * share / max(spent, 1)
-        note = f"{len(hunt.failed)} failing episodes in {spent} steps, {distinct} distinct avoidable among those judged"
-        yield Figure(item=10, name=f"{name}: {way}", value=rates[way], unit="per 1000 steps", note=note)
+def _best(name: str, rates: Mapping[str, float], *, late: bool) -> Figure:
     best = max(OURS, key=lambda way: rates[way])
-    plain, uniform = rates["plain episodes"], rates["uniform states"]
-    if plain == 0:
-        value, met = None, (rates[best] > 0 if "late" in name else None)
-        note = f"plain episodes find none, {best}: {rates[best]:.2g}"
-    else:
-        value, note = rates[best] / plain, f"best of ours: {best}"
-        met = value >= AIM and rates[best] >= uniform if "late" in name else None
-    yield Figure(
-        item=10,
-        name=f"{name}: best of ours against plain",
-        value=value,
-        unit="×",
-        aim=f"≥ {AIM:g} ×",
-        met=met,
-        note=note,
-    )
+    plain, ours = rates[PLAIN], rates[best]
+    value = ours / plain if plain else None
+    enough = ours >= AIM * plain and ours >= rates[UNIFORM] and ours > 0
+    note = f"best of ours: {best}" if plain else f"plain episodes find none, {best}: {ours:.2g}"
+    met = enough if late else None
+    return Figure(item=10, name=name, value=value, unit="×", aim=f"≥ {AIM:g} ×", met=met, note=note)
 
 
-def _distinct(engine: tr.Engine, agent: str, failed: list[tr.Episode]) -> tuple[int, float]:
-    """Distinct avoidable failures among those judged, and how many there are for each judged one."""
-    if not failed:
-        return 0, 1.0
-    chosen = failed
-    if len(failed) > MOST_JUDGED:
-        places = sorted(generator("judged").choice(len(failed), size=MOST_JUDGED, replace=False))
-        chosen = [failed[place] for place in places]
-    found = []
-    for episode in chosen:
-        [moment], _ = find_moments(engine, [episode], [agent])
-        start = Disturbance(reset=episode.trace.seed, depth=0)
-        found.append(FoundFailure(episode=episode, disturbance=start, moment=moment, looked=True))
-    return sum(bool(each.avoidable) for each in one_of_each_cause(found)), len(failed) / len(chosen)
+def table(bags: Sequence[Bag]) -> str:
+    """Mean rate of each way over the seeds, with the least and the most where they differ."""
+    rows: defaultdict[tuple[str, str], defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for bag in bags:
+        rows[bag.place, bag.stage][bag.way].append(bag.rate)
+    lines = ["| task, agent | " + " | ".join(WAYS) + " |", "|---" * (len(WAYS) + 1) + "|"]
+    for (place, stage), by_way in sorted(rows.items(), key=lambda row: ([*TASKS].index(row[0][0]), row[0][1])):
+        best = max((statistics.mean(rates) for way, rates in by_way.items()), default=0.0)
+        cells = [_cell(by_way.get(way, []), best) for way in WAYS]
+        lines.append(f"| {place}, {stage} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(rates: Sequence[float], best: float) -> str:
+    if not rates:
+        return "–"
+    mean, low, high = statistics.mean(rates), min(rates), max(rates)
+    shown = f"**{mean:.2g}**" if mean == best > 0 else f"{mean:.2g}"
+    return shown if low == high else f"{shown} ({low:.2g} to {high:.2g})"
+
+
+def main() -> None:
+    """Go on with the hunts of a file, and print the table of all that it holds."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--tasks", nargs="+", choices=[*TASKS], default=[*TASKS])
+    parser.add_argument("--ways", nargs="+", choices=[*WAYS], default=[*WAYS])
+    parser.add_argument("--keep", type=Path, default=Path("hunts.jsonl"))
+    options = parser.parse_args()
+    lines = options.keep.read_text(encoding="utf-8").splitlines() if options.keep.exists() else []
+    bags = [Bag(**json.loads(line)) for line in lines]
+    for bag in hunts(options.tasks, options.ways, options.steps, range(options.seeds), bags):
+        bags.append(bag)
+        with options.keep.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(bag)) + "\n")
+    print(table(bags))
+
+
+if __name__ == "__main__":
+    main()

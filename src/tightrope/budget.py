@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 
 from tightrope.errors import UsageError
-from tightrope.settings.search import SearchConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +30,6 @@ class Budget:
             seconds=None if self.seconds is None else self.seconds * fraction,
             steps=None if self.steps is None else int(self.steps * fraction),
         )
-
-
-SEARCH_BUDGET = Budget(steps=SearchConfig.steps, seconds=SearchConfig.seconds)
-"""What a search may cost unless the caller says otherwise. Steps, so that it finds the same way on every machine; the
-seconds are for environments that take more than a millisecond a step, which would search for hours."""
 
 
 class Meter:

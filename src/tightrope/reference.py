@@ -88,7 +88,7 @@ class Reference(Shown):
     actions: ActionTrace
     boundary_states: tuple[BoundaryState, ...]
     method: str
-    """How it was found: ``dfs``, ``archive`` or ``demonstration``."""
+    """The method that found it, such as ``dfs``."""
     search_actions: tuple[Action, ...] = field(default=(), repr=False)
     """The actions that were tried; "doomed" means doomed for whoever has only these."""
     probing: Probing | None = None

@@ -41,7 +41,7 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ({"better": (1, 2)}, "At step 75 it chose right+B; right+A+B or left would have survived"),
         (
             {"unsettled": (2,)},
-            "At step 75 it chose right+B; right+A+B would have survived (of left nothing is known)",
+            "At step 75 it chose right+B; right+A+B would have survived (not known for left)",
         ),
         (
             {"proven": False, "doomed": (), "unsettled": (0,)},
@@ -78,13 +78,18 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ),
         (
             {"drop": drop(0.33, 0.2, 0.45), "proven": False},
-            "At step 75 it chose right+B, after which somebody survives less often by 0.33 (0.20 to 0.45); right+A+B "
-            "would have been better",
+            "At step 75 it chose right+B, after which even the best player known survives 33 percentage points less "
+            "often (20 to 45) than before; right+A+B would have been better",
         ),
         (
             {"drop": drop(0.05, -0.1, 0.2), "proven": False, "better": (), "agents_fault": None},
-            "No decision stands out: after the one that seemed worst, right+B at step 75, somebody survives less often "
-            "by 0.05 (-0.10 to 0.20), which may be chance",
+            "No decision stands out: after the worst one seen, right+B at step 75, the best player known survives 5.0 "
+            "percentage points less often (from 20 less to 10 more) than before, which may be chance",
+        ),
+        (
+            {"drop": drop(-0.15, -0.4, 0.1), "proven": False, "better": (), "agents_fault": None},
+            "No decision stands out: after the worst one seen, right+B at step 75, the best player known survives 15 "
+            "percentage points more often (from 10 less to 40 more) than before, which may be chance",
         ),
     ],
 )

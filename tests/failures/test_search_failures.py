@@ -130,8 +130,8 @@ def test_noise_is_seen_by_the_agent_alone_and_only_where_numbers_are_real() -> N
 
 
 def test_likelihood_counts_what_the_agent_would_not_have_done() -> None:
-    assert log_likelihood(CARTPOLE, 1, (1, 1, 1)) == 0
-    once, twice = log_likelihood(CARTPOLE, 1, (1, 0)), log_likelihood(CARTPOLE, 1, (0, 0))
+    assert log_likelihood(CARTPOLE, (1, 1, 1), (1, 1, 1)) == 0
+    once, twice = log_likelihood(CARTPOLE, (1, 1), (1, 0)), log_likelihood(CARTPOLE, (1, 1), (0, 0))
     assert twice == pytest.approx(2 * once)
     assert once < -3
     again = Disturbance(reset=0, depth=9, steps=1, action=0, log_likelihood=-1.0, earlier=Disturbance(reset=0, depth=3))

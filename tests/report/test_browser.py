@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ PAPER = {"width": 718, "height": 1000}
 """An A4 page within its margins."""
 PIN = 18
 """Pixels across."""
-PARTS = """[...document.querySelectorAll("main section, figure.chart, .verdict, .ranking, .films figure")]
+PARTS = """[...document.querySelectorAll("main section, figure.chart, .verdict, .ranking, .shot")]
     .filter(node => node.checkVisibility()).map(node => node.getBoundingClientRect().toJSON())"""
 SPILLED = """[...document.querySelectorAll("main p, main td, main th, main button, main summary, svg.heat")]
     .filter(node => node.checkVisibility() && node.getBoundingClientRect().right > innerWidth + 1)
@@ -326,10 +328,38 @@ def test_headings_can_be_linked_to(browser: Any, reports: dict[str, Path]) -> No
 
 def test_on_paper_a_film_is_the_moment_of_failing(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["pond"]) as visit:
-        posters, videos = visit.page.locator(".films .poster"), visit.page.locator(".films video")
-        assert (posters.count(), posters.first.is_hidden(), videos.first.is_visible()) == (3, True, True)
+        posters, videos = visit.page.locator(".shot .poster"), visit.page.locator(".shot video")
+        assert [one.is_visible() for one in posters.all()] == [False, True, True]
+        assert [one.is_visible() for one in videos.all()] == [True, False, False]
         visit.page.emulate_media(media="print")
-        assert (posters.first.is_visible(), videos.first.is_hidden()) == (True, True)
+        assert [one.is_visible() for one in posters.all()] == [True] * 3
+        assert [one.is_visible() for one in videos.all()] == [False] * 3
+
+
+def test_of_the_films_one_is_open_at_the_size_of_the_game(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["pond"]) as visit:
+        shots = visit.page.locator(".shot")
+        shots.nth(2).locator("summary").click()
+        assert shots.evaluate_all("all => all.map(one => one.open)") == [False, False, True]
+        assert shots.nth(2).locator("video").bounding_box()["width"] >= 480
+        assert shots.nth(0).bounding_box()["width"] < 300
+
+
+def test_many_executions_are_a_bar_in_which_no_kind_is_lost(browser: Any, reports: Any, tmp_path: Path) -> None:
+    """Fifty-nine fails and a pass are not drawn as the pass alone."""
+    before, data, after = re.split(
+        r'(?<=id="data">)(.*?)(?=</script>)', reports["grid"].read_text(), maxsplit=1, flags=re.S
+    )
+    read = json.loads(data)
+    for case in read["runs"][0]["cases"]:
+        case.update(fails=59, passes=1, invalid=0, errors=0)
+    page = tmp_path / "index.html"
+    page.write_text(before + json.dumps(read).replace("<", "\\u003c") + after)
+    with Visit(browser, page) as visit:
+        boxes = visit.page.locator(".cases.all .boxes").first.locator("i")
+        assert boxes.evaluate_all("all => all.map(one => one.className)") == ["fail", "pass"]
+        wide, thin = (box.bounding_box()["width"] for box in boxes.all())
+        assert wide > 10 * thin >= 40
 
 
 def test_two_thousand_cases_are_drawn_in_pieces(browser: Any, reports: dict[str, Path]) -> None:

@@ -13,8 +13,10 @@ from tightrope.report.charts import section_charts
 from tightrope.report.charts.comparison_charts import KINDS, agents_by_situation, comparison_charts, most_telling
 from tightrope.report.charts.training_charts import training_charts
 from tightrope.report.comparing import in_order, kind_changes, place_changes, ranking
+from tightrope.report.meeting import meeting
 from tightrope.report.training import are_checkpoints, through_training
 from tightrope.report.wording import change_text
+from tightrope.report.writers.page import render_page
 from tightrope.safety import TestCase, simple_suite
 from tightrope.statistics import Estimate
 
@@ -51,6 +53,38 @@ def test_what_newly_fails_stands_first_and_the_rest_is_sorted_by_change() -> Non
     kinds = kind_changes(run, "old", "new")
     assert [each.name for each in kinds] == ["#5", "#3", "#4", "#2"], "what nobody fails is no kind"
     assert kinds[0].what == "newly failing"
+
+
+def test_agents_of_two_runs_are_drawn_beside_each_other_where_they_share_a_suite() -> None:
+    old, new = (replace(two_agents(**{name: fails}), name=name) for name, fails in (("old", OLD), ("new", NEW)))
+    met = meeting([old, new])
+    assert met is not None
+    assert place_changes(met, "simple", "old", "new") == place_changes(
+        two_agents(old=OLD, new=NEW), "simple", "old", "new"
+    )
+    page = render_page(Results(title="both", runs=(old, new)))
+    assert '"title":"new against old"' in page
+    assert "new against old" not in render_page(Results(title="one", runs=(old,)))
+
+
+def test_agents_of_one_name_are_told_apart_by_their_runs_and_the_same_agent_is_one() -> None:
+    first, second = (
+        replace(two_agents(ppo=fails), name=name, agents=(AgentInfo(name="ppo", fingerprint=name),))
+        for name, fails in (("monday", OLD), ("tuesday", NEW))
+    )
+    met = meeting([first, second])
+    assert met is not None
+    assert [agent.name for agent in met.agents] == ["ppo of monday", "ppo of tuesday"]
+    assert meeting([first, replace(first, name="again")]) is None
+
+
+def test_runs_that_share_no_suite_are_not_set_beside_each_other() -> None:
+    old = two_agents(old=OLD)
+    longer = replace(old.safety["simple"]["old"], agent="new", length=77)
+    other = replace(old, name="other", agents=(AgentInfo(name="new"),), safety={"simple": {"new": longer}})
+    assert meeting([old, other]) is None
+    assert meeting([old, mario_like_run()]) is None
+    assert meeting([old]) is None
 
 
 def test_a_pair_is_drawn_with_a_link_for_each_place_that_anybody_fails() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +156,10 @@ pytest_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium")
 def test_keys_and_scrubber_step_through_both(browser: Any, pond: Task, seen: Results, tmp_path: Path) -> None:
     index = write_report(seen, tmp_path, tasks=[pond], videos=2)
     with Visit(browser, index) as visit:
-        player = visit.page.locator(".player")
+        player, told_why = visit.page.locator(".player"), visit.page.locator(".fold summary").inner_text()
         sides = player.locator(".under")
-        assert f"At step {DECISION} it chose walk; stay would have survived" in player.inner_text()
-        assert "It scored walk at 2 and stay at 0.5" in player.inner_text()
+        assert f"At step {DECISION} it chose walk; stay would have survived" in told_why
+        assert "It scored walk at 2 and stay at 0.5" in told_why
 
         def told() -> list[str]:
             return [re.sub(r"\s+", " ", text) for text in sides.all_inner_texts()]
@@ -191,14 +192,49 @@ def test_keys_and_scrubber_step_through_both(browser: Any, pond: Task, seen: Res
         assert [url for url in visit.requests if not url.startswith(("file:", "data:"))] == []
 
 
+@pytest.fixture(scope="module")
+def twice(pond: Task, seen: Results) -> Results:
+    """Two agents that fail alike, so that there are two players."""
+    [run], other = seen.runs, explained(pond, Sure(lambda cell: WALK, "bold")).runs[0]
+    suite = {**run.safety["simple"], **other.safety["simple"]}
+    return replace(seen, runs=(replace(run, agents=(*run.agents, *other.agents), safety={"simple": suite}),))
+
+
 @pytest_browser
-def test_on_paper_the_decision_is_the_poster(browser: Any, pond: Task, seen: Results, tmp_path: Path) -> None:
-    index = write_report(seen, tmp_path, tasks=[pond], videos=2)
-    with Visit(browser, index) as visit:
-        visit.page.locator(".player").focus()
+def test_of_several_players_one_is_open_and_the_others_are_posters(
+    browser: Any, pond: Task, twice: Results, tmp_path: Path
+) -> None:
+    with Visit(browser, write_report(twice, tmp_path, tasks=[pond], videos=2)) as visit:
+        folds = visit.page.locator(".fold")
+        open_ones = "all => all.map(one => one.open)"
+        assert folds.evaluate_all(open_ones) == [True, False]
+        assert folds.nth(1).locator(".posters .screen:visible").count() == 2, "how it ended, and the way out"
+        assert folds.nth(0).locator(".posters .screen:visible").count() == 0, (
+            "an open one shows the pictures themselves"
+        )
+        assert folds.nth(1).locator(".screens").count() == 0, "built when somebody looks"
+        folds.nth(1).locator("summary").press("Enter")
+        folds.nth(1).locator(".player .screens").wait_for()
+        assert folds.evaluate_all(open_ones) == [False, True]
+        assert visit.complaints == []
+
+
+@pytest_browser
+def test_on_paper_all_are_open_at_their_decision_and_afterwards_as_before(
+    browser: Any, pond: Task, twice: Results, tmp_path: Path
+) -> None:
+    with Visit(browser, write_report(twice, tmp_path, tasks=[pond], videos=2)) as visit:
+        visit.page.locator(".player").first.focus()
         visit.page.keyboard.press("Home")
+        visit.page.evaluate("""addEventListener("beforeprint", () => {
+            window.printed = [...document.querySelectorAll(".fold")].map(one => one.open && one.querySelector(".under").textContent);
+        })""")  # noqa: E501
         assert visit.page.pdf(format="A4").startswith(b"%PDF")
-        assert visit.page.locator(".player .under").first.inner_text().startswith(f"step {DECISION} · walk")
+        printed = visit.page.evaluate("window.printed")
+        assert [text.split(" · reward")[0] for text in printed] == [f"step {DECISION} · walk"] * 2
+        assert visit.page.locator(".fold").evaluate_all("all => all.map(one => [one.open, one.name])") == [
+            [True, "run0-why"], [False, "run0-why"]
+        ]  # fmt: skip
 
 
 @pytest_browser

@@ -7,10 +7,13 @@ import tightrope as tr
 from tests.risk.worlds import gambler, gambler_truth, height, ladder, ladder_truth
 from tightrope.errors import TaskError, UsageError
 from tightrope.risk import estimate_failure
+from tightrope.risk.estimating import FEWEST_IN_PILOT, PILOT_EPISODES, _Work
 from tightrope.risk.guides import GivenGuide, NoGuide
+from tightrope.risk.learning import EPISODES_PER_SHARE, fitted_guide, noisy_lessons
 from tightrope.risk.splitting import split
 from tightrope.risk.swarm import Swarm
 from tightrope.simulation import open_simulator
+from tightrope.tasks.task import Transition
 from tightrope.testing import corridor_task
 
 RARE = (11, 0.2, 40)  # about two in a million
@@ -64,10 +67,52 @@ def test_each_repetition_is_unbiased_whatever_the_guide() -> None:
     task, truth = ladder(*world), ladder_truth(*world)
     for guide in (GivenGuide(task, height), GivenGuide(task, lambda t: -t.observation), NoGuide()):
         swarm = Swarm(task, still(task), guide, length=None)
-        estimates = np.array([split(swarm, 40, seed)[0].estimate for seed in range(80)])
+        estimates = np.array([split(swarm, 40, seed).estimate for seed in range(80)])
         swarm.close()
         error = estimates.std(ddof=1) / np.sqrt(len(estimates))
         assert abs(estimates.mean() - truth) < 4 * error, guide
+
+
+def test_a_budget_that_is_too_small_is_kept_and_what_it_takes_is_said() -> None:
+    task, truth = ladder(*RARE), ladder_truth(*RARE)
+    found = estimate_failure(task, still(task), danger=height, budget=tr.Budget(steps=6_000))
+    assert found.cost <= 6_500
+    assert found.method == "plain Monte Carlo"
+    assert found.probability.high > truth
+    assert "too small for eight repetitions" in found.notes[0]
+    needed = int(found.notes[0].partition("more than ")[2].partition(" steps")[0].replace(",", ""))
+    assert 6_000 < needed <= 60_000, "so many are enough, see above"
+
+
+def test_a_repetition_that_runs_away_is_stopped() -> None:
+    task = ladder(*RARE)
+    swarm = Swarm(task, still(task), GivenGuide(task, height), length=None)
+    stopped = split(swarm, 40, 1, most_steps=2_000)
+    assert 2_000 <= stopped.steps < 3_000 < split(swarm, 40, 1).steps
+    swarm.close()
+
+
+def test_long_episodes_leave_something_for_the_estimate() -> None:
+    task = ladder(4, 0.3, 200)
+    pilot = _Work(task, still(task), None, 0, 8_000, None).pilot()
+    assert len(pilot.paths) < PILOT_EPISODES
+    assert len(pilot.paths) >= FEWEST_IN_PILOT
+
+
+def test_noise_begins_in_the_middle_and_ends_where_enough_have_failed() -> None:
+    # A policy that never fails on its own; the share of random actions decides.
+    task = tr.make_task("CartPole-v1")
+    steady = tr.load_agent(lambda observation: int(observation @ [0.1, 0.5, 3.0, 1.0] > 0), task, name="steady")
+    paths, steps = noisy_lessons(task, steady, length=60, seed=0, most_steps=12_000)
+    failed = [path for path in paths if path.failed]
+    assert len(failed) >= 10
+    assert steps < 5 * EPISODES_PER_SHARE * 60
+    guide = fitted_guide(task, paths)
+    calm, tilted = (
+        Transition(np.array([0, 0, *lean], dtype=np.float32), 1.0, False, False, {}) for lean in ((0, 0), (0.18, 1))
+    )
+    low, high = guide.levels([calm, tilted])
+    assert high > low + 1
 
 
 def test_failures_can_be_replayed() -> None:

@@ -8,7 +8,7 @@ from tightrope.risk.splitting import Repetition
 
 
 def repetitions(estimates, **fields):
-    told = {"size": 50, "steps": 1, "rounds": 9, "plain_failures": 0, "roots": 5, "extinct": False, "failures": ()}
+    told = {"size": 50, "steps": 1, "rounds": 9, "plain_failures": 0, "roots": 5, "failures": ()}
     return [Repetition(estimate=float(value), **{**told, **fields}) for value in estimates]
 
 

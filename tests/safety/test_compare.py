@@ -22,6 +22,15 @@ def test_two_deterministic_agents_case_by_case() -> None:
     assert comparison.fails_more == comparison.newly_failing == ()
 
 
+def test_a_case_that_two_places_share_is_called_by_the_first_everywhere() -> None:
+    result = run_suite(CORRIDOR, walker, suite)
+    ids = [case.case.id for case in result.cases]
+    (shared,) = {each for each in ids if ids.count(each) > 1}
+    comparison = compare_safety(run_suite(CORRIDOR, expert, suite), result)
+    listed = [*result.distinct_cases, *comparison.cases, *(group.representative for group in result.failure_groups)]
+    assert {each.case.place for each in listed if each.case.id == shared} == {1}
+
+
 def test_where_nothing_is_random_a_difference_is_a_fact() -> None:
     comparison = compare_safety(run_suite(CORRIDOR, expert, suite), run_suite(CORRIDOR, jumper, suite))
     difference = comparison.difference

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -51,7 +52,10 @@ def test_where_only_boundary_states_are_narrow_guidance_pays_and_is_told_with_it
     assert (found.guided.value, found.control.value, found.cases) == (1.0, 0.25, (2, 8))
     assert found.control.low == found.control.high, "all states there are"
     assert found.pays is True
-    assert found.sentence().startswith("guidance pays: walker fails 1.00 [1.00, 1.00] n=2 on the 2 cases of simple")
+    assert found.sentence() == (
+        "Guidance pays: walker fails 100% (exact) on the 2 cases of simple and 25% (exact) at 8 uniformly drawn states "
+        "of the same references: 75 percentage points more often (exact) than there"
+    )
 
 
 def test_where_it_does_not_pay_that_is_said_too() -> None:
@@ -59,8 +63,10 @@ def test_where_it_does_not_pay_that_is_said_too() -> None:
     few = compare_guidance(guided, run_suite(CORRIDOR, expert, uniform_suite(REFERENCE, 3)))
     assert few.pays is None
     assert few.difference.low < 0 <= few.difference.high
-    assert few.sentence().startswith("guidance is not shown to pay: expert fails 0.00")
-    assert "+0.00 [-" in few.sentence()
+    assert few.sentence().startswith("Guidance is not shown to pay: expert fails 0% (exact) on the 2 cases of simple")
+    told = re.search(r": as often \(up to (\d+) less\) as there$", few.sentence())
+    assert told is not None
+    assert int(told[1]) == round(-100 * few.difference.low)
 
 
 def test_another_control_or_another_agent_is_refused() -> None:

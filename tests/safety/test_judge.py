@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 from statistics import fmean
+from typing import Any
 
 import pytest
 
@@ -162,6 +163,27 @@ def test_what_is_no_result_is_refused() -> None:
         SafetyResult.from_json({**data, "version": 99})
     with pytest.raises(FormatError, match="damaged"):
         SafetyResult.from_json({**data, "cases": {}})
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"n": -1}, "runs; 100,000 is the most"),
+        ({"n": 100_001}, "runs; 100,000 is the most"),
+        ({"n": 10**30}, "runs; 100,000 is the most"),
+        ({"value": 1e300}, "a share is between 0 and 1"),
+        ({"low": -1.0}, "a share is between 0 and 1"),
+        ({"high": float("nan")}, "a share is between 0 and 1"),
+    ],
+)
+def test_runs_that_nobody_can_have_played_are_refused_before_they_are_counted_one_by_one(
+    changed: dict[str, Any], told: str
+) -> None:
+    data = run_suite(CORRIDOR, walker, simple_suite(reference)).to_json()
+    for known in data["survival"]["cases"].values():
+        known["best"] = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 10, "method": "", "question": "", **changed}
+    with pytest.raises(FormatError, match=told):
+        SafetyResult.from_json(data)
 
 
 def test_a_case_shared_by_two_boundary_states_counts_for_both() -> None:

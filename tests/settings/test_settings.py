@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,10 @@ import typer
 import yaml
 
 import tightrope as tr
-from tightrope.budget import SEARCH_BUDGET
 from tightrope.cli.app import app
 from tightrope.cli.arguments.given import Given, in_run, own, takes
 from tightrope.errors import UsageError
+from tightrope.references.searching import default_budget
 from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.runs.configuration.configfile import commented_example, json_schema
 from tightrope.runs.storage.artefacts import changes
@@ -44,6 +44,9 @@ from tightrope.settings import (
     shown,
 )
 from tightrope.settings.setting import Count, Fraction, Share
+from tightrope.simulation import conformance_of
+from tightrope.simulation.conformance.examination import REPLAY
+from tightrope.testing import corridor_task
 
 SOURCE = Path(tr.__file__).parent
 ROOT = Path(__file__).parents[2]
@@ -95,7 +98,15 @@ def test_every_public_function_works_where_the_library_works() -> None:
     }
     assert len(backends) > 10
     assert set(backends.values()) == {LIBRARY_BACKEND}
-    assert tr.Budget(seconds=SearchConfig.seconds, steps=SearchConfig.steps) == SEARCH_BUDGET
+
+
+def test_a_search_by_replay_gets_fewer_steps_unless_somebody_says_how_many() -> None:
+    saved, replayed = tr.make_task("CartPole-v1"), corridor_task()
+    conformance_of(replayed, replace(conformance_of(replayed), method=REPLAY))
+    budgets = [default_budget(task) for task in (saved, replayed)]
+    assert [budget.steps for budget in budgets] == [500_000, 100_000]
+    assert {budget.seconds for budget in budgets} == {SearchConfig.seconds}
+    assert default_budget(replayed, steps=700, seconds=None) == tr.Budget(steps=700)
 
 
 def _parameters(thing: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -35,9 +36,19 @@ class SmallDisk:
 
     def fill(self, room: int) -> None:
         """Leave so many bytes."""
-        left = os.statvfs(self.folder)
         with self._ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, left.f_bavail * left.f_bsize - room))
+            while (size := self._left() - room) > 0:
+                try:
+                    os.posix_fallocate(file.fileno(), 0, size)
+                    break
+                except OSError as error:
+                    # Whoever writes here at the same time has taken some of it meanwhile.
+                    if error.errno != errno.ENOSPC:
+                        raise
+
+    def _left(self) -> int:
+        about = os.statvfs(self.folder)
+        return about.f_bavail * about.f_bsize
 
     def free(self) -> None:
         """Make room again."""

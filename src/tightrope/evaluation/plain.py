@@ -49,7 +49,7 @@ def evaluate(
         length: Watch at most so many steps of an episode; None: until it ends.
         budget: Stops between batches of episodes once it is spent; what was played by then counts.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """

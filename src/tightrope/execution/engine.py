@@ -43,7 +43,7 @@ class Engine:
     Args:
         task: Whose environments to run.
         agents: By the names that rollouts call them; more can be added later.
-        backend: ``inline`` (this process), ``processes`` (this machine) or ``ray`` (a cluster).
+        backend: Where to work, by the names that ``ExecutionConfig`` tells; ``inline`` is this process.
         workers: How many processes; default: one for each core.
         ray_address: Of a running cluster; default: a local one is started.
         memory_limit: Bytes for the snapshots of all workers of a machine; default: a quarter of its memory, at most

@@ -8,6 +8,7 @@ known to be doomed after it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,8 @@ from tightrope.trace import Action, ActionTrace
 YES, NO = Survivability.YES, Survivability.NO
 MOST_KEPT = 32
 """Snapshots kept along an episode; what lies between them is played again."""
+ENOUGH_BETTER = 3
+"""Actions that escape, after which no more are tried where there are more than can be listed: one more says little."""
 MOST_NUMBERS = 64
 """An observation of more numbers is a picture, and pictures are not compared."""
 
@@ -38,6 +41,8 @@ class BlameTask:
     """Whole episodes, each of which ends unsafe with its last action."""
     escapes: EscapeTask
     """What may be tried from a moment, and how long it is to survive."""
+    limit: float = math.inf
+    """Steps after which nothing more is asked about an episode; what was not asked stays open."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,15 +75,15 @@ def find_blame(task: Task, work: BlameTask) -> list[Blame]:
     """One answer per episode. Where a name turns out to stand for two situations, all are asked again without names."""
     with closing(open_simulator(task)) as simulator:
         seeker = Seeker(simulator, work.escapes)
-        found = [_blame(seeker, trace) for trace in work.traces]
+        found = [_blame(seeker, trace, work.limit) for trace in work.traces]
         if seeker.refutation:
-            found = [_blame(seeker, trace) for trace in work.traces]
+            found = [_blame(seeker, trace, work.limit) for trace in work.traces]
         return found
 
 
-def _blame(seeker: Seeker, trace: ActionTrace) -> Blame:
+def _blame(seeker: Seeker, trace: ActionTrace, limit: float) -> Blame:
     before = seeker.classifier.spent
-    return replace(_Episode(seeker, trace).blame(), steps=seeker.classifier.spent - before)
+    return replace(_Episode(seeker, trace, before + limit).blame(), steps=seeker.classifier.spent - before)
 
 
 def frontiers(verdict: Callable[[int], Survivability], last: int) -> tuple[int, int]:
@@ -128,8 +133,8 @@ def _around(verdict: Callable[[int], Survivability], low: int, middle: int, high
 class _Episode:
     """One episode on the seeker's simulator, which can be brought to any moment of it."""
 
-    def __init__(self, seeker: Seeker, trace: ActionTrace) -> None:
-        self.seeker, self.trace, self.simulator = seeker, trace, seeker.simulator
+    def __init__(self, seeker: Seeker, trace: ActionTrace, last: float) -> None:
+        self.seeker, self.trace, self.simulator, self.last = seeker, trace, seeker.simulator, last
         self.known: dict[int, Survival] = {}
         self.reach = _Reach()
         self._kept: dict[int, Snapshot] = {}
@@ -172,8 +177,14 @@ class _Episode:
         for _ in play(self.simulator, self.trace.prefix(depth), start=start):
             pass
 
+    @property
+    def _may_ask(self) -> bool:
+        return self.seeker.classifier.spent < self.last
+
     def _verdict(self, depth: int) -> Survivability:
         if depth not in self.known:
+            if not self._may_ask:
+                return Survivability.UNKNOWN
             self._go(depth)
             self.known[depth] = self.seeker.seek_here(self.trace.prefix(depth))
         return self.known[depth].survivable
@@ -191,6 +202,9 @@ class _Episode:
         self._go(depth)
         for action in self.simulator.available_actions(self.seeker.work.actions):
             if action == taken or action in better:
+                continue
+            if not self._may_ask or (not self.seeker.work.provable and len(better) >= ENOUGH_BETTER):
+                unsettled.append(action)
                 continue
             survival = self._after(depth, action)
             if survival.survivable is YES and self._escapes(depth, (action, *(survival.witness or ()))):

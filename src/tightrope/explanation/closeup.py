@@ -99,7 +99,7 @@ def close_up(
         agent: Who failed; None: what it wanted is left out.
         explanation: Why it failed.
         engine: Where to play; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
     """
     with borrowed_engine(task, {}, engine, backend, workers) as runner:

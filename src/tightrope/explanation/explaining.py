@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -74,7 +75,7 @@ def explain(
         actions: What the agent can do; None: all the environment takes, or those that the agent was trained with.
         effort: Environment steps for one moment; what is not settled by then stays open.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
     """
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
@@ -111,10 +112,12 @@ def explain_episodes(
     actions: Sequence[Action] | None = None,
     references: Sequence[Sequence[Action]] = (),
     effort: int = EFFORT,
+    limit: float = math.inf,
 ) -> list[Explanation | None]:
     """Why each failed; None where the actions no longer end unsafe. Neighbours share what they find out.
 
-    ``references``: of each episode the way that it began on, where there is one.
+    ``references``: of each episode the way that it began on, where there is one. ``limit``: where nothing is random,
+    steps after which nothing more is asked about an episode.
     """
     every = engine.task.possible_actions if actions is None else tuple(actions)
     may = engine.task.search_actions if every is None else every
@@ -144,6 +147,7 @@ def explain_episodes(
                 length=_watch(episodes[part[0]], length),
                 steps_per_case=effort,
             ),
+            limit=limit,
         )
         for part in parts
     ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tightrope.statistics import Estimate
+from tightrope.statistics.words import change_text, plainly
 from tightrope.trace import Action
 
 if TYPE_CHECKING:
@@ -55,20 +57,26 @@ def _rest(why: Explanation, names: Sequence[str]) -> str:
     """What is known of the actions that were neither taken nor are better."""
     unsettled = [action for action in why.unsettled if action != why.action]
     if unsettled:
-        return f" (of {either(unsettled, names)} nothing is known)"
+        return f" (not known for {either(unsettled, names)})"
     others = [action for action in why.doomed if action != why.action]
     return " (all other actions are doomed)" if others else ""
 
 
 def _by_chance(why: Explanation, drop: Estimate, names: Sequence[str]) -> str:
-    done, less = named(why.action, names), estimate_in_words(drop)
+    done, less = named(why.action, names), _survives_less(drop)
     if not why.agents_fault:
         return (
-            f"No decision stands out: after the one that seemed worst, {done} at step {why.depth}, somebody survives "
-            f"less often by {less}, which may be chance"
+            f"No decision stands out: after the worst one seen, {done} at step {why.depth}, the best player known "
+            f"survives {less}, which may be chance"
         )
     instead = f"; {either(why.better, names)} would have been better" if why.better else ""
-    return f"At step {why.depth} it chose {done}, after which somebody survives less often by {less}{instead}"
+    return f"At step {why.depth} it chose {done}, after which even the best player known survives {less}{instead}"
+
+
+def _survives_less(drop: Estimate) -> str:
+    """``33 percentage points less often (20 to 45) than before``."""
+    value, low, high = (None if side is None else -side for side in (drop.value, drop.high, drop.low))
+    return plainly(change_text(replace(drop, value=value, low=low, high=high), "before"))
 
 
 def _nowhere(why: Explanation) -> str:
@@ -88,15 +96,6 @@ def survival_in_words(why: Explanation) -> str:
     if why.proven:
         return f"survivable until step {why.depth}, then not"
     return f"survivable until step {why.depth}, then not known to be; proven doomed from step {why.first_doomed} on"
-
-
-def estimate_in_words(estimate: Estimate) -> str:
-    """``0.33 (0.20 to 0.45)``."""
-    if estimate.value is None:
-        return "no data"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.2f}"
-    return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
 
 
 def either(actions: Sequence[Action], names: Sequence[str]) -> str:

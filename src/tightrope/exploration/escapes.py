@@ -1,4 +1,5 @@
-"""Could anyone survive from a situation? Quick attempts first, then every sequence of actions, within a limit of work.
+"""Could anyone survive from a situation? Quick attempts first, then random actions that are taken back where they fail,
+then every sequence of actions, within a limit of work.
 
 *Yes* takes an action sequence that survives as long as was asked, or to the end of the episode. *No* takes a proof: on
 a deterministic task, every sequence of the agent's actions ends in an unsafe situation within that time. Everything
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from tightrope.errors import EnvironmentFailure
 from tightrope.exploration.doom import Classifier
+from tightrope.exploration.feeling import feel_a_way
 from tightrope.exploration.knowledge import Knowledge
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
@@ -25,6 +27,10 @@ SHIFTS = (0, 1, -1, 2, -2, 4, -4)
 """Depths, relative to the case's own, at which the reference is joined again: a case is a few actions away from it."""
 
 RANDOM_ATTEMPTS = 8
+FEELING_SHARE = {True: 4, False: 2}
+"""One in so many of the steps that quick attempts leave is for finding a way by random actions: more where nothing can
+be proven, since there trying every sequence has less to give."""
+
 LONGEST_HOLD = 8
 """Random attempts hold each action for up to so many steps: many environments answer to nothing shorter."""
 
@@ -148,6 +154,9 @@ class Seeker:
             witness = self._shoot(start, attempt)
             if witness is not None:
                 return _survives(witness, length, how)
+        felt = self._feel(start, prefix, length, last - self.classifier.spent)
+        if felt is not None:
+            return _survives(felt, length, "random actions, taken back where they led to harm")
         self.simulator.load(start)
         left = max(last - self.classifier.spent, 0)
         most = self.work.steps_to_exhaust
@@ -155,6 +164,14 @@ class Seeker:
         if found.survivable is Survivability.UNKNOWN and not self.classifier.exhausted:
             return replace(found, evidence=f"not found within {self.classifier.spent - begun} steps")
         return found
+
+    def _feel(self, start: Snapshot, prefix: ActionTrace, length: int, left: int) -> tuple[Action, ...] | None:
+        """A share of the work for finding a way by random actions; where situations are replayed it takes too many."""
+        if self.simulator.snapshotter is None or not self.work.deterministic:
+            return None
+        share = left // FEELING_SHARE[self.work.provable]
+        rng = generator("feeling", prefix.id, length)
+        return feel_a_way(self.simulator, start, self.work.actions, length, share, rng)
 
     def _attempts(self, prefix: ActionTrace, length: int) -> Iterator[tuple[str, list[Action]]]:
         """Continuations worth a try, each with its name."""

@@ -33,15 +33,27 @@ def candidates(task: Task, own: Action, rng: np.random.Generator) -> list[Action
     return [*dict.fromkeys(corners), encode_action(space, np.clip(near, space.low, space.high).astype(space.dtype))]
 
 
-def log_likelihood(task: Task, action: Action, own: Sequence[Action]) -> float:
-    """How much less likely it is to play ``action`` at each of these steps than what the agent played undisturbed."""
+def log_likelihood(task: Task, played: Sequence[Action], own: Sequence[Action] | None) -> float:
+    """How much less likely it is to play these actions than what the agent played undisturbed in their place.
+
+    ``own``: None where nobody asked the agent. Then every action counts as another than its own, and of continuous ones
+    its own as the middle of the space.
+    """
     space = task.action_space
     if isinstance(space, gym.spaces.Box):
-        off = (np.asarray(action, dtype=float) - np.asarray(own, dtype=float)) / (SPREAD * _span(space))
-        return float(-0.5 * np.sum(off**2))
+        wanted = [_middle(space)] * len(played) if own is None else own
+        pairs = zip(played, wanted, strict=False)
+        off = [(np.asarray(x, float) - np.asarray(y, float)) / (SPREAD * _span(space)) for x, y in pairs]
+        return float(-0.5 * np.sum(np.square(off)))
     number = len(task.possible_actions or task.search_actions)
     rare = math.log(NOISE / number) - math.log(1 - NOISE + NOISE / number)
-    return rare * sum(action != played for played in own)
+    other = len(played) if own is None else sum(x != y for x, y in zip(played, own, strict=False))
+    return rare * other
+
+
+def _middle(space: gym.spaces.Box) -> Action:
+    bounded = np.isfinite(space.low) & np.isfinite(space.high)
+    return encode_action(space, np.where(bounded, (space.low + space.high) / 2, 0.0).astype(space.dtype))
 
 
 def _span(space: gym.spaces.Box) -> np.ndarray:

@@ -33,7 +33,7 @@ NEAREST_BY_CHANCE = 8
 """Where chance decides the moment is not told to the step, and nearer to the harm hardly anybody survives."""
 RUNS_BY_CHANCE, ENOUGH = 4, 3
 """Where chance decides: runs of each that is tried, and how many of them must survive."""
-EFFORT = 400
+EFFORT = 800
 """Where nothing is random: steps for one moment."""
 MOST_HELD = 12
 RANDOM_TRIES = 2

@@ -22,7 +22,10 @@ class Disturbance:
     steps: int = 0
     """How long it lasts."""
     action: Action | None = None
-    """What is played meanwhile, whatever the agent says; None: the agent's own actions, seen through noise."""
+    """What is played meanwhile, whatever the agent says; None: the agent's own actions, seen through noise, or
+    ``actions``."""
+    actions: tuple[Action, ...] = ()
+    """What is played meanwhile where that is drawn at random, step by step."""
     noise: float = 0.0
     """How far each number of the observation is off at most."""
     log_likelihood: float = 0.0
@@ -48,6 +51,7 @@ class Disturbance:
     @property
     def _told(self) -> str:
         what = f"noise of {self.noise:g}" if self.action is None else f"action {_short(self.action)} held"
+        what = "random actions" if self.actions else what
         return f"{what} for {self.steps} steps from step {self.depth}"
 
 

@@ -1,9 +1,10 @@
 """``search_failures``: the agent's own runs, disturbed a little, until it fails.
 
-From moments of the runs an action is held for some steps, or the agent sees through noise for a while; then it plays on
-by itself. Which moments, actions and lengths to try next is drawn by what failed before (Thompson sampling), and a
-situation that was met already counts for nothing. What fails is tried again with half of the disturbance, as long as it
-still fails: the smaller it is, the more likely in use.
+From moments of the runs an action is held for some steps, random ones are played, or the agent sees through noise for a
+while; then it plays on by itself. Which moments, actions and lengths to try next, or whether a run from another reset
+is worth more, is drawn by what failed before and what it cost (Thompson sampling), and a situation that was met already
+counts for nothing. What fails is tried again with half of the disturbance, as long as it still fails: the smaller it
+is, the more likely in use.
 """
 
 from __future__ import annotations
@@ -35,16 +36,34 @@ from tightrope.trace import Action, ActionTrace
 DEFAULT_BUDGET = Budget(steps=FailuresConfig.steps)
 MOMENTS_SHARE = 0.5
 """Of the budget, kept for finding out when each failure was lost, and whether somebody would have survived."""
-RUNS_SHARE = 0.4
-"""Of the rest, at most so much for the runs that are disturbed."""
+RUNS_SHARE = 0.1
+"""Of the rest, so much for the first runs that are disturbed; more are played where they are worth it."""
 MOST_RUNS = 64
 SECTIONS = 8
 """Parts of a run that are told apart by how often disturbances in them made the agent fail."""
 MOMENTS_AT_A_TIME = 4
-RESET = "reset"
-"""The arm for a run from another reset, which is no disturbance at all."""
-AT_A_TIME = 16
-"""Disturbances that are drawn before the outcome of any is known."""
+LASTS = "lasts"
+"""With a number of steps the arm for disturbances that last so long."""
+RESET, BEGINNING, MOMENT = "reset", "beginning", "moment"
+"""The first choice: a run from another reset, which is no disturbance at all; another reset and random actions before
+the agent takes over, which takes no run; a disturbance at a moment of the runs."""
+OWN_START, OTHER_STARTS = "own start", "other starts"
+NO_RUN = -1
+LONGEST_BEGINNING = 40
+"""Random actions before the agent takes over, at most: as many as in random cases."""
+BLURRED, RANDOM = -1, -2
+"""What may be done beside holding one of the actions, as arms."""
+SOON = 8
+"""Who fails within so many steps of hand-over was often lost before it: such a failure counts as much as others like it
+were seen to be avoidable by another action at hand-over."""
+DOUBT = 0.1
+"""Where fewer of them were, they are not made smaller."""
+FIRST_DOUBTED, ONE_IN = 8, 8
+"""Of those, which are looked at: the first, then one in so many."""
+MOST_INSTEAD = 4
+"""Other actions that are tried there."""
+AT_A_TIME = 4
+"""Disturbances and runs that are drawn before the outcome of any is known."""
 
 
 @begun_again_if_stochastic
@@ -80,7 +99,7 @@ def search_failures(
         length: Steps in which it must fail after a disturbance.
         moments: Whether to find the moment each was lost and who survives there, with half of the budget.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
@@ -97,10 +116,11 @@ def search_failures(
             longest=longest,
             length=length,
             seed=seed,
+            reset_seeds=reset_seeds,
             meter=meter,
             on_progress=on_progress,
         )
-        stop_reason = search.run(reset_seeds, MOMENTS_SHARE if moments else 0.0)
+        stop_reason = search.run(MOMENTS_SHARE if moments else 0.0)
         found = search.with_moments() if moments else search.found
         return FailureSearch(
             task=task.label,
@@ -120,12 +140,19 @@ class _Try:
     run: int
     depth: int
     steps: int
-    action: Action | None
+    actions: tuple[Action, ...]
+    """What is played instead, of which ``steps``; none: what the agent does that sees through noise."""
     arms: tuple[Hashable, ...]
+    reset: int
     survived: int = 0
     """The longest disturbance of this kind that was survived."""
     fails: int = 0
     """The shortest that was not; 0: none is known."""
+
+    @property
+    def played(self) -> tuple[Action, ...]:
+        """What is played instead."""
+        return self.actions[: self.steps]
 
 
 @dataclass(kw_only=True)
@@ -139,6 +166,7 @@ class _Search:
     longest: int
     length: int
     seed: int
+    reset_seeds: int
     meter: Meter
     on_progress: ProgressCallback | None
     runs: list[Episode] = field(default_factory=list)
@@ -150,27 +178,29 @@ class _Search:
 
     def __post_init__(self) -> None:
         self._rng = generator("failures", self.seed, self.agent)
-        self._tries: defaultdict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
+        self._tries: defaultdict[Hashable, list[float]] = defaultdict(lambda: [0, 0.0, 0])
+        """Of each arm how often it was tried, how much of that failed, and the steps it took."""
         self._met: set[int] = set()
         self._runs_met: set[tuple[Hashable, ...]] = set()
         self._smaller: list[_Try] = []
         self._resets = 0
+        self._beginnings = self._soon = self._doubted = self._avoidable = 0
 
-    def run(self, reset_seeds: int, kept: float) -> StopReason:
+    def run(self, kept: float) -> StopReason:
         """Play the runs, then disturb them until what may be spent is spent."""
         whole = self.meter.remaining()
         share = whole.share(1 - kept).start()
-        self._play_runs(reset_seeds, whole.share((1 - kept) * RUNS_SHARE).start())
+        self._play_runs(whole.share((1 - kept) * RUNS_SHARE).start())
         share.spend(self.meter.steps)
         idle = 0
         while self._resets and not share.spent and idle < AT_A_TIME:
             before = self.meter.steps
-            if not self.runs or self._best([RESET, *self._places]) == RESET:
-                new = int(self._play_run())
-            else:
-                left = share.remaining().steps
-                dearest = self.length + self.longest
-                new = self._play(self._draw(AT_A_TIME if left is None else max(1, min(AT_A_TIME, left // dearest))))
+            left = share.remaining().steps
+            count = AT_A_TIME if left is None else max(1, min(AT_A_TIME, left // (self.length + self.longest)))
+            smaller, self._smaller = self._smaller[:count], self._smaller[count:]
+            sources = [self._best(self._sources) for _ in range(count - len(smaller))]
+            new = self._play([*smaller, *(self._drawn(source) for source in sources if source != RESET)])
+            new += sum(self._play_run() for source in sources if source == RESET and not share.spent)
             idle = 0 if new else idle + 1
             share.spend(self.meter.steps - before)
             if self.on_progress is not None:
@@ -193,8 +223,8 @@ class _Search:
             done += [replace(each, moment=moment, looked=True) for each, moment in zip(part, found, strict=True)]
         return done + ordered[len(done) :]
 
-    def _play_runs(self, reset_seeds: int, share: Meter) -> None:
-        for _ in range(reset_seeds):
+    def _play_runs(self, share: Meter) -> None:
+        for _ in range(self.reset_seeds):
             if share.spent:
                 return
             before = self.meter.steps
@@ -204,7 +234,7 @@ class _Search:
     def _play_run(self) -> bool:
         """A run from another reset; one that fails is found, any other can be disturbed. False: it showed nothing."""
         number, self._resets = self._resets, self._resets + 1
-        reset = self.engine.task.seed if number == 0 else derive_seed("failure start", self.seed, number)
+        reset = self._reset(number)
         start, seed = ActionTrace(self.engine.task.label, reset), derive_seed("failure run", self.seed, number)
         [episode] = self._run([Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True)])
         self.episodes += 1
@@ -213,44 +243,87 @@ class _Search:
         # Where every reset is the same, every run is the one before: the same failure again is no failure found.
         shown = (episode.checksum, episode.actions, episode.outcome)
         if shown in self._runs_met:
-            self._learn((RESET,), False)
+            self._learn((RESET,), 0.0, [episode])
             return False
         self._runs_met.add(shown)
         failed = self._note(episode, Disturbance(reset=reset, depth=0))
-        self._learn((RESET,), failed)
+        self._learn((RESET,), float(failed), [episode])
         if not failed:
             self._add(episode, Disturbance(reset=reset, depth=0))
         return True
 
-    def _draw(self, count: int) -> list[_Try]:
-        """Smaller versions of what failed, then what is drawn."""
-        smaller, self._smaller = self._smaller[:count], self._smaller[count:]
-        return smaller + [self._drawn() for _ in range(count - len(smaller))]
+    def _reset(self, number: int) -> int:
+        """The reset seed of a run: the task's own, then others."""
+        return self.engine.task.seed if number == 0 else derive_seed("failure start", self.seed, number)
 
-    def _drawn(self) -> _Try:
+    @property
+    def _sources(self) -> list[str]:
+        return [RESET, BEGINNING, MOMENT] if self.runs else [RESET, BEGINNING]
+
+    def _drawn(self, source: str) -> _Try:
+        return self._moment() if source == MOMENT else self._beginning()
+
+    def _beginning(self) -> _Try:
+        """Random actions from another reset on."""
+        steps = int(self._rng.integers(1, LONGEST_BEGINNING + 1))
+        # Starts differ in how hard they are, and the task's own is the one that everybody has.
+        arm = self._best([OWN_START, OTHER_STARTS])
+        self._beginnings += arm == OTHER_STARTS
+        number = self._beginnings if arm == OTHER_STARTS else 0
+        actions = self._played_instead(RANDOM, self.engine.task.search_actions, steps)
+        return _Try(NO_RUN, 0, steps, actions, (BEGINNING, arm), self._reset(number))
+
+    def _moment(self) -> _Try:
+        """A disturbance at a moment of a run."""
         run, part = self._best(self._places)
         trace, first = self.runs[run].trace, self.runs[run].prefix_steps
         depth = first + int((part + self._rng.random()) / SECTIONS * (len(trace) - first))
         actions = candidates(self.engine.task, trace.actions[depth], self._rng)
-        kinds = [*range(len(actions)), *([-1] if self.blurred else [])]
-        steps = int(2 ** self._rng.integers(0, int(np.log2(self.longest)) + 1))
+        steps = self._steps()
         own = set(trace.actions[depth : depth + steps])
-        kind = self._best([each for each in kinds if each == -1 or own != {actions[each]}] or kinds)
-        return _Try(run, depth, steps, None if kind == -1 else actions[kind], ((run, part), kind))
+        kinds = [each for each in range(len(actions)) if own != {actions[each]}]
+        kind = self._best([*kinds, RANDOM, *([BLURRED] if self.blurred else [])])
+        return _Try(
+            run,
+            depth,
+            steps,
+            self._played_instead(kind, actions, steps),
+            ((run, part), kind, (LASTS, steps), MOMENT),
+            trace.seed,
+        )
+
+    def _steps(self) -> int:
+        """How long: 1, 2, 4, … steps."""
+        lengths = [2**power for power in range(int(np.log2(self.longest)) + 1)]
+        _, chosen = self._best([(LASTS, steps) for steps in lengths])
+        return int(chosen)
+
+    def _played_instead(self, kind: int, actions: Sequence[Action], steps: int) -> tuple[Action, ...]:
+        if kind == BLURRED:
+            return ()
+        if kind == RANDOM:
+            return tuple(actions[place] for place in self._rng.integers(len(actions), size=steps))
+        return (actions[kind],) * steps
 
     @property
     def _places(self) -> list[tuple[int, int]]:
         return [(run, part) for run in range(len(self.runs)) for part in range(SECTIONS)]
 
-    def _learn(self, arms: Sequence[Hashable], failed: bool) -> None:
+    def _learn(self, arms: Sequence[Hashable], failed: float, episodes: Sequence[Episode]) -> None:
+        steps = price(self.engine, episodes)
         for arm in arms:
-            self._tries[arm][0] += 1
-            self._tries[arm][1] += failed
+            for place, more in enumerate((1, failed, steps)):
+                self._tries[arm][place] += more
 
     def _best(self, arms: Sequence[Any]) -> Any:
-        """The arm with the highest draw from what is known of its rate of failures."""
-        draws = [self._rng.beta(1 + self._tries[arm][1], 2 + self._tries[arm][0] - self._tries[arm][1]) for arm in arms]
-        return arms[int(np.argmax(draws))]
+        """The arm with the highest draw from what is known of its rate of failures, for each step that it takes."""
+        return arms[int(np.argmax([self._drawn_rate(arm) for arm in arms]))]
+
+    def _drawn_rate(self, arm: Hashable) -> float:
+        tries, failed, steps = self._tries[arm]
+        # One that was never tried is taken to cost what it may.
+        cost = (steps + self.length) / (tries + 1)
+        return float(self._rng.beta(1 + failed, 2 + tries - failed) / cost)
 
     def _play(self, tries: Sequence[_Try]) -> int:
         """Play disturbances, then the agent; how many situations were new."""
@@ -268,9 +341,38 @@ class _Search:
             self._met.add(episode.checksum)
             new += is_new
             failed = is_new and self._note(episode, self._disturbance(tried))
-            self._learn(tried.arms, failed)
-            self._halve(tried, failed, episode)
+            worth = self._worth(episode) if failed else 0.0
+            self._learn(tried.arms, worth, [episode])
+            # What is surely lost before hand-over is not made better by being made smaller.
+            if not failed or worth >= DOUBT:
+                self._halve(tried, failed, episode)
         return new
+
+    def _worth(self, episode: Episode) -> float:
+        """How likely a failure was avoidable: surely where the agent had time to do otherwise."""
+        if len(episode.actions) >= SOON:
+            return 1.0
+        self._soon += 1
+        if self._doubted >= FIRST_DOUBTED and self._soon % ONE_IN:
+            return self._avoidable / self._doubted
+        escapes = self._escapes(episode)
+        self._doubted += 1
+        self._avoidable += escapes
+        return float(escapes)
+
+    def _escapes(self, episode: Episode) -> bool:
+        """Whether the agent lasts at least twice as long where another action is played first."""
+        start = episode.rollout.start
+        actions = candidates(self.engine.task, episode.actions[0], self._rng) if episode.actions else []
+        others = [action for action in actions if action != episode.actions[0]]
+        chosen = [others[place] for place in self._rng.permutation(len(others))[:MOST_INSTEAD]]
+        rollouts = [
+            Rollout(
+                start=start.then([action]), agent=self.agent, length=2 * SOON, seed=self._seed(start), fixed_prefix=True
+            )
+            for action in chosen
+        ]
+        return any(each.reached_handover and each.outcome is not Outcome.UNSAFE for each in self._run(rollouts))
 
     def _halve(self, tried: _Try, failed: bool, episode: Episode) -> None:
         """What failed is tried with less, and what did not although more did, with more; the longest that is survived
@@ -289,32 +391,39 @@ class _Search:
 
     def _starts(self, tries: Sequence[_Try]) -> Iterator[ActionTrace]:
         """The ways to where each disturbance ends."""
-        prefixes = [self.runs[tried.run].trace.prefix(tried.depth) for tried in tries]
+        prefixes = [self._prefix(tried) for tried in tries]
         blurred = [
             Rollout(start=prefix, agent=self.blurred, length=tried.steps, seed=self._seed(prefix), fixed_prefix=True)
             for prefix, tried in zip(prefixes, tries, strict=True)
-            if tried.action is None
+            if not tried.actions
         ]
         seen = iter(self._run(blurred))
         if self.engine.conformance.method != REPLAY:
-            self.meter.spend(sum(tried.steps for tried in tries if tried.action is not None))
+            self.meter.spend(sum(len(tried.played) for tried in tries))
         for prefix, tried in zip(prefixes, tries, strict=True):
-            yield next(seen).trace if tried.action is None else prefix.then([tried.action] * tried.steps)
+            yield prefix.then(tried.played) if tried.actions else next(seen).trace
+
+    def _prefix(self, tried: _Try) -> ActionTrace:
+        if tried.run == NO_RUN:
+            return ActionTrace(self.engine.task.label, tried.reset)
+        return self.runs[tried.run].trace.prefix(tried.depth)
 
     def _seed(self, start: ActionTrace) -> int:
         return derive_seed("failure", self.seed, self.episodes, start.id)
 
     def _disturbance(self, tried: _Try) -> Disturbance:
-        run = self.runs[tried.run]
-        own = run.trace.actions[tried.depth : tried.depth + tried.steps]
+        known, played = tried.run != NO_RUN, tried.played
+        own = self.runs[tried.run].trace.actions[tried.depth : tried.depth + tried.steps] if known else None
+        held = len(set(played)) == 1
         return Disturbance(
-            reset=run.trace.seed,
+            reset=tried.reset,
             depth=tried.depth,
             steps=tried.steps,
-            action=tried.action,
-            noise=self.noise if tried.action is None else 0.0,
-            earlier=self.before[tried.run],
-            log_likelihood=0.0 if tried.action is None else log_likelihood(self.engine.task, tried.action, own),
+            action=played[0] if held else None,
+            actions=() if held else played,
+            noise=0.0 if played else self.noise,
+            earlier=self.before[tried.run] if known else None,
+            log_likelihood=log_likelihood(self.engine.task, played, own),
         )
 
     def _note(self, episode: Episode, disturbance: Disturbance) -> bool:

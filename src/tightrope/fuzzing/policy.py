@@ -64,7 +64,7 @@ def fuzz_policy(
         max_length: Bounds an episode; None: until it ends.
         control: Whether to run as many random traces for comparison, at most as many steps again.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """

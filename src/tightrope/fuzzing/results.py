@@ -10,7 +10,7 @@ from typing import Any
 from tightrope.display import Shown
 from tightrope.files import check_header
 from tightrope.fuzzing.fitness import Fitness
-from tightrope.fuzzing.perturbation import Perturbation, perturbation_from_json
+from tightrope.fuzzing.perturbation import Perturbation, Script, perturbation_from_json
 from tightrope.fuzzing.population import Member
 from tightrope.outcome import Outcome, StopReason
 from tightrope.trace import ActionTrace
@@ -185,7 +185,7 @@ def individual(member: Member[Any], generation: int) -> Individual:
         total_return=evaluation.total_return,
         outcome=evaluation.outcome,
         fitness=member.fitness,
-        perturbations=getattr(member.genome, "perturbations", ()),
+        perturbations=member.genome.perturbations if isinstance(member.genome, Script) else (),
     )
 
 

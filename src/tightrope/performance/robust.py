@@ -52,7 +52,7 @@ def compare_robustness(
         seed: All randomness follows from it.
         length: Bounds the agent's episodes; None: until the environment ends them.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """

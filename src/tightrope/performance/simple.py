@@ -47,7 +47,7 @@ def compare_performance(
         length: Bounds the agent's episodes; None: until the environment ends them.
         seed: All randomness follows from it.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
     """
     traces = check_call(task, traces, episodes=episodes)

@@ -48,7 +48,7 @@ def demonstrate(
         length: Bounds an episode; None: until it ends.
         seed: All randomness follows from it.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
     """
     start = ActionTrace(task.label, task.seed)

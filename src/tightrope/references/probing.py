@@ -60,7 +60,7 @@ def probe_boundary(
         seed: All randomness follows from it.
         on_progress: Told how far the work has come.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
     """
     if reference.actions.task != task.label:

@@ -50,7 +50,7 @@ class SearchResult(Shown):
     stop_reason: StopReason
     stats: SearchStats
     method: str
-    """The method that found the reference, or the last one tried: ``dfs``, ``archive`` or ``demonstration``."""
+    """The method that found the reference, or the last one tried, such as ``dfs``."""
     deterministic: bool
     """Whether the task was searched as a deterministic one."""
     unprobed: bool = False

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from tightrope.budget import SEARCH_BUDGET, Budget
+from tightrope.budget import Budget
 from tightrope.errors import UnknownName, UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.exploration.playing import replay_to_goal
@@ -22,8 +22,14 @@ from tightrope.references.repetitions import repetitions as enough_repetitions
 from tightrope.references.result import SearchResult
 from tightrope.references.session import SearchSession
 from tightrope.settings import LIBRARY_BACKEND, SearchConfig
-from tightrope.simulation import exploring, open_simulator
+from tightrope.simulation import conformance_of, exploring, open_simulator
+from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
+
+MOST_STEPS, MOST_STEPS_BY_REPLAY = 500_000, 100_000
+"""What a search may take unless the caller says otherwise. Steps, so that it finds the same way on every machine. Where
+situations are put back by replay, nearly all of them are ways back: what is not found by a controller or the first few
+thousand moves is not found by ten times as many, and runs of agents serve instead."""
 
 DFS_SHARE = 0.4
 """What ``auto`` gives to depth-first search before the archive gets the rest."""
@@ -38,7 +44,7 @@ def search(
     method: str = SearchConfig.method,
     *,
     repetitions: int | None = SearchConfig.repetitions,
-    budget: Budget = SEARCH_BUDGET,
+    budget: Budget | None = None,
     seed: int = 0,
     max_depth: int | None = None,
     demonstration: Demonstration | None = None,
@@ -58,7 +64,8 @@ def search(
             a given trace; ``auto`` tries the first, then the second; a package can bring more.
         repetitions: How often ``dfs`` samples an action; default: once on a deterministic task and rep(0.9, 0.1) = 22
             times on a stochastic one.
-        budget: What the whole of it may cost, probing included.
+        budget: What the whole of it may cost, probing included; default: ten minutes and 500,000 steps, or 100,000
+            where situations are put back by replay.
         seed: All randomness follows from it.
         max_depth: Longest trace to look at; None: no limit.
         demonstration: A trace that reaches the goal, its actions, a file of traces, or ``minari:`` and the name of a
@@ -67,7 +74,7 @@ def search(
             found the way.
         on_progress: Told how far the work has come.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
     """
     find = find_method(method)
@@ -78,7 +85,7 @@ def search(
                 method=method,
                 simulator=simulator,
                 engine=engine,
-                meter=budget.start(),
+                meter=(default_budget(task) if budget is None else budget).start(),
                 seed=seed,
                 repetitions=repetitions or (1 if engine.deterministic else enough_repetitions()),
                 max_depth=max_depth,
@@ -87,6 +94,13 @@ def search(
                 on_progress=on_progress,
             )
         )
+
+
+def default_budget(task: Task, *, steps: int | None = None, seconds: float | None = SearchConfig.seconds) -> Budget:
+    """What a search may cost; ``steps``: None where nobody says. The seconds are for environments with slow steps."""
+    if steps is None:
+        steps = MOST_STEPS_BY_REPLAY if conformance_of(task).method == REPLAY else MOST_STEPS
+    return Budget(steps=steps, seconds=seconds)
 
 
 def with_keys(task: Task, reference: Reference) -> Reference:

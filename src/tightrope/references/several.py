@@ -87,7 +87,7 @@ def find_references(
         reset_seeds: From how many resets to begin, the task's own first; default: as many as references are wanted.
         probe: Whether to look for boundary states, with three fifths of the budget.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """

@@ -25,17 +25,22 @@ from tightrope.tasks.task import Task, Transition
 
 PILOT_EPISODES = 40
 """Plain episodes at the beginning: they tell the length of an episode, and whether failures are rare at all."""
+FEWEST_IN_PILOT = 8
 PILOT_SHARE = 0.1
-"""Of the budget at most, for the pilot."""
+"""Of the budget at most, for the pilot, beyond its fewest episodes."""
 GUIDE_SHARE = 0.2
-"""Of the budget at most, for learning a guide."""
-COMMON = 0.02
+"""Of the budget, for learning a guide: once it is spent nothing more is begun."""
+COMMON = 0.05
 """From this failure rate on plain episodes are as good as splitting, and simpler to believe."""
 REPETITIONS = 8
 """Runs of splitting that the budget is divided into, at the least: few large ones agree better than many small ones."""
 BATCH = 2
 """Repetitions between two looks at the budget."""
-SMALLEST_SIZE, LARGEST_SIZE = 24, 4096
+SMALLEST_SIZE, LARGEST_SIZE = 16, 4096
+TRIAL_SHARE = 0.25
+"""Of what is left, for trying out what a repetition costs; one that costs more cannot be repeated eight times."""
+RUNAWAY = 3.0
+"""Times its share of the budget after which a repetition is stopped."""
 KEPT_FAILURES = 20
 
 
@@ -68,13 +73,13 @@ def estimate_failure(
             little.
         seed: All randomness follows from it.
         engine: Whose workers to use; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
     RiskConfig.require(length=length)
     work = _Work(task, agent, length, seed, (budget or Budget()).steps or RiskConfig.steps, on_progress)
-    pilot = work.plain(PILOT_EPISODES, "pilot")
+    pilot = work.pilot()
     if work.quiet:
         return work.of_starts_alone(pilot)
     if pilot.rate >= COMMON or work.most_steps < 4 * work.spent:
@@ -83,15 +88,30 @@ def estimate_failure(
     if isinstance(guide, NoGuide):
         return work.counted(pilot, "no failure was met even with random actions, so nothing tells what comes close")
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
-        repetitions = work.repeated(runner, guide)
+        each = work.cost_of_each(runner, guide)
+        size = int(min(work.left / REPETITIONS / each, LARGEST_SIZE))
+        if size < SMALLEST_SIZE:
+            return work.counted(pilot, work.too_little(each))
+        repetitions = work.repeated(runner, guide, size, each)
     return work.from_splitting(repetitions, guide, pilot)
 
 
-def _repetition(task: Task, payload: tuple[Agent, Guide, int | None, int, int]) -> Repetition:
-    agent, guide, length, size, seed = payload
-    swarm = Swarm(task, agent, guide, length=length)
+@dataclass(frozen=True)
+class _Order:
+    """One repetition to be run, here or in another process."""
+
+    agent: Agent
+    guide: Guide
+    length: int | None
+    size: int
+    seed: int
+    most_steps: float
+
+
+def _repetition(task: Task, order: _Order) -> Repetition:
+    swarm = Swarm(task, order.agent, order.guide, length=order.length)
     try:
-        return split(swarm, size, seed)[0]
+        return split(swarm, order.size, order.seed, order.most_steps)
     finally:
         swarm.close()
 
@@ -134,6 +154,16 @@ class _Work:
     def left(self) -> int:
         return max(0, self.most_steps - self.spent)
 
+    def pilot(self) -> _Plain:
+        """The first plain episodes; fewer where they are long."""
+        first = self.plain(FEWEST_IN_PILOT, "pilot")
+        fitting = int(PILOT_SHARE * self.most_steps / max(1.0, first.steps / FEWEST_IN_PILOT))
+        more = min(fitting, PILOT_EPISODES) - FEWEST_IN_PILOT
+        if more <= 0:
+            return first
+        rest = self.plain(more, "pilot, more")
+        return _Plain([*first.paths, *rest.paths], first.steps + rest.steps)
+
     def plain(self, episodes: int, name: str) -> _Plain:
         """Plain episodes, watched, so that a guide can learn from those that fail."""
         swarm = Swarm(self.task, self.agent, NoGuide(), length=self.length, watch=True)
@@ -161,23 +191,36 @@ class _Work:
         self.say(f"guide: {guide.name}")
         return guide
 
-    def repeated(self, runner: Engine, guide: Guide) -> list[Repetition]:
-        """Repetitions of one size until what is left would not pay for another batch."""
-        # Episodes that come close to harm may be far longer than plain ones, so their cost is tried out, not guessed.
-        (trial,) = runner.map(_repetition, [self._repetition(guide, SMALLEST_SIZE, "trial")])
+    def cost_of_each(self, runner: Engine, guide: Guide) -> float:
+        """Steps for each episode of a repetition: those that come close to harm may be far longer than plain ones."""
+        order = self._order(guide, SMALLEST_SIZE, "trial", TRIAL_SHARE * self.left)
+        trial: Repetition = runner.map(_repetition, [order])[0]
         self.spent += trial.steps
-        size = int(np.clip(self.left / REPETITIONS / (trial.steps / trial.size), SMALLEST_SIZE, LARGEST_SIZE))
+        return trial.steps / trial.size
+
+    def too_little(self, each: float) -> str:
+        """Why splitting was left, and what it would have taken."""
+        needed = self.spent + REPETITIONS * SMALLEST_SIZE * each
+        return (
+            f"the budget of {self.most_steps:,} steps is too small for eight repetitions of splitting, so plain "
+            f"episodes were counted; splitting takes more than {round(needed, -3):,.0f} steps here"
+        )
+
+    def repeated(self, runner: Engine, guide: Guide, size: int, each: float) -> list[Repetition]:
+        """Repetitions of one size until what is left would not pay for another batch."""
         done: list[Repetition] = []
         while len(done) < REPETITIONS or self._another_fits(done):
             numbers = range(len(done), len(done) + BATCH)
-            batch = runner.map(_repetition, [self._repetition(guide, size, number) for number in numbers])
+            orders = [self._order(guide, size, number, RUNAWAY * size * each) for number in numbers]
+            batch = runner.map(_repetition, orders)
             done += batch
             self.spent += sum(repetition.steps for repetition in batch)
             self.say(f"{len(done)} repetitions: {np.mean([repetition.estimate for repetition in done]):.2g}")
         return done
 
-    def _repetition(self, guide: Guide, size: int, name: object) -> tuple[Agent, Guide, int | None, int, int]:
-        return self.agent, guide, self.length, size, derive_seed("risk repetition", self.seed, name)
+    def _order(self, guide: Guide, size: int, name: object, most_steps: float) -> _Order:
+        seed = derive_seed("risk repetition", self.seed, name)
+        return _Order(self.agent, guide, self.length, size, seed, most_steps)
 
     def _another_fits(self, done: Sequence[Repetition]) -> bool:
         return BATCH * float(np.mean([repetition.steps for repetition in done])) <= self.left

@@ -13,8 +13,6 @@ from tightrope.errors import TaskError
 from tightrope.seeding import generator
 from tightrope.tasks.task import Task, Transition
 
-Moment: TypeAlias = tuple[Transition, int]
-"""What a step showed, and how many steps after reset."""
 Floats: TypeAlias = NDArray[np.float64]
 
 MOST_VALUES = 256
@@ -28,8 +26,8 @@ class Guide(Protocol):
 
     name: str
 
-    def levels(self, moments: Sequence[Moment]) -> Sequence[float] | Floats:
-        """The level of each moment."""
+    def levels(self, moments: Sequence[Transition]) -> Sequence[float] | Floats:
+        """The level of what each step showed."""
         ...
 
 
@@ -38,7 +36,7 @@ class NoGuide:
 
     name = "none"
 
-    def levels(self, moments: Sequence[Moment]) -> Floats:
+    def levels(self, moments: Sequence[Transition]) -> Floats:
         """The same level everywhere."""
         return np.zeros(len(moments))
 
@@ -51,9 +49,9 @@ class GivenGuide:
     def __init__(self, task: Task, danger: Callable[[Transition], float]) -> None:
         self.task, self.danger = task, danger
 
-    def levels(self, moments: Sequence[Moment]) -> list[float]:
+    def levels(self, moments: Sequence[Transition]) -> list[float]:
         """What the function says; anything that is no number is refused by name."""
-        return [self._level(transition) for transition, _ in moments]
+        return [self._level(transition) for transition in moments]
 
     def _level(self, transition: Transition) -> float:
         try:
@@ -69,32 +67,32 @@ class GivenGuide:
 
 
 class LearnedGuide:
-    """The logarithm of the odds of failing soon, as a function of the observation and the depth.
+    """The logarithm of the odds of failing soon, as a function of the observation.
 
-    A logistic regression on the observation's values, their squares and random ridge functions of them. It is fitted in
-    closed steps, so the same moments give the same guide everywhere.
+    Time is left out: with it, a fit to few failures ranks moments by their date, and splitting spends itself on early
+    ones (on CartPole several times the variance). A logistic regression on the observation's values, their squares and
+    random ridge functions of them. It is fitted in closed steps, so the same moments give the same guide everywhere.
     """
 
     name = "learned from failures"
 
-    def __init__(self, task: Task, observations: Sequence[Any], depths: Sequence[int], targets: Floats) -> None:
+    def __init__(self, task: Task, observations: Sequence[Any], targets: Floats) -> None:
         self._space = task.observation_space
-        raw = self._raw(observations, depths)
+        raw = self._raw(observations)
         self._centre, self._scale = raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-6)
         rng = generator("risk features", raw.shape[1])
         self._directions = rng.normal(size=(raw.shape[1], HIDDEN)) / np.sqrt(raw.shape[1])
         self._offsets = rng.uniform(-1.5, 1.5, size=HIDDEN)
         self._weights = _fitted(self._features(raw), targets)
 
-    def levels(self, moments: Sequence[Moment]) -> Floats:
+    def levels(self, moments: Sequence[Transition]) -> Floats:
         """The log odds of failing soon."""
-        raw = self._raw([transition.observation for transition, _ in moments], [depth for _, depth in moments])
+        raw = self._raw([transition.observation for transition in moments])
         found: Floats = self._features(raw) @ self._weights
         return found
 
-    def _raw(self, observations: Sequence[Any], depths: Sequence[int]) -> Floats:
-        rows = np.stack([observation_values(self._space, observation) for observation in observations])
-        return np.column_stack([rows, np.asarray(depths, dtype=np.float64)])
+    def _raw(self, observations: Sequence[Any]) -> Floats:
+        return np.stack([observation_values(self._space, observation) for observation in observations])
 
     def _features(self, raw: Floats) -> Floats:
         # Far outside of what was learned from, squares would say anything.

@@ -1,4 +1,4 @@
-"""Learning where harm is near: from episodes in which the agent's actions are replaced at random ever more often."""
+"""Learning where harm is near: from episodes in which some of the agent's actions are replaced at random."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from tightrope.risk.swarm import Path, Swarm
 from tightrope.seeding import derive_seed
 from tightrope.tasks.task import Task
 
-NOISE_LADDER = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
-"""Shares of random actions, tried from below: the first rungs at which the agent fails are closest to its own ways."""
-EPISODES_PER_RUNG = 24
+HALF, FEWER, MORE = 0.5, (0.35, 0.2, 0.1, 0.05), (0.75, 1.0)
+"""Shares of random actions. From the half on there are fewer, towards the agent's own ways, while episodes fail; and
+then more, until enough have failed."""
+EPISODES_PER_SHARE = 24
+FEW_FAILURES = 2
+"""Of one share; with still fewer random actions there would be none."""
 ENOUGH_FAILURES = 40
 """Failing episodes to learn from; more hardly change the guide."""
 SOON = 0.3
-"""A moment counts as close to harm by how many steps before it lies, relative to this share of the typical episode."""
+"""A moment counts as close to harm by how many steps before it lies, relative to this share of a failing episode."""
 MOST_MOMENTS = 6000
 
 
@@ -28,37 +31,40 @@ def noisy_lessons(
     task: Task, agent: Agent, *, length: int | None, seed: int, most_steps: int, known: Sequence[Path] = ()
 ) -> tuple[list[Path], int]:
     """Episodes to learn from, the ``known`` ones among them, until enough of them fail; and the steps it took."""
-    paths, spent = list(known), 0
-    for rung, share in enumerate(NOISE_LADDER):
-        if sum(path.failed for path in paths) >= ENOUGH_FAILURES or spent >= most_steps:
+    paths, spent, failures = list(known), 0, 0
+    for share in (HALF, *FEWER, *MORE):
+        if spent >= most_steps or sum(path.failed for path in paths) >= ENOUGH_FAILURES:
             break
-        swarm = Swarm(task, NoisyAgent(agent, share, task.action_space), NoGuide(), length=length, watch=True)
-        try:
-            paths += swarm.from_resets(
-                [derive_seed("guide", seed, rung, number) for number in range(EPISODES_PER_RUNG)]
-            )
-            spent += swarm.steps
-        finally:
-            swarm.close()
+        if share in FEWER and failures <= FEW_FAILURES:
+            continue
+        played, steps = _noisy_episodes(task, agent, share, length, seed)
+        failures = sum(path.failed for path in played)
+        paths, spent = [*paths, *played], spent + steps
     return paths, spent
 
 
+def _noisy_episodes(task: Task, agent: Agent, share: float, length: int | None, seed: int) -> tuple[list[Path], int]:
+    swarm = Swarm(task, NoisyAgent(agent, share, task.action_space), NoGuide(), length=length, watch=True)
+    try:
+        seeds = [derive_seed("guide", seed, share, number) for number in range(EPISODES_PER_SHARE)]
+        return swarm.from_resets(seeds), swarm.steps
+    finally:
+        swarm.close()
+
+
 def fitted_guide(task: Task, paths: Sequence[Path]) -> Guide:
-    """A guide fitted to watched episodes; none where no episode failed, or all did at once."""
-    watched = [path for path in paths if path.watched]
-    if not any(path.failed for path in watched) or not watched:
+    """A guide fitted to watched episodes; none where no episode failed."""
+    lengths = [len(path.watched) for path in paths if path.failed and path.watched]
+    if not lengths:
         return NoGuide()
-    typical = float(np.median([len(path.watched or ()) for path in watched]))
-    horizon = max(2.0, SOON * typical)
+    horizon = max(2.0, SOON * float(np.median(lengths)))
     observations: list[Any] = []
-    depths: list[int] = []
     targets: list[float] = []
-    for path in watched:
-        moments = path.watched or []
-        for place, (observation, depth) in enumerate(moments[:-1]):
-            left = len(moments) - 1 - place
-            observations.append(observation)
-            depths.append(depth)
-            targets.append(float(np.exp(-(left - 1) / horizon)) if path.failed else 0.0)
+    for path in paths:
+        # The last one is the end itself, at which nothing is decided any more.
+        before_the_end = (path.watched or [])[:-1]
+        observations += before_the_end
+        left = np.arange(len(before_the_end))[::-1]
+        targets += list(np.exp(-left / horizon) if path.failed else np.zeros(len(left)))
     stride = max(1, len(targets) // MOST_MOMENTS)
-    return LearnedGuide(task, observations[::stride], depths[::stride], np.asarray(targets[::stride]))
+    return LearnedGuide(task, observations[::stride], np.asarray(targets[::stride]))

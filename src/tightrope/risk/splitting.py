@@ -8,6 +8,7 @@ below the level are replaced, ties included, and a copy begins strictly above it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,20 +36,17 @@ class Repetition:
     """Of the first episodes, before anything was replaced: a plain Monte Carlo sample."""
     roots: int
     """How many of the first episodes the failures descend from."""
-    extinct: bool
-    """All episodes were level: nothing was left to copy, and the estimate is 0."""
     failures: tuple[ActionTrace, ...]
 
 
-def split(swarm: Swarm, size: int, seed: int) -> tuple[Repetition, list[Path]]:
-    """One repetition with ``size`` episodes, and the paths it ended with."""
+def split(swarm: Swarm, size: int, seed: int, most_steps: float = math.inf) -> Repetition:
+    """One repetition with ``size`` episodes; stopped between two rounds by its steps it is as unbiased as any."""
     before = swarm.steps
     paths = swarm.from_resets([derive_seed("risk", seed, number) for number in range(size)])
     plain = sum(path.failed for path in paths)
     rng, kept, rounds = generator("risk copies", seed), 1.0, 0
     killed = max(1, int(KILLED_SHARE * size))
-    extinct = False
-    while rounds < MOST_ROUNDS:
+    while rounds < MOST_ROUNDS and swarm.steps - before < most_steps:
         level = sorted(path.top for path in paths)[killed - 1]
         if level == HARM:
             break
@@ -57,22 +55,19 @@ def split(swarm: Swarm, size: int, seed: int) -> tuple[Repetition, list[Path]]:
         high = [path for path in paths if path.top > level]
         kept *= len(high) / size
         if not high:
-            extinct = True
             break
         for place, copy in zip(low, _copies(swarm, high, low, level, rng, (seed, rounds)), strict=True):
             paths[place] = copy
     failed = [path for path in paths if path.failed]
-    repetition = Repetition(
+    return Repetition(
         estimate=kept * len(failed) / size,
         size=size,
         steps=swarm.steps - before,
         rounds=rounds,
         plain_failures=plain,
         roots=len({path.root for path in failed}),
-        extinct=extinct or rounds == MOST_ROUNDS,
         failures=tuple(path.trace for path in failed if path.trace is not None),
     )
-    return repetition, paths
 
 
 def _copies(

@@ -51,8 +51,8 @@ class Path:
     failed: bool = False
     trace: ActionTrace | None = None
     """Of a failed episode: how it is replayed."""
-    watched: list[tuple[Any, int]] | None = None
-    """Observation and depth of every step, when somebody learns from them."""
+    watched: list[Any] | None = None
+    """The observation of every step, when somebody learns from them."""
 
     @property
     def top(self) -> Level:
@@ -138,7 +138,7 @@ class Swarm:
         else:
             simulator.reset(derive_seed("risk start", seed), reseed=fresh)
         if self.watch:
-            path.watched = [(copy.copy(simulator.observation), simulator.depth)]
+            path.watched = [copy.copy(simulator.observation)]
         return _Lane(simulator, path, generator("risk agent", seed), memory)
 
     def _step(self, active: list[_Lane]) -> list[_Lane]:
@@ -153,7 +153,7 @@ class Swarm:
             lane.simulator.step(action)
             lane.memory = memory
             if lane.path.watched is not None:
-                lane.path.watched.append((copy.copy(lane.simulator.observation), lane.simulator.depth))
+                lane.path.watched.append(copy.copy(lane.simulator.observation))
         over = [lane for lane in active if lane.simulator.outcome.terminal or lane.simulator.depth == self.length]
         for lane in over:
             lane.path.failed = lane.simulator.outcome is Outcome.UNSAFE
@@ -166,7 +166,7 @@ class Swarm:
         """Remember the moments that set a record."""
         if not lanes:
             return
-        levels = self.guide.levels([(lane.simulator.transition, lane.simulator.depth) for lane in lanes])
+        levels = self.guide.levels([lane.simulator.transition for lane in lanes])
         for lane, danger in zip(lanes, levels, strict=True):
             level = float(danger), -lane.simulator.depth
             if level > lane.path.top:

@@ -10,7 +10,7 @@ from tightrope.drawing import Bar, shares_svg
 from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
-from tightrope.safety.judging.case_results import CaseResult
+from tightrope.safety.judging.case_results import CaseResult, once_each
 from tightrope.safety.judging.frequencies import JUDGED, by_reference, case_weights
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.kept import KEPT, NO_SAMPLE
@@ -131,7 +131,7 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
     _check_comparable(result_a, result_b)
     judged_a, judged_b = _judged_by_both(result_a, result_b)
     of_b = {case.case.id: case for case in judged_b}
-    distinct = {case.case.id: (case, of_b[case.case.id]) for case in judged_a}
+    distinct = {case.case.id: (case, of_b[case.case.id]) for case in once_each(judged_a)}
     pairs = {case_id: list(_paired_fails(a, b)) for case_id, (a, b) in distinct.items()}
     difference, p_value = stratified_difference(_strata(judged_a, of_b, pairs))
     return SafetyComparison(

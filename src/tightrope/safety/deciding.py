@@ -77,7 +77,7 @@ def decide_gate(
         actions: What the agent can do; None: all the environment takes.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """

@@ -16,11 +16,9 @@ from tightrope.execution import (
     begun_again_if_stochastic,
     borrowed_engine,
 )
-from tightrope.explanation import Explanation, explain_episodes
-from tightrope.explanation.explaining import EFFORT
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
-from tightrope.safety.judging.case_results import CaseResult
+from tightrope.safety.failing.telling import explain_failures
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.judge import judge_episode, judge_suite
 from tightrope.safety.judging.results import SafetyResult
@@ -33,12 +31,8 @@ from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
-EXPLAINING_STEPS = 20_000
-"""Environment steps for explaining the fails of a suite, after a first look at each of them."""
-EFFORTS = (64, 500, EFFORT)
-"""Steps for one moment: what little does not prove is asked again with more."""
-ASKED_AT_A_TIME = 2
-"""Cases between two looks at what is left of the steps; a fixed number, so that workers change no answer."""
+EXPLAINING_STEPS = 100_000
+"""Environment steps for explaining the fails of a suite."""
 
 
 @begun_again_if_stochastic
@@ -81,7 +75,7 @@ def run_suite(
             ``survivable`` is asked and nothing is random, since elsewhere it costs a hundred times as much.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
@@ -117,56 +111,8 @@ def run_suite(
         )
         if (runner.deterministic and survivable is not False) if explain is None else explain:
             theirs = own_actions(agent) if actions is None else actions
-            result = replace(result, explanations=_explanations(runner, result, theirs))
+            result = replace(result, explanations=explain_failures(runner, [result], theirs, EXPLAINING_STEPS))
     return result
-
-
-def _explanations(engine: Engine, result: SafetyResult, actions: Sequence[Action] | None) -> dict[str, Explanation]:
-    """Why each failing case failed: a first look at all, then more effort for what is not proven, within the steps."""
-    left = [case for case in result.distinct_cases if case.fails]
-    found: dict[str, Explanation] = {}
-    spent = 0
-    for effort in EFFORTS if engine.deterministic else EFFORTS[-1:]:
-        for start in range(0, len(left), ASKED_AT_A_TIME):
-            if found and spent >= EXPLAINING_STEPS and effort != EFFORTS[0]:
-                break
-            part = left[start : start + ASKED_AT_A_TIME]
-            told = _told(engine, result, part, actions, effort)
-            spent += sum(why.steps for why in told.values()) if effort != EFFORTS[0] else 0
-            found |= told
-        left = [case for case in left if case.case.id in found and not found[case.case.id].proven]
-    return found
-
-
-def _told(
-    engine: Engine,
-    result: SafetyResult,
-    cases: Sequence[CaseResult],
-    actions: Sequence[Action] | None,
-    effort: int,
-) -> dict[str, Explanation]:
-    known = _remembered(engine, result, actions, effort)
-    asked = [case for case in cases if case.failing_episodes[0].trace.id not in known]
-    whys = explain_episodes(
-        engine,
-        [case.failing_episodes[0] for case in asked],
-        length=result.length,
-        actions=actions,
-        references=[result.suite.way_of(case.case).actions.actions for case in asked],
-        effort=effort,
-    )
-    known |= {case.failing_episodes[0].trace.id: why for case, why in zip(asked, whys, strict=True)}
-    found = {case.case.id: known[case.failing_episodes[0].trace.id] for case in cases}
-    return {case: why for case, why in found.items() if why is not None}
-
-
-def _remembered(
-    engine: Engine, result: SafetyResult, actions: Sequence[Action] | None, effort: int
-) -> dict[str, Explanation | None]:
-    """Why episodes failed that were explained on this engine before: suites share cases, and so their fails."""
-    asked = (result.length, None if actions is None else tuple(actions), effort)
-    known: dict[str, Explanation | None] = engine.once(("why", *asked), dict)
-    return known
 
 
 def suite_rollouts(

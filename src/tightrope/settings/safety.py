@@ -14,7 +14,7 @@ class SafetyConfig(Section):
 
     suites: tuple[str, ...] = setting(
         ("simple", "interval:1", "coverage:1"),
-        "the suites: simple, interval:SIZE, coverage:K, or what a package brings",
+        "the suites, such as simple, interval:SIZE or coverage:K",
         option="--suite",
         run=True,
         decides=(),
@@ -39,7 +39,7 @@ class SafetyConfig(Section):
     )
     control: bool = setting(True, "run as many random cases beside, to see what the search is worth", decides=())
     explain_steps: Natural = setting(
-        200_000, "steps to find out why each agent fails, a few groups of failures; 0: do not", decides=("whys",)
+        200_000, "steps to find out why each agent fails, for all its fails together; 0: do not", decides=("whys",)
     )
     max_fail: Fraction | None = setting(
         None, "gate: fail when an agent's fail frequency is above this", none="no gate", run=True, gate=True

@@ -12,9 +12,7 @@ from tightrope.settings.setting import Count, Natural, Positive, Section, settin
 class SearchConfig(Section):
     """Step 1: a way to solve the task and its boundary states."""
 
-    method: str = setting(
-        "auto", "how to find a reference: auto, dfs, archive, demonstration, or what a package brings"
-    )
+    method: str = setting("auto", "how to find a reference: auto, or a method by its name, such as dfs or archive")
     seconds: Positive | None = setting(
         600.0,
         "stop searching after so many seconds, for environments with slow steps",
@@ -22,9 +20,9 @@ class SearchConfig(Section):
         option="--budget-seconds",
     )
     steps: Count | None = setting(
-        500_000,
+        None,
         "stop searching after so many environment steps: the same way on every machine",
-        none="no limit",
+        none="500,000, and 100,000 where situations are put back by replay",
         option="--budget-steps",
     )
     repetitions: Count | None = setting(None, "samples of each action", none="1, or 22 when stochastic")

@@ -98,11 +98,6 @@ class NetworkAgent(Shown):
         """Whether a row of scores, one for each of numbered actions, is all that decides."""
         return isinstance(self._parts.head, CategoricalHead) and self._parts.prepare is None and not self.recurrent
 
-    def best_of_numbered(self, scores: NDArray[Any]) -> NDArray[np.int64]:
-        """The action of each row of scores, as an array."""
-        assert isinstance(self._parts.head, CategoricalHead)
-        return self._parts.head.numbers(scores)
-
     def act(
         self,
         observations: Sequence[Any],

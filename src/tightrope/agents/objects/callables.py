@@ -74,13 +74,13 @@ class PythonAgent(Shown):
             f"{self._spaces.action}"
         )
 
-    def _with_noise(self, action: Callable[[], Action], generator: np.random.Generator | None, mask: Any) -> Action:
-        """The agent's action, or a random one with probability epsilon."""
+    def _chosen(self, answer: Any, generator: np.random.Generator | None, mask: Any) -> Action:
+        """The agent's action, or a random one with probability epsilon, instead of which it is not even looked at."""
         if self.behaviour.epsilon > 0:
             numbers = stream(generator, self.name)
             if replaced_by_noise(self.behaviour.epsilon, numbers):
                 return random_action(self._spaces.action, numbers, mask)
-        return action()
+        return self._checked(answer, mask)
 
 
 class ObjectAgent(PythonAgent):
@@ -110,8 +110,7 @@ class ObjectAgent(PythonAgent):
         for observation, memory, generator, mask in zip(observations, memories, generators, masks, strict=True):
             numbers = None if self.deterministic else stream(generator, self.name)
             answer, memory = self._ask(self._subject.ask, observation, memory, numbers, mask)
-            chosen = self._with_noise(lambda answer=answer, mask=mask: self._checked(answer, mask), generator, mask)  # type: ignore[misc]
-            actions.append(chosen)
+            actions.append(self._chosen(answer, generator, mask))
             remembered.append(memory if self.recurrent else None)
         return Answer(actions, remembered)
 
@@ -146,7 +145,7 @@ class BatchAgent(PythonAgent):
             rows = slice(start, start + self._size)
             answers += self._block(observations[rows], generators[rows], masks[rows])
         actions = [
-            self._with_noise(lambda answer=answer, mask=mask: self._checked(answer, mask), generator, mask)  # type: ignore[misc]
+            self._chosen(answer, generator, mask)
             for answer, generator, mask in zip(answers, generators, masks, strict=True)
         ]
         return Answer(actions, [None] * len(actions))

@@ -99,7 +99,7 @@ class RemoteAgent(PythonAgent):
             rows = slice(start, start + self.description.batch)
             answers, told = self._block(observations[rows], memories[rows], generators[rows], masks[rows])
             actions += [
-                self._with_noise(lambda answer=answer, mask=mask: self._checked(answer, mask), generator, mask)  # type: ignore[misc]
+                self._chosen(answer, generator, mask)
                 for answer, generator, mask in zip(answers, generators[rows], masks[rows], strict=True)
             ]
             remembered += told

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tightrope.cli.arguments.given import Given
 from tightrope.errors import FormatError, UsageError
 from tightrope.settings import AgentConfig, ExecutionConfig
+
+if TYPE_CHECKING:
+    from tightrope.agents import Agent
+    from tightrope.tasks import Task
 
 TaskArgument = Annotated[
     str, typer.Argument(metavar="TASK", help="A task: its name (`tightrope tasks` lists them) or module:name of yours.")
@@ -60,6 +64,19 @@ def agent_configs(agents: list[str], given: Given, trust: bool = False) -> tuple
         raise UsageError("--behaviour, --epsilon and --trust go with --agent; name the agent they are meant for")
     named = map(named_agent, _each_checkpoint(agents))
     return tuple(AgentConfig(source=source, name=name, trust=trust, **how) for name, source in named)
+
+
+def agents_to_test(
+    verb: str, task: str, settings: list[str], agents: list[str], given: Given, *, trust: bool
+) -> tuple[Task, dict[str, Agent]]:
+    """The task and its agents, for verbs that need both and no run folder."""
+    from tightrope.runs.campaign import load_agents
+    from tightrope.tasks import make_task
+
+    if not agents:
+        raise UsageError(f"which agent? For example: tightrope {verb} {task} --agent agent.onnx")
+    built = make_task(task, **task_options(settings))
+    return built, load_agents(agent_configs(agents, given, trust), built)
 
 
 def execution_config(given: Given, stored: ExecutionConfig) -> ExecutionConfig:

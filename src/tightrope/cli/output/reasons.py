@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 def print_reasons(interface: Interface, task: Task, results: Results, run: Run | None = None) -> None:
     """The groups of each agent's fails, and the command that shows more of one."""
     from tightrope.runs.questions.reasons import SHOWN, case_command, group_line, groups_of
+    from tightrope.safety.failing.groups import rest_of_groups
 
     for agent, groups in groups_of(results).items():
         interface.say(f"Why {agent} fails ({len(groups)} group{'s' * (len(groups) > 1)} of fails):")
         shown = [group for group in groups if group.explanation is not None][:SHOWN] or groups[:SHOWN]
         for group in shown:
             interface.say(f"  {group_line(group, task)}")
-        if len(groups) > len(shown):
-            interface.say(f"  … and {len(groups) - len(shown)} more")
+        rest = rest_of_groups(groups, len(shown))
+        if rest:
+            interface.say(f"  {rest}")
         if run is not None:
             case = shown[0].representative.case.id[:8]
             interface.remark(f"  More: {case_command('explain', run, case, agent)}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tightrope.cli.output.interface import Interface
-from tightrope.cli.output.words import amount, counted, percent, points, share
+from tightrope.cli.output.words import amount, counted, percent, share
 from tightrope.cli.process.exit_codes import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
     from tightrope.runs.configuration.config import CampaignConfig
     from tightrope.runs.gates import Gate
-    from tightrope.safety import Guidance, SafetyResult, TestCase
+    from tightrope.safety import SafetyResult, TestCase
 
 
 def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> None:
@@ -87,18 +87,7 @@ def print_guidance(
         prefixes, episodes = results.get(RANDOM, {}).get(agent), plain.get(agent)
         beside = [] if prefixes is None else [f"after random prefixes {share(prefixes.fail_frequency)}"]
         beside += [] if episodes is None else [f"in plain episodes {share(episodes.unsafe_rate)}"]
-        interface.say("; ".join([_guidance(compare_guidance(result, control)), *beside]) + ".")
-
-
-def _guidance(found: Guidance) -> str:
-    """Whether boundary states are worth looking for, whichever way it went."""
-    if found.difference.value is None:
-        return found.sentence()
-    return (
-        f"{found.verdict.capitalize()}: {found.agent} fails {share(found.guided)} on "
-        f"{counted(found.cases[0], 'case')} of {found.suite} and {share(found.control)} at {found.cases[1]} uniformly "
-        f"drawn states of the same references, {points(found.difference)} percentage points"
-    )
+        interface.say("; ".join([compare_guidance(result, control).sentence(), *beside]) + ".")
 
 
 def _print_why_nothing(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:

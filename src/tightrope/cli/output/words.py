@@ -13,7 +13,7 @@ PLAIN = str.maketrans({"\u202f": "", "\u00a0": " "})
 
 def percent(value: float | None) -> str:
     """``7.2%``."""
-    from tightrope.report.wording import percent as in_report
+    from tightrope.statistics.words import percent as in_report
 
     return in_report(value).translate(PLAIN)
 
@@ -40,12 +40,14 @@ def points(estimate: Estimate) -> str:
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:
-    """``1 case``, ``39 cases``."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+    """``1 case``, ``1,239 cases``."""
+    from tightrope.report.wording import THIN, count
+
+    return count(number, singular, plural).replace(THIN, ",")
 
 
 def _with_interval(estimate: Estimate, *, share: bool) -> str:
-    from tightrope.report.wording import interval_text, value_text
+    from tightrope.statistics.words import interval_text, value_text
 
     if estimate.value is None:
         return "no data"

@@ -14,13 +14,11 @@ from tightrope.cli.arguments.options import (
     SettingOption,
     TaskArgument,
     TrustOption,
-    agent_configs,
-    task_options,
+    agents_to_test,
 )
 from tightrope.cli.output.interface import current_interface
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
-from tightrope.errors import UsageError
 from tightrope.settings import AgentConfig, ExecutionConfig, FailuresConfig
 
 if TYPE_CHECKING:
@@ -48,15 +46,10 @@ def command(
     """Look for failures near the agent's own runs: small disturbances after which it fails, the most likely first."""
     from tightrope.budget import Budget
     from tightrope.failures import search_failures
-    from tightrope.runs.campaign import load_agents
-    from tightrope.tasks import make_task
     from tightrope.tracefiles import write_traces
 
-    if not agent:
-        raise UsageError(f"which agent? For example: tightrope failures {task} --agent agent.onnx")
     interface = current_interface()
-    built = make_task(task, **task_options(settings))
-    agents = load_agents(agent_configs(agent, given, trust), built)
+    built, agents = agents_to_test("failures", task, settings, agent, given, trust=trust)
     asked, execution = given.changed("failures", FailuresConfig()), given.changed("execution", ExecutionConfig())
     with interface.progress() as show:
         found = [

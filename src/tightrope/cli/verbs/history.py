@@ -11,6 +11,7 @@ import typer
 
 from tightrope.cli.arguments.options import TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
+from tightrope.cli.output.words import counted
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 
@@ -123,7 +124,9 @@ def _say(interface: Interface, failures: tuple[FailureRow, ...], history: Histor
         return
     left = sum(row.gone is None for row in failures)
     newest = history.checkpoints[-1].agent
-    interface.say(f"Of {len(failures)} kinds of failure {len(failures) - left} went, and {left} are left at {newest}.")
+    kinds = counted(len(failures), "kind of failure", "kinds of failure")
+    gone = counted(len(failures) - left, "has gone", "have gone")
+    interface.say(f"Of {kinds} {gone}, and {counted(left, 'is', 'are')} left at {newest}.")
 
 
 def _mark(share: float | None) -> str:

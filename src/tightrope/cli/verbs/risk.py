@@ -13,14 +13,12 @@ from tightrope.cli.arguments.options import (
     SettingOption,
     TaskArgument,
     TrustOption,
-    agent_configs,
-    task_options,
+    agents_to_test,
 )
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.verdicts import code_of, print_gates
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
-from tightrope.errors import UsageError
 from tightrope.settings import AgentConfig, ExecutionConfig, RiskConfig
 
 if TYPE_CHECKING:
@@ -48,14 +46,9 @@ def command(
     from tightrope.agents.sources.importing import import_named
     from tightrope.budget import Budget
     from tightrope.risk import estimate_failure
-    from tightrope.runs.campaign import load_agents
-    from tightrope.tasks import make_task
 
-    if not agent:
-        raise UsageError(f"which agent? For example: tightrope risk {task} --agent agent.onnx --epsilon 0.05")
     interface = current_interface()
-    built = make_task(task, **task_options(settings))
-    agents = load_agents(agent_configs(agent, given, trust), built)
+    built, agents = agents_to_test("risk", task, settings, agent, given, trust=trust)
     asked, where = given.changed("risk", RiskConfig()), given.changed("execution", ExecutionConfig())
     function = None if danger is None else import_named(danger)
     with interface.progress() as show:

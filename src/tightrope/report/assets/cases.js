@@ -1,5 +1,6 @@
 // Tables of cases: those of one place, and all of a run, sorted, filtered and searched.
 const SHOWN = 50; // rows drawn at a time
+const MOST_BOXES = 20; // executions that are drawn one by one
 const COLUMNS = [
   { name: "place", label: "place", of: one => one.place },
   { name: "case", label: "case", of: one => one.label + one.id },
@@ -11,10 +12,15 @@ const COLUMNS = [
   { name: "reward", label: "return", of: one => one.reward_value ?? -Infinity, down: true },
 ];
 
+// A box for each execution; of many a bar, in which each kind has its share and none is lost.
+function executions(kinds) {
+  const made = Object.entries(kinds).filter(([, times]) => times), total = made.reduce((sum, [, times]) => sum + times, 0);
+  return made.flatMap(([kind, times]) => total > MOST_BOXES ? html("i", { class: kind, style: `width:${Math.max(4, Math.round(80 * times / total))}px` })
+    : Array.from({ length: times }, () => html("i", { class: kind })));
+}
+
 function caseRow(one, columns, { watch, place }) {
-  const box = (kind, times) => times > 20 ? [] : Array.from({ length: times }, () => html("i", { class: kind }));
-  const boxes = html("span", { class: "boxes", "aria-hidden": "true" },
-    [...box("fail", one.fails), ...box("", one.passes), ...box("invalid", one.invalid), ...box("error", one.errors)]);
+  const boxes = html("span", { class: "boxes", "aria-hidden": "true" }, executions({ fail: one.fails, pass: one.passes, invalid: one.invalid, error: one.errors }));
   const replay = one.replay && html("button", { type: "button", class: "copy", title: one.replay, onclick: event => copy(one.replay, event.currentTarget) }, "copy replay");
   const film = watch && one.film && html("button", { type: "button", class: "watch", onclick: () => watch(one) }, "▶ watch");
   const cells = {
@@ -83,7 +89,9 @@ class CaseTable {
         each.label + (each.name === this.by ? (this.down ? " ▾" : " ▴") : "")))), html("th", { scope: "col" }, html("span", { class: "visually-hidden" }, "replay")));
     this.body.replaceChildren(...found.slice(0, this.limit).map(one => caseRow(one, this.columns, { place: each => this.run.link(each), watch: each => this.run.watch(each) })));
     const shown = Math.min(this.limit, found.length);
-    this.told.textContent = found.length ? `${shown === found.length ? "" : `the first ${shown} of `}${found.length} of ${this.run.spec.cases.length} cases` : "no case is like this";
+    const all = this.run.spec.cases.length, some = shown < found.length, cases = all === 1 ? "case" : "cases";
+    this.told.textContent = !found.length ? "no case is like this" : found.length < all ? `${found.length} of ${all} ${cases}${some ? `, the first ${shown} of them` : ""}`
+      : `${some ? `the first ${shown} of ` : ""}${all} ${cases}`;
     this.more.hidden = shown === found.length;
     this.more.textContent = `Show more of the other ${found.length - shown}`;
   }

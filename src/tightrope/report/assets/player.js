@@ -1,6 +1,31 @@
 // --- fail and escape side by side: one step at a time, in both ----------------------------------------------------
 const KINDS = { yes: "survivable", no: "doomed", unknown: "not known", share: "" };
 
+// A group is folded: its poster shows how both ended, and the player is built when somebody opens it.
+function fold(details, spec) {
+  const ends = spec.sheet ? spec.strips.map((strip, index) => {
+    const moment = Math.min(spec.strips[0].cells.length, strip.cells.length) - 1;
+    const picture = html("img", { src: data.videos[spec.sheet], alt: "", draggable: "false" });
+    turn(spec, picture, strip.cells[moment]);
+    return html("span", { class: `screen side${index}`, style: `aspect-ratio:${spec.size[0]}/${spec.size[1]}` }, picture);
+  }) : [];
+  details.querySelector(".posters").replaceChildren(...ends);
+  let player = null;
+  const build = () => { player ??= new Player(details.querySelector(".player"), spec); };
+  if (details.open) build();
+  details.addEventListener("toggle", () => details.open ? build() : player?.pause());
+  // On paper all are open; that one closes the others is kept from the printer.
+  addEventListener("beforeprint", () => { build(); player.rest(); Object.assign(details.dataset, { name: details.name, was: details.open ? "open" : "" }); details.name = ""; details.open = true; });
+  addEventListener("afterprint", () => { details.open = details.dataset.was === "open"; details.name = details.dataset.name; });
+}
+
+function turn(spec, picture, cell) {
+  const { columns } = spec, cells = 1 + Math.max(...spec.strips.flatMap(strip => strip.cells)), across = Math.min(columns, cells);
+  picture.style.width = `${100 * across}%`;
+  picture.style.left = `${-100 * (cell % columns)}%`;
+  picture.style.top = `${-100 * Math.floor(cell / columns)}%`;
+}
+
 class Player {
   constructor(figure, spec) {
     Object.assign(this, { figure, spec, last: Math.max(...spec.strips.map(strip => strip.steps.length)) - 1, timer: null });
@@ -9,8 +34,9 @@ class Player {
     this.build();
     this.show(this.at);
     figure.addEventListener("keydown", event => this.key(event));
-    addEventListener("beforeprint", () => { this.pause(); this.show(this.decision ?? this.last); });
   }
+
+  rest() { this.pause(); this.show(this.decision ?? this.last); }
 
   build() {
     const { spec } = this;
@@ -45,26 +71,19 @@ class Player {
     for (const { strip, picture, caption, node } of this.screens) {
       const held = Math.min(this.at, strip.steps.length - 1), step = strip.steps[held];
       node.classList.toggle("over", this.at > held);
-      if (picture) this.turn(picture, strip.cells[held]);
+      if (picture) turn(this.spec, picture, strip.cells[held]);
       caption.replaceChildren(html("b", {}, `step ${step.step} · ${step.action}`), step.reward === "" ? "" : ` · reward ${step.reward}`,
         ...[step.wanted && `wanted ${step.wanted}`, step.saw].filter(Boolean).map(text => html("span", { class: "small" }, text)));
     }
     this.scrubber.value = this.at;
     const step = this.spec.first + this.at, known = this.spec.survival[Math.min(this.at, this.spec.survival.length - 1)];
     const over = this.at >= this.spec.survival.length;
-    const share = over ? "it is over" : known.kind === "share" && known.value !== null ? `somebody survives ${Math.round(100 * known.value)} %` : KINDS[known.kind];
+    const share = over ? "it is over" : known.kind === "share" && known.value !== null ? `the best player known survives in ${Math.round(100 * known.value)}\u202f%` : KINDS[known.kind];
     this.told.textContent = [`step ${step}`, step === this.spec.handover ? "hand-over" : "", this.at === this.decision ? "the decision" : "", share].filter(Boolean).join(" · ");
     this.scrubber.setAttribute("aria-valuetext", this.told.textContent);
     this.figure.classList.toggle("decided", this.at === this.decision);
     this.drawCharts();
     this.cursor?.setAttribute("transform", `translate(${this.x(this.at)} 0)`);
-  }
-
-  turn(picture, cell) {
-    const { columns } = this.spec, cells = 1 + Math.max(...this.spec.strips.flatMap(strip => strip.cells)), across = Math.min(columns, cells);
-    picture.style.width = `${100 * across}%`;
-    picture.style.left = `${-100 * (cell % columns)}%`;
-    picture.style.top = `${-100 * Math.floor(cell / columns)}%`;
   }
 
   go(at) { this.pause(); this.show(at); }

@@ -174,7 +174,7 @@ function showRun(id) {
   current = runs.find(run => run.spec.id === id);
 }
 const runs = data.runs.map(spec => new Run(spec));
-for (const figure of document.querySelectorAll("[data-player]")) new Player(figure, data.players[figure.dataset.player]);
+for (const details of document.querySelectorAll("[data-player]")) fold(details, data.players[details.dataset.player]);
 for (const chart of data.overall) new Chart(document.querySelector(`[data-chart="overall/${chart.id}"]`), chart, () => {});
 
 // What is open stands in the address, so that a link or a reload brings it back.

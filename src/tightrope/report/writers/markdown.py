@@ -11,6 +11,7 @@ from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.verdict import headline_suite, verdicts
 from tightrope.report.views import CaseView, SuiteView
 from tightrope.report.wording import NO_DATA, count, estimate_text, number, percent
+from tightrope.safety.failing.groups import rest_of_groups
 
 WORST = 5
 """Failures named for each agent."""
@@ -88,8 +89,9 @@ def _reasons(run: RunResults, agent: str) -> Iterator[str]:
     for group in told:
         share = f"{percent(group.share)} of its fails ({count(len(group.members), 'case')}), {BLAME[group.avoidable]}"
         yield f"- {share}: {_escape(group.sentence(run.task))}"
-    if len(run.groups[agent]) > len(told):
-        yield f"- … and {len(run.groups[agent]) - len(told)} more"
+    rest = rest_of_groups(run.groups[agent], len(told))
+    if rest:
+        yield f"- {rest}"
     yield ""
 
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from tightrope.explanation.words import BLAME
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
+from tightrope.report.charts.comparison_charts import comparison_charts
 from tightrope.report.charts.performance_charts import performance_table
 from tightrope.report.charts.training_charts import training_charts
 from tightrope.report.comparing import MANY, Rank, ranking
@@ -23,12 +24,13 @@ from tightrope.report.films.filming import captions, film_name
 from tightrope.report.films.players import Scene, scenes, sheet_sizes
 from tightrope.report.films.video import LINGER
 from tightrope.report.headline import Headline, badness, headline
+from tightrope.report.meeting import meeting
 from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.training import History, through_training
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
 from tightrope.report.ways import reference_notes, references_of
-from tightrope.report.wording import count, estimate_text, interval_text, number, percent
+from tightrope.report.wording import count, estimate_text, interval_text, number, percent, settings_text, typeset
 from tightrope.report.words import WORDS
 from tightrope.report.writers.pagedata import escape_text, run_data, shortened
 from tightrope.report.writers.playerdata import group_words, player_data
@@ -159,10 +161,13 @@ def finding_blocks(finding: Finding) -> list[tuple[str, list[str]]]:
 
 
 def _overall(results: Results) -> tuple[Chart, ...]:
-    """What several runs show together: training, where they are of one agent, and safety against reward."""
+    """What several runs show together: training, where they are of one agent, their agents on shared cases, and safety
+    against reward."""
     history = results.history or through_training(results.runs)
     trained = () if history is None else training_charts(history, results.runs[0].task)
-    charts = (*trained, safety_charts.safety_against_reward(results.runs))
+    met = meeting(results.runs)
+    beside = () if met is None else comparison_charts(met)
+    charts = (*trained, *beside, safety_charts.safety_against_reward(results.runs))
     return tuple(replace(chart, options={**chart.options, "click": None}) for chart in charts if not chart.empty)
 
 
@@ -203,6 +208,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
     environment.filters.update(way_out=escape_text, shortened=shortened, tone=TONES.get)
+    environment.filters.update(typeset=typeset, settings=settings_text)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
     environment.globals.update(count=count, link=link, group_words=group_words, blame=BLAME)
     return environment

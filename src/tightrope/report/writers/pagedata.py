@@ -12,7 +12,7 @@ from tightrope.report.films.filming import film_name
 from tightrope.report.headline import headline
 from tightrope.report.results import MapPicture, RunResults
 from tightrope.report.views import CaseView, Place, SuiteView
-from tightrope.report.wording import actions_text, count, counts_text, estimate_text, interval_text, number
+from tightrope.report.wording import actions_text, count, counts_text, estimate_text, interval_text, number, typeset
 from tightrope.safety import BoundaryResult
 
 Json = dict[str, Any]
@@ -123,7 +123,7 @@ def _case(case: CaseView, films: Mapping[str, Any]) -> Json:
         "reward_value": result.mean_return.value,
         "reward": number(result.mean_return.value),
         "reward_text": estimate_text(result.mean_return, share=False),
-        "why": case.why,
+        "why": typeset(case.why),
         "replay": case.replay,
         "film": film if film in films else "",
     }

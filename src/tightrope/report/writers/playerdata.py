@@ -9,7 +9,7 @@ from tightrope.explanation import Explanation, Instant
 from tightrope.explanation.telling import action_of, reward_of, values_of, wanted_of
 from tightrope.explanation.words import BLAME, survival_in_words
 from tightrope.report.films.players import COLUMNS, Scene
-from tightrope.report.wording import count, percent
+from tightrope.report.wording import count, percent, typeset
 
 Json = dict[str, Any]
 MOST_CHARTS = 6
@@ -46,7 +46,7 @@ def group_words(scene: Scene) -> Json:
         "cases": count(len(group.members), "case"),
         "blame": BLAME[group.avoidable],
         "avoidable": group.avoidable,
-        "sentence": group.sentence(run.task),
+        "sentence": typeset(group.sentence(run.task)),
         "survival": survival_in_words(scene.explanation),
         "explain": run.explain(group.representative.case.id, scene.agent),
     }
@@ -59,7 +59,7 @@ def _steps(scene: Scene, instants: Sequence[Instant]) -> list[Json]:
             "step": each.depth,
             "action": action_of(each, names),
             "reward": reward_of(each),
-            "wanted": wanted_of(each, names),
+            "wanted": typeset(wanted_of(each, names)),
             "saw": values_of(each, scene.close_up.names),
         }
         for each in instants

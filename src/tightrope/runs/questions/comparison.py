@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tightrope.errors import UnknownName, UsageError
-from tightrope.evaluation import PlainComparison, compare_plain
 from tightrope.runs.run import Run
 from tightrope.runs.steps.vouching import require_unbroken
 from tightrope.runs.storage.layout import CONTROLS
@@ -37,15 +36,6 @@ def compare_runs(
             f"({', '.join(results_a)} against {', '.join(results_b)})"
         )
     return {suite: compare_safety(results_a[suite], results_b[suite]) for suite in shared}
-
-
-def compare_runs_plainly(
-    run_a: Run, run_b: Run, agent_a: str | None = None, agent_b: str | None = None
-) -> PlainComparison | None:
-    """Agent B against agent A in plain episodes; None where one of the runs has none of them."""
-    name_a, name_b = chosen_agents(run_a, run_b, agent_a, agent_b)
-    plain_a, plain_b = run_a.plain.get(name_a), run_b.plain.get(name_b)
-    return None if plain_a is None or plain_b is None else compare_plain(plain_a, plain_b)
 
 
 def _results_of(run: Run, agent: str) -> dict[str, SafetyResult]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.agents import Agent, own_actions
-from tightrope.reference import Reference
+from tightrope.reference import BoundaryState, Reference
 from tightrope.runs.steps.search_step import SearchStep
 from tightrope.runs.storage import layout
 from tightrope.runs.storage.artefacts import Artefact
@@ -112,7 +112,8 @@ class SafetyStep(SearchStep):
             }
             if limit is not None:
                 return decide_gate(run.task, agent, suite, limit, **how)
-            return run_suite(run.task, agent, suite, explain=False if control else None, **how)
+            # Why it fails is asked of all suites together, which have one budget for that.
+            return run_suite(run.task, agent, suite, explain=False, **how)
 
         artefact = Artefact(
             path=layout.safety_path(agent.name, spec),
@@ -184,13 +185,25 @@ class SafetyStep(SearchStep):
 
 def tested_states(references: Sequence[Reference], config: SafetyConfig) -> list[Reference]:
     """The references with those of their boundary states that are to be tested: evenly along each of them."""
+    states = [
+        [state for state in reference.boundary_states if state.proven or config.boundary_states == "all"]
+        for reference in references
+    ]
     most = config.states or (STATES_OF_SEVERAL if len(references) > 1 else None)
-    kept = []
-    for number, reference in enumerate(references):
-        states = [state for state in reference.boundary_states if state.proven or config.boundary_states == "all"]
-        if most is not None:
-            share = most // len(references) + (number < most % len(references))
-            places = {round(place) for place in np.linspace(0, len(states) - 1, min(share, len(states)))}
-            states = [state for place, state in enumerate(states) if place in places]
-        kept.append(replace(reference, boundary_states=tuple(states)))
-    return kept
+    if most is not None:
+        shares = _shares([len(each) for each in states], most)
+        states = [_evenly(each, share) for each, share in zip(states, shares, strict=True)]
+    return [replace(reference, boundary_states=tuple(kept)) for reference, kept in zip(references, states, strict=True)]
+
+
+def _shares(sizes: Sequence[int], most: int) -> list[int]:
+    """Equal shares of what may be tested; what one reference has no use for goes to the others."""
+    shares = [0] * len(sizes)
+    ordered = sorted(range(len(sizes)), key=lambda place: sizes[place])
+    for number, place in enumerate(ordered):
+        shares[place] = min(sizes[place], (most - sum(shares)) // (len(sizes) - number))
+    return shares
+
+
+def _evenly(states: Sequence[BoundaryState], share: int) -> list[BoundaryState]:
+    return [states[round(place)] for place in np.linspace(0, len(states) - 1, share)]

@@ -9,6 +9,7 @@ from tightrope.budget import Budget
 from tightrope.errors import UsageError
 from tightrope.reference import Reference
 from tightrope.references import SearchResult, probe_boundary, search, with_keys
+from tightrope.references.searching import default_budget
 from tightrope.references.several import gather_references
 from tightrope.runs.steps.making import Making, go_on_only_if_finished
 from tightrope.runs.storage import layout
@@ -116,7 +117,7 @@ class SearchStep(Making):
             self.run.task,
             method=config.method,
             repetitions=config.repetitions,
-            budget=Budget(seconds=config.seconds, steps=config.steps),
+            budget=default_budget(self.run.task, steps=config.steps, seconds=config.seconds),
             seed=self.config.seed,
             demonstration=config.demonstration,
             probe=False,
@@ -131,9 +132,10 @@ class SearchStep(Making):
         budgets = []
         if found.unprobed:
             # What was not found by backtracking has no boundary states yet, and gets what is left of the budget.
-            left = None if config.seconds is None else max(0.0, config.seconds - found.stats.seconds)
-            steps = None if config.steps is None else max(0, config.steps - found.stats.steps)
-            budgets.append((Budget(seconds=left, steps=steps), self.config.seed))
+            seconds = None if config.seconds is None else max(0.0, config.seconds - found.stats.seconds)
+            left = default_budget(self.run.task, steps=config.steps, seconds=config.seconds).start()
+            left.spend(found.stats.steps)
+            budgets.append((replace(left.remaining(), seconds=seconds), self.config.seed))
         if config.probe_steps:
             # A budget in steps, not in seconds: the boundary states must not depend on how busy the machine is.
             budgets.append((Budget(steps=config.probe_steps), 0))

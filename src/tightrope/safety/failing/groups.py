@@ -86,6 +86,17 @@ def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
     return tuple(sorted(found, key=lambda group: (group.avoidable is not True, -group.share)))
 
 
+def rest_of_groups(groups: Sequence[FailureGroup], told: int) -> str:
+    """What is said after the first groups: how many more there are, and of how many nobody asked why; or nothing."""
+    more, unasked = len(groups) - told, sum(group.explanation is None for group in groups)
+    if more < 1:
+        return ""
+    if unasked in (0, len(groups)):
+        return f"… and {more} more"
+    which = "not" if unasked >= more else f"{unasked} of them not"
+    return f"… and {more} more, {which} explained: the steps for that (explain_steps) were spent"
+
+
 @dataclass(frozen=True, kw_only=True)
 class GroupShare:
     """How often an agent fails in the way of a group, in the cases of that group."""

@@ -62,7 +62,7 @@ def shrink(
         length: Steps to watch after hand-over; default: as in the result, or 40.
         budget: What it may cost; a budget in steps gives the same result everywhere.
         engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion: inline, processes or ray.
+        backend: Of an engine made for the occasion, by its name.
         workers: Of an engine made for the occasion; default: one for each core.
     """
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:

@@ -19,7 +19,8 @@ from tightrope.explanation.storage import (
     explanation_to_json,
 )
 from tightrope.files import check_header
-from tightrope.safety.failing.groups import FailureGroup, group_failures
+from tightrope.safety.failing.groups import group_failures
+from tightrope.safety.failing.telling import explain_failures
 from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.settings import SafetyConfig
@@ -31,8 +32,8 @@ MOST_GROUPS = 5
 STEPS_BY_CHANCE, STEPS_BY_REPLAY = 60_000, 100_000
 """About what one explanation takes where chance decides, and where besides every situation is a replay: with fewer runs
 of each decision it would say nothing."""
-MOMENTS = {True: 8, False: 100}
-"""Classifications that one explanation takes: bisection where nothing is random, two for each decision where it is."""
+DECISIONS = 100
+"""Situations that one explanation asks about where chance decides: two for each decision."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -47,18 +48,20 @@ class Why(Shown):
 def explain_groups(
     engine: Engine, agent: Agent, results: Sequence[SafetyResult], *, steps: int = SafetyConfig.explain_steps
 ) -> dict[str, Why]:
-    """By case id, why the representatives of an agent's most important groups failed.
+    """By case id, why cases of an agent failed, and of its most important groups what it saw and wanted.
 
-    What is known is kept; what of it is not proven is asked again with more effort, and replaced where that proves it.
+    All of it has one budget, in which the groups share.
     """
-    groups = group_failures(results)
-    known = {group.representative.case.id: group.explanation for group in groups if group.explanation is not None}
-    open_cases = [group.representative for group in groups if group.explanation is None]
-    most = MOST_GROUPS if engine.deterministic else min(MOST_GROUPS, steps // _price(engine))
-    found = _explained(engine, agent, results[0], open_cases[:most], steps)
-    shown = dict(list({**known, **found}.items())[:MOST_GROUPS])
-    shown |= _proven(engine, agent, results[0], groups, shown, steps)
-    return {case: Why(explanation=why, close_up=_looked_at(engine, agent, why)) for case, why in shown.items()}
+    if engine.deterministic:
+        found = explain_failures(engine, results, own_actions(agent), steps)
+    else:
+        groups = group_failures(results)
+        most = min(MOST_GROUPS, steps // _price(engine))
+        found = _by_chance(engine, agent, results[0], [group.representative for group in groups][:most], steps)
+    groups = group_failures(replace(result, explanations={**result.explanations, **found}) for result in results)
+    looked = [group.representative.case.id for group in groups if group.explanation is not None][:MOST_GROUPS]
+    close_ups = {case: _looked_at(engine, agent, found[case]) for case in looked if case in found}
+    return {case: Why(explanation=why, close_up=close_ups.get(case)) for case, why in found.items()}
 
 
 def _price(engine: Engine) -> int:
@@ -72,37 +75,17 @@ def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:
     return replace(result, explanations=explanations, close_ups={**result.close_ups, **close_ups})
 
 
-def _explained(
+def _by_chance(
     engine: Engine, agent: Agent, result: SafetyResult, cases: Sequence[CaseResult], steps: int
 ) -> dict[str, Explanation]:
-    moments = MOMENTS[engine.deterministic] * max(len(cases), 1)
     found = explain_episodes(
         engine,
         [case.failing_episodes[0] for case in cases],
         length=result.length,
         actions=own_actions(agent),
-        # Suites of one run are on the same references, in the same order.
-        references=[result.suite.way_of(case.case).actions.actions for case in cases],
-        effort=max(1, min(EFFORT, steps // moments)),
+        effort=max(1, min(EFFORT, steps // (DECISIONS * max(len(cases), 1)))),
     )
     return {case.case.id: why for case, why in zip(cases, found, strict=True) if why is not None}
-
-
-def _proven(
-    engine: Engine,
-    agent: Agent,
-    result: SafetyResult,
-    groups: Sequence[FailureGroup],
-    shown: Mapping[str, Explanation],
-    steps: int,
-) -> dict[str, Explanation]:
-    """Of what is not proven that which more effort proves; with another decision it would be in another group."""
-    if not engine.deterministic:
-        return {}
-    unproven = {case for case, why in shown.items() if not why.proven}
-    again = [group.representative for group in groups if group.representative.case.id in unproven]
-    found = _explained(engine, agent, result, again, steps) if again else {}
-    return {case: why for case, why in found.items() if why.proven and why.depth == shown[case].depth}
 
 
 def _looked_at(engine: Engine, agent: Agent, why: Explanation) -> CloseUp | None:

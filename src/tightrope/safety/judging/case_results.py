@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -120,3 +121,11 @@ class BoundaryResult:
     fail_frequency: Estimate
     survivable_fail_frequency: Estimate
     mean_return: Estimate
+
+
+def once_each(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """The cases without repetition; one that several boundary states share is called by the first everywhere."""
+    found: dict[str, CaseResult] = {}
+    for case in cases:
+        found.setdefault(case.case.id, case)
+    return list(found.values())

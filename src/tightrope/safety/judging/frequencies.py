@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from statistics import fmean
 
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.judging.avoidable import avoidable_on_cases
-from tightrope.safety.judging.case_results import CaseResult
+from tightrope.safety.judging.case_results import CaseResult, once_each
 from tightrope.statistics import (
     Estimate,
     Stratum,
@@ -95,7 +96,7 @@ def not_doomed(cases: Iterable[CaseResult]) -> list[CaseResult]:
 def fails_per_1000_steps(cases: Iterable[CaseResult], length: int) -> Estimate:
     """Fails for the price: executed episodes and all their steps; a case that two boundary states share is one."""
     strata, steps, fixed = [], [], 0
-    for case in {case.case.id: case for case in cases}.values():
+    for case in once_each(cases):
         played = list(zip(case.executed, case.verdicts, strict=False))
         judged = [(episode, verdict) for episode, verdict in played if verdict in JUDGED]
         fixed += sum(episode.prefix_steps for episode, _ in played)
@@ -116,7 +117,7 @@ def case_weights(cases: Iterable[CaseResult]) -> list[tuple[CaseResult, float]]:
     for group in groups.values():
         for case in group:
             weights[case.case.id] += 1 / len(groups) / len(group)
-    return [(case, weights[case.case.id]) for case in _distinct(groups.values())]
+    return [(case, weights[case.case.id]) for case in once_each(chain.from_iterable(groups.values()))]
 
 
 def by_reference(cases: Iterable[CaseResult], *, by_case: bool = False) -> list[list[CaseResult]]:
@@ -137,7 +138,3 @@ def _strata(cases: Iterable[CaseResult], values: Callable[[CaseResult], Sequence
     return [
         Stratum(values=values(case), weight=weight, certain=case.deterministic) for case, weight in case_weights(cases)
     ]
-
-
-def _distinct(groups: Iterable[Sequence[CaseResult]]) -> list[CaseResult]:
-    return list({case.case.id: case for group in groups for case in group}.values())

@@ -21,7 +21,7 @@ from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.failing.groups import FailureGroup, group_failures
-from tightrope.safety.judging.case_results import BoundaryResult, CaseResult
+from tightrope.safety.judging.case_results import BoundaryResult, CaseResult, once_each
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.findings import Finding
 from tightrope.safety.judging.gate_decision import GateDecision
@@ -126,7 +126,7 @@ class SafetyResult(Shown):
     @cached_property
     def distinct_cases(self) -> tuple[CaseResult, ...]:
         """The cases without repetition: neighbouring boundary states can share one."""
-        return tuple({case.case.id: case for case in self.cases}.values())
+        return tuple(once_each(self.cases))
 
     def _chart_svg(self) -> str:
         """How often it fails: on these cases, in general, and at each place, the worst first."""

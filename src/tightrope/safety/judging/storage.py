@@ -29,6 +29,8 @@ from tightrope.tracefiles import action_from_json
 
 FORMAT, SURVIVAL_FORMAT = "tightrope/safety", "tightrope/survival"
 SURVIVAL_VERSION = 1
+MOST_RUNS = 100_000
+"""Of one case, played to see what can be survived there: each of them is looked at again when results are judged."""
 
 WriteEpisode = Callable[[Episode], Mapping[str, Any]]
 ReadEpisode = Callable[[Rollout, Mapping[str, Any]], Episode]
@@ -226,11 +228,20 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
         witness=None if witness is None else tuple(action_from_json(action) for action in witness),
         evidence=data["evidence"],
         steps=data.get("steps"),
-        best=None if data.get("best") is None else Estimate.from_json(data["best"]),
+        best=None if data.get("best") is None else _best_from_json(data["best"]),
         checksum=None if data.get("checksum") is None else hash_from_text(data["checksum"]),
         thorough=bool(data.get("thorough", False)),
     )
     return NOT_ASKED if known == NOT_ASKED else known
+
+
+def _best_from_json(data: Mapping[str, Any]) -> Estimate:
+    best = Estimate.from_json(data)
+    if not 0 <= best.n <= MOST_RUNS:
+        raise ValueError(f"a case says it was survived in a share of {best.n:,} runs; {MOST_RUNS:,} is the most")
+    if not all(0 <= share <= 1 for share in (best.value, best.low, best.high) if share is not None):
+        raise ValueError(f"a case says it was survived in {best.value} of its runs; a share is between 0 and 1")
+    return best
 
 
 def _newest(data: Any) -> dict[str, Any]:

@@ -32,9 +32,9 @@ from tightrope.trace import Action, ActionTrace
 STEPS_PER_CASE, ATTEMPTS = 2000, 20
 """Environment steps spent on one case: fifty attempts of the paper's 40 steps, and of longer ones at least twenty.
 Trying every sequence of actions gets no more than the first: what that leaves open, more hardly settles."""
-STEPS_OF_A_SUITE, LITTLE = 400_000, 500
-"""Environment steps after which the cases that are left get little: quick attempts from where situations can be saved,
-and one or two where each is a replay of hundreds of steps."""
+STEPS_OF_A_SUITE, LITTLE = 240_000, 500
+"""Environment steps in which the cases of a suite share, and what each gets at least: quick attempts from where
+situations can be saved, and one or two where each is a replay of hundreds of steps."""
 RUNS_BY_CHANCE = 100
 """The same where chance decides: so many runs of the whole length at least, half of them after the choice."""
 
@@ -101,7 +101,6 @@ class _Search:
         self.actions, self.steps_per_case, self.on_progress = actions, steps_per_case, on_progress
         self.findings: list[Finding] = []
         self.told: Mapping[str, Survival] = {}
-        self.spent = 0
         self.exact = True
         self.provable = actions is not None
 
@@ -209,10 +208,11 @@ class _Search:
         self._report(0, len(groups))
         found: list[Escapes] = []
         while len(found) < len(groups):
-            part = groups[len(found) : len(found) + GROUPS_AT_A_TIME]
-            found += self.engine.map(find_escapes, [self._escape_task(group) for group in part])
+            part, rest = groups[len(found) : len(found) + GROUPS_AT_A_TIME], sum(map(len, groups[len(found) :]))
+            share = (STEPS_OF_A_SUITE - sum(escapes.steps for escapes in found)) // rest
+            work = [self._escape_task(group, max(LITTLE, min(self._enough, share))) for group in part]
+            found += self.engine.map(find_escapes, work)
             self._report(len(found), len(groups))
-            self.spent = sum(escapes.steps for escapes in found)
         for refutation in dict.fromkeys(escapes.refutation for escapes in found if escapes.refutation):
             text = f"{refutation}. Nothing that was proven rests on it"
             self.findings.append(Finding(kind=FindingKind.TWO_CONTINUATIONS, text=text))
@@ -220,7 +220,7 @@ class _Search:
         cases = [case for group in groups for case in group]
         return self._confirmed(list(zip(cases, answers, strict=True)))
 
-    def _escape_task(self, group: Sequence[TestCase]) -> EscapeTask:
+    def _escape_task(self, group: Sequence[TestCase], steps: int) -> EscapeTask:
         return EscapeTask(
             prefixes=tuple(case.prefix for case in group),
             reference=self.suite.way_of(group[0]).actions.actions,
@@ -228,7 +228,7 @@ class _Search:
             deterministic=True,
             provable=self.provable,
             length=self.length,
-            steps_per_case=self._steps(LITTLE if self.spent >= STEPS_OF_A_SUITE else self._enough),
+            steps_per_case=self._steps(steps),
             steps_to_exhaust=STEPS_PER_CASE,
             exact=self.exact,
         )

@@ -18,6 +18,7 @@ from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.seeding import generator
 from tightrope.statistics import Estimate, mean_estimate
+from tightrope.statistics.words import change_text, count, interval_text, percent, plainly
 
 UNIFORM = "uniform"
 """The kind of suite."""
@@ -96,16 +97,17 @@ class Guidance(Shown):
     @property
     def verdict(self) -> str:
         """That in words, whichever way it went."""
-        return {True: "guidance pays", False: "guidance does harm", None: "guidance is not shown to pay"}[self.pays]
+        return {True: "guidance pays", False: "guidance does not pay", None: "guidance is not shown to pay"}[self.pays]
 
     def sentence(self) -> str:
         """The comparison in words, with its numbers."""
         if self.difference.value is None:
             return f"What boundary states are worth for {self.agent} is not known: no case of {self.suite} was judged"
-        return (
-            f"{self.verdict}: {self.agent} fails {self.guided:.2f} on the {self.cases[0]} cases of {self.suite} and "
-            f"{self.control:.2f} at {self.cases[1]} uniformly drawn states of the same references, "
-            f"{self.difference:+.2f}"
+        guided, control = (f"{percent(share.value)} ({interval_text(share)})" for share in (self.guided, self.control))
+        cases, states = count(self.cases[0], "case"), count(self.cases[1], "uniformly drawn state")
+        return plainly(
+            f"{self.verdict.capitalize()}: {self.agent} fails {guided} on the {cases} of {self.suite} and {control} at "
+            f"{states} of the same references: {change_text(self.difference, 'there')}"
         )
 
 

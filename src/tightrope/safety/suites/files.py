@@ -20,7 +20,7 @@ from tightrope.files import (
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
 from tightrope.safety.suites.suite import TestCase, TestSuite, Way
 from tightrope.trace import Action, ActionTrace, content_id
-from tightrope.tracefiles import action_from_json
+from tightrope.tracefiles import action_from_json, trace_from_json
 
 FORMAT = "tightrope/suite"
 PROOF = ("depth", "action", "steps")
@@ -102,12 +102,7 @@ def _require_id(data: Mapping[str, Any], identifier: str) -> None:
 
 
 def _suite(data: Mapping[str, Any]) -> TestSuite:
-    reference = ActionTrace(
-        data["task"],
-        int(data["seed"]),
-        tuple(action_from_json(action) for action in data["reference"]),
-        tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
-    )
+    reference = _trace(data["task"], data)
     others = tuple(_way(data["task"], way) for way in data.get("others", ()))
     references = [reference, *(way.actions for way in others)]
     _require_proportion(data, references)
@@ -138,16 +133,16 @@ def _way_to_json(way: Way) -> dict[str, Any]:
 
 
 def _way(task: str, data: Mapping[str, Any]) -> Way:
-    actions = ActionTrace(
-        task,
-        int(data["seed"]),
-        tuple(action_from_json(action) for action in data["reference"]),
-        tuple((int(index), int(seed)) for index, seed in data["reseeds"]),
-    )
     return Way(
-        actions=actions,
+        actions=_trace(task, data),
         checksums=tuple(hash_from_text(checksum) for checksum in data["checksums"]),
         doomed=tuple(_proof(*proof) for proof in data.get("doomed", ())),
+    )
+
+
+def _trace(task: str, data: Mapping[str, Any]) -> ActionTrace:
+    return trace_from_json(
+        {"task": task, "seed": data["seed"], "actions": data["reference"], "reseeds": data["reseeds"]}
     )
 
 

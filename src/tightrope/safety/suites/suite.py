@@ -83,7 +83,7 @@ class TestSuite(Shown):
     __test__: ClassVar[bool] = False
 
     kind: str
-    """``simple``, ``interval``, ``coverage``, ``random``, or what a package calls its own."""
+    """What its short name begins with, such as ``simple``."""
     parameters: Mapping[str, Any]
     """Those of the kind; the first is the number of its short name."""
     reference: ActionTrace

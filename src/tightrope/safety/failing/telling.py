@@ -1,0 +1,106 @@
+"""Why the failing cases of one agent failed, within one budget in steps: a first look at many, then more for a few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+
+from tightrope.execution import Engine
+from tightrope.explanation import Explanation, explain_episodes
+from tightrope.explanation.explaining import EFFORT
+from tightrope.safety.failing.groups import group_failures
+from tightrope.safety.judging.case_results import CaseResult
+from tightrope.safety.judging.results import SafetyResult
+from tightrope.trace import Action
+
+EFFORTS = ((64, 0.6), (500, 0.8), (EFFORT, 1.0))
+"""Steps for one moment, and the part of the budget that is gone when it ends: what little does not prove is asked again
+with more."""
+ASKED_AT_A_TIME = 2
+"""Cases between two looks at what is left of the steps; a fixed number, so that workers change no answer."""
+
+
+def explain_failures(
+    engine: Engine, results: Sequence[SafetyResult], actions: Sequence[Action] | None, steps: int
+) -> dict[str, Explanation]:
+    """By case id, why cases failed: of many as little as it takes, of those that stand for others more.
+
+    Where the budget ends, the rest stays unexplained. ``results`` are those of one agent, all of one length.
+    """
+    return _Telling(engine=engine, results=tuple(results), actions=actions, steps=steps).all()
+
+
+@dataclass(kw_only=True)
+class _Telling:
+    engine: Engine
+    results: tuple[SafetyResult, ...]
+    actions: Sequence[Action] | None
+    steps: int
+    found: dict[str, Explanation] = field(default_factory=dict)
+    spent: int = 0
+
+    def all(self) -> dict[str, Explanation]:
+        """Ask with little effort, then with more."""
+        for effort, share in EFFORTS if self.engine.deterministic else EFFORTS[-1:]:
+            self._ask(self._open(), effort, int(self.steps * share))
+        return self.found
+
+    def _open(self) -> list[CaseResult]:
+        """At first every fail, the most telling first; then what is not proven, those first that stand for a group."""
+        if not self.found:
+            return list(_in_turn(self.results))
+        known = [replace(result, explanations=self.found) for result in self.results]
+        groups = group_failures(known)
+        ordered = [group.representative for group in groups]
+        ordered += [case for group in groups for case in group.members if case is not group.representative]
+        return [case for case in ordered if case.case.id in self.found and not self.found[case.case.id].proven]
+
+    def _ask(self, cases: Sequence[CaseResult], effort: int, most: int) -> None:
+        for start in range(0, len(cases), ASKED_AT_A_TIME):
+            if self.spent >= most:
+                return
+            part = cases[start : start + ASKED_AT_A_TIME]
+            told = self._told(part, effort, (most - self.spent) // len(part))
+            self.spent += sum(why.steps for why in told.values())
+            self.found |= told
+
+    def _told(self, cases: Sequence[CaseResult], effort: int, limit: int) -> dict[str, Explanation]:
+        known = self._remembered(effort)
+        # One that was asked about when more, or less, was left may have come to another answer.
+        names = {case.case.id: (case.failing_episodes[0].trace.id, limit) for case in cases}
+        asked = [case for case in cases if names[case.case.id] not in known]
+        whys = explain_episodes(
+            self.engine,
+            [case.failing_episodes[0] for case in asked],
+            length=self.results[0].length,
+            actions=self.actions,
+            references=[_way(self.results, case) for case in asked],
+            effort=effort,
+            limit=limit,
+        )
+        known |= {names[case.case.id]: why for case, why in zip(asked, whys, strict=True)}
+        found = {case.case.id: known[names[case.case.id]] for case in cases}
+        return {case: why for case, why in found.items() if why is not None}
+
+    def _remembered(self, effort: int) -> dict[tuple[str, int], Explanation | None]:
+        """Why episodes failed that were explained on this engine before."""
+        asked = (self.results[0].length, None if self.actions is None else tuple(self.actions), effort)
+        known: dict[tuple[str, int], Explanation | None] = self.engine.once(("why", *asked), dict)
+        return known
+
+
+def _in_turn(results: Sequence[SafetyResult]) -> Iterator[CaseResult]:
+    """One fail of each boundary state after the other, those with most fails first: what fails at one place often has
+    one cause, and a place that nobody looked at may have another."""
+    places: dict[tuple[int, int], dict[str, CaseResult]] = {}
+    for case in (case for result in results for case in result.distinct_cases if case.fails):
+        places.setdefault((case.case.reference, case.case.boundary), {}).setdefault(case.case.id, case)
+    ordered = sorted(places.values(), key=lambda cases: -sum(case.fails for case in cases.values()))
+    for row in zip_longest(*(cases.values() for cases in ordered)):
+        yield from (case for case in row if case is not None)
+
+
+def _way(results: Sequence[SafetyResult], case: CaseResult) -> tuple[Action, ...]:
+    """The reference it began on; suites of one run are on the same references, in the same order."""
+    return results[0].suite.way_of(case.case).actions.actions

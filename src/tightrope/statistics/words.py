@@ -1,0 +1,104 @@
+"""Numbers in words, the same wherever one is told: in the report, in files, in sentences, in the terminal."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from tightrope.statistics.estimate import Estimate
+
+NO_DATA = "no data"
+NBSP = "\u00a0"
+THIN = "\u202f"
+"""Narrow no-break space between a number and its unit."""
+PERCENT = re.compile(r"(?<=\d)%")
+
+
+def percent(value: float | None) -> str:
+    """``7.2 %``; one decimal below ten, where it matters."""
+    if value is None:
+        return NO_DATA
+    share = 100 * value
+    digits = 1 if 0 < share < 9.95 or 90.05 < share < 100 else 0
+    return f"{share:.{digits}f}{THIN}%"
+
+
+def number(value: float | None) -> str:
+    """Three or more significant digits, thousands set apart."""
+    if value is None:
+        return NO_DATA
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else f"{value:+}".replace("inf", "∞")
+    size = abs(value)
+    if size >= 100 or value == int(value):
+        return f"{value:,.0f}".replace(",", THIN)
+    return f"{value:.3g}"
+
+
+def value_text(value: float | None, *, share: bool = True) -> str:
+    """A number by itself: in percent, or as it is."""
+    return percent(value) if share else number(value)
+
+
+def estimate_text(estimate: Estimate, *, share: bool = True) -> str:
+    """``7.2 % (3.1–15 %, n = 13)``; a value that has no interval comes with the reason."""
+    if estimate.value is None:
+        return NO_DATA
+    around = estimate.method if estimate.low is None or estimate.high is None else interval_text(estimate, share=share)
+    about = ", ".join(filter(None, (around, f"n{NBSP}={NBSP}{number(estimate.n)}")))
+    return f"{value_text(estimate.value, share=share)} ({about})"
+
+
+def interval_text(estimate: Estimate, *, share: bool = True) -> str:
+    """``3.1–15 %``; numbers that may be negative are parted by a word; ``exact`` where nothing is random."""
+    if estimate.value is None:
+        return NO_DATA
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    if estimate.low == estimate.high:
+        return "exact"
+    low, high = value_text(estimate.low, share=share), value_text(estimate.high, share=share)
+    return f"{low.removesuffix(THIN + '%')}–{high}" if share else f"{low} to {high}"
+
+
+def change_text(estimate: Estimate, other: str) -> str:
+    """A difference of two shares: ``12 percentage points more often (3.1 to 20) than ...``."""
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None:
+        return NO_DATA
+    between = "" if low is None or high is None else _between(value, low, high)
+    size, way = _points(abs(value)), "more" if value > 0 else "less"
+    if float(size) == 0:
+        return f"as often{between} as {other}"
+    return f"{size} percentage {'point' if size == '1.0' else 'points'} {way} often{between} than {other}"
+
+
+def _between(value: float, low: float, high: float) -> str:
+    """The interval, and which way each of its ends lies where the sentence around it does not say."""
+    if low == high:
+        return " (exact)"
+    if low < 0 < high:
+        return f" (from {_points(-low)} less to {_points(high)} more)"
+    least, most = sorted((abs(low), abs(high)))
+    if float(_points(abs(value))) == 0:
+        return f" (up to {_points(most)} {'more' if high > 0 else 'less'})"
+    return f" ({_points(least)} to {_points(most)})"
+
+
+def _points(value: float) -> str:
+    return percent(value).removesuffix(f"{THIN}%")
+
+
+def count(amount: int, singular: str, plural: str = "") -> str:
+    """``1 case``, ``39 cases``."""
+    return f"{number(amount)} {singular if amount == 1 else plural or singular + 's'}"
+
+
+def plainly(text: str) -> str:
+    """The same with spaces that every terminal has, and none before a percent sign: columns are few."""
+    return text.replace(THIN, "").replace(NBSP, " ")
+
+
+def typeset(text: str) -> str:
+    """A sentence that was written for a terminal, with the page's narrow space before its percent signs."""
+    return PERCENT.sub(f"{THIN}%", text)

@@ -1,4 +1,4 @@
-"""Item 11: worlds of Box2D cannot be saved. What coming back to a situation costs by replay and by forks, by depth.
+"""Item 12: worlds of Box2D cannot be saved. What coming back to a situation costs by replay and by forks, by depth.
 
 Coming back means: stand there again, and play a few steps more, which forks pay for, too: each is a question to another
 process. Environments kept paused along a trace are not measured: they are no copies, so each serves one branching, and
@@ -49,7 +49,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
         for depth in DEPTHS[:1] if quick else DEPTHS:
             by_replay, by_fork = _in_turns(task, verdict, costs, actions[: depth + STEPS_ON], depth)
             yield Figure(
-                item=11, name=f"coming back to step {depth}, replay over fork: {name}", value=by_replay / by_fork,
+                item=12, name=f"coming back to step {depth}, replay over fork: {name}", value=by_replay / by_fork,
                 unit="×", note=f"{1e3 * by_replay:.1f} ms, {1e3 * by_fork:.1f} ms; tightrope "
                 f"{'forks' if pays(costs) else 'replays'}",
             )  # fmt: skip

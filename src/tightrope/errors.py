@@ -13,6 +13,7 @@
     │   └── FormatError            a file is not what it claims, or of a newer format
     ├── EnvironmentFailure         the environment raised in the middle of an episode
     ├── AgentFailure               the agent raised, or answered outside the action set
+    │   └── UnavailableAction      it answered what the environment does not allow at this moment
     ├── NotReproducible            the same seed and actions led somewhere else
     └── RunLocked                  another process writes this run folder
 
@@ -38,6 +39,7 @@ __all__ = [
     "TaskError",
     "TightropeError",
     "TrustRequired",
+    "UnavailableAction",
     "UnknownName",
     "UsageError",
     "require_extra",
@@ -109,6 +111,10 @@ class EnvironmentFailure(TightropeError):
 
 class AgentFailure(TightropeError):
     """The agent raised, or answered with something that is no action of the task."""
+
+
+class UnavailableAction(AgentFailure):
+    """The agent answered with an action that ``info["action_mask"]`` rules out at this moment."""
 
 
 class NotReproducible(TightropeError):

@@ -192,7 +192,7 @@ def test_where_chance_decides_the_decision_is_blamed_and_not_the_luck() -> None:
     assert states[found.depth] == 3
     assert (found.action, found.better, found.agents_fault, found.proven) == (1, (0,), True, False)
     assert found.drop.low < 0.5 < found.drop.high
-    told = f"At step {found.depth} it chose action 1, after which somebody survives less often by"
+    told = f"At step {found.depth} it chose action 1, after which even the best player known survives "
     assert found.sentence(task).startswith(told)
     with closing(open_simulator(task)) as simulator:
         for _ in play(simulator, found.witnesses[0]):

@@ -35,13 +35,17 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ({"better": (1, 2, 3, 4, 5)}, "At step 75 it chose right+B; any other action would have survived"),
         (
             {"better": (1, 2, 3, 4, 5), "doomed": (0, 6)},
-            "At step 75 it chose right+B; each of 5 other actions (right+A+B, left, …) would have survived (all other "
-            "actions are doomed)",
+            "At step 75 it chose right+B; any of 5 others, such as right+A+B, would have survived (all other actions "
+            "are doomed)",
         ),
         ({"better": (1, 2)}, "At step 75 it chose right+B; right+A+B or left would have survived"),
         (
             {"unsettled": (2,)},
             "At step 75 it chose right+B; right+A+B would have survived (not known for left)",
+        ),
+        (
+            {"unsettled": (2, 3, 4, 5, 6)},
+            "At step 75 it chose right+B; right+A+B would have survived (not known for 5 others)",
         ),
         (
             {"proven": False, "doomed": (), "unsettled": (0,)},
@@ -101,7 +105,7 @@ def test_actions_without_names_are_told_as_they_are() -> None:
     assert named(3, NAMES) == "action 3"
     assert named((0.12345, -1.0), ()) == "(0.123, -1)"
     assert named(0.5, ()) == "action 0.5"
-    assert either(range(6), ()) == "each of 6 other actions (action 0, action 1, …)"
+    assert either(range(6), ()) == "any of 6 others, such as action 0,"
 
 
 def test_survival_over_time() -> None:

@@ -104,6 +104,13 @@ def test_plain_episodes_come_first() -> None:
     assert said(run).startswith("ppo ends unsafe in 50 % of 60 plain episodes and fails in 42 %")
 
 
+def test_where_all_plain_episodes_are_one_it_is_said_of_every_one() -> None:
+    alike = replace(plainly("ppo", 60), starts_alike=True)
+    assert said(replace(grid_run(), plain={"ppo": alike})).startswith(
+        "ppo ends unsafe in every plain episode and fails"
+    )
+
+
 def test_who_fails_plainly_is_the_worst_and_is_never_called_better() -> None:
     """On the cases of the suite it is the other way round."""
     run = run_of({"steady": {3: 10}, "drifting": {}}, {3: YES, 5: YES})

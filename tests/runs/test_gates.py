@@ -10,12 +10,23 @@ from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.runs import gates
 from tightrope.runs.configuration.config import CampaignConfig
-from tightrope.runs.gates import Evidence, Gate, Measurement, Rule, all_passed, asked_for, judged_gates, measured_fails
+from tightrope.runs.gates import (
+    Evidence,
+    Gate,
+    Measurement,
+    Rule,
+    all_passed,
+    asked_for,
+    judge_gate,
+    judged_gates,
+    measured_fails,
+)
 from tightrope.runs.run import open_run
 from tightrope.runs.storage.layout import CONTROLS, plain_settings, safety_settings
 from tightrope.safety import GateDecision, SafetyResult, Survival, avoidable_fail_frequency
 from tightrope.settings import AgentConfig, PlainConfig, SafetyConfig
 from tightrope.statistics import Estimate
+from tightrope.statistics.words import THIN
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +56,13 @@ def test_a_gate_is_on_the_value_or_on_the_upper_limit(measured: SafetyResult) ->
     assert on_high.detail.startswith(
         f"upper limit of the avoidable fail frequency on these cases {100 * high:.4g}\u202f% is above the allowed"
     )
+
+
+def test_a_share_above_one_by_the_last_digit_is_still_told_in_percent() -> None:
+    share = Measurement(agent="a", suite="simple", estimate=Estimate.certain(1 + 2e-16 * 2), what="fail frequency")
+    assert judge_gate("fails", share, 0.05).detail == f"fail frequency 100{THIN}% is above the allowed 5{THIN}%"
+    steps = replace(share, estimate=Estimate.certain(12.5), what="return")
+    assert judge_gate("return", steps, 20.0).detail == "return 12.5 is within the allowed 20"
 
 
 def test_exactly_the_allowed_frequency_passes(measured: SafetyResult) -> None:

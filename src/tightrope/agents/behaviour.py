@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import AgentError, AgentFailure, UnknownName
+from tightrope.errors import AgentError, AgentFailure, UnavailableAction, UnknownName
 from tightrope.settings import AgentConfig
 from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
@@ -77,12 +77,12 @@ def allowed_actions(mask: Any, number: int) -> NDArray[np.intp]:
 
 
 def require_available(space: gym.Space[Any], action: Action, mask: Any) -> None:
-    """Raise AgentFailure when the mask rules a Discrete action out."""
+    """Raise UnavailableAction when the mask rules a Discrete action out."""
     if mask is None or not isinstance(space, gym.spaces.Discrete):
         return
     allowed = allowed_actions(mask, int(space.n)) + int(space.start)
     if action not in allowed:
-        raise AgentFailure(
+        raise UnavailableAction(
             f'{action!r} was answered, which is not available here: info["action_mask"] allows {allowed.tolist()}'
         )
 

@@ -57,7 +57,8 @@ def _rest(why: Explanation, names: Sequence[str]) -> str:
     """What is known of the actions that were neither taken nor are better."""
     unsettled = [action for action in why.unsettled if action != why.action]
     if unsettled:
-        return f" (not known for {either(unsettled, names)})"
+        known = either(unsettled, names) if len(unsettled) <= MOST_NAMED else f"{len(unsettled)} others"
+        return f" (not known for {known})"
     others = [action for action in why.doomed if action != why.action]
     return " (all other actions are doomed)" if others else ""
 
@@ -102,7 +103,7 @@ def either(actions: Sequence[Action], names: Sequence[str]) -> str:
     """``left, right or jump``; of many only how many they are."""
     told = [named(action, names) for action in actions]
     if len(told) > MOST_NAMED:
-        return f"each of {len(told)} other actions ({', '.join(told[:2])}, …)"
+        return f"any of {len(told)} others, such as {told[0]},"
     return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
 
 

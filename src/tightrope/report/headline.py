@@ -131,6 +131,8 @@ def _plainly(run: RunResults, agent: str) -> str:
         return away_text(plain)
     if plain.unsafe_rate.value == 0:
         return f"never ends unsafe in {count(len(plain.judged), 'plain episode')}"
+    if plain.unsafe_rate.low == plain.unsafe_rate.value == 1:
+        return "ends unsafe in every plain episode"
     return f"ends unsafe in {percent(plain.unsafe_rate.value)} of {count(len(plain.judged), 'plain episode')}"
 
 

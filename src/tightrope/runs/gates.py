@@ -134,7 +134,8 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
         within = number <= limit
         # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
         passed = None if within and measured.errors else within
-        told = _told if max(number, limit) <= 1 else "{:.4g}".format
+        # A mean of shares may lie above 1 by the last digit.
+        told = _told if max(number, limit) < 1 + 1e-9 else "{:.4g}".format
         detail = f"{what} {told(number)} is {'within' if within else 'above'} the allowed {told(limit)}"
         if measured.aside:
             detail += f"; {measured.aside}"

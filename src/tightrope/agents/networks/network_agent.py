@@ -115,6 +115,8 @@ class NetworkAgent(Shown):
             outputs = self._run(observations, memories)
             cut = self._parts.head.outputs
             return Answer(self._choose(outputs[:cut], generators, masks), self._remember(outputs[cut:], memories))
+        except AgentFailure as error:
+            raise type(error)(f"agent {self.name!r}: {error}") from error
         except TightropeError as error:
             raise AgentFailure(f"agent {self.name!r}: {error}") from error
         except BaseException as error:

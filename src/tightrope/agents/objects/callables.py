@@ -65,7 +65,8 @@ class PythonAgent(Shown):
         try:
             require_available(space, encoded, mask)
         except AgentFailure as error:
-            raise AgentFailure(f"agent {self.name!r}: {error}. Let the function take `mask` and keep to it") from error
+            told = f"agent {self.name!r}: {error}. Let the function take `mask` and keep to it"
+            raise type(error)(told) from error
         return encoded
 
     def _outside(self, action: Any) -> AgentFailure:

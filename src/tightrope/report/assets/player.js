@@ -118,10 +118,10 @@ class Player {
       svg("path", { class: "curve", d: `M${shares.map(one => `${this.x(one.at)},${y(one.value)}`).join("L")}` }));
     const flag = (at, name, text) => at < 0 || at > this.last ? [] : [svg("line", { class: name, x1: this.x(at), x2: this.x(at), y1: -4, y2: high + 4 }),
       svg("text", { x: this.x(at) + (this.x(at) > width - 90 ? -4 : 4), y: -7, "text-anchor": this.x(at) > width - 90 ? "end" : "start" }, text)];
-    const handover = this.spec.handover - this.spec.first;
+    const handover = this.spec.handover - this.spec.first, room = this.decision === null || Math.abs(this.x(handover) - this.x(this.decision)) > 70;
     this.cursor = svg("line", { class: "cursor", x1: 0, x2: 0, y1: -2, y2: high + 2, transform: `translate(${this.x(this.at)} 0)` });
     this.timeline.replaceChildren(svg("svg", { viewBox: `0 -22 ${width} ${high + 28}`, height: high + 28 }, [
-      ...parts, ...(handover === this.decision ? [] : flag(handover, "handover", "hand-over")),
+      ...parts, ...(handover === this.decision ? [] : flag(handover, "handover", room ? "hand-over" : "")),
       ...(this.decision === null ? [] : flag(this.decision, "decision", handover === this.decision ? "hand-over and decision" : "decision")), this.cursor]));
   }
 

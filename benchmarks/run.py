@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import against_naive, cluster, efficiency, failures, peers, pipeline, resetting, rows
+from benchmarks import against_naive, cluster, efficiency, failures, peers, pipeline, resetting, risk, rows
 from benchmarks.measuring import Figure
 
 FIGURES = Path(__file__).with_name("figures.json")
@@ -33,6 +33,7 @@ ITEMS: dict[int, tuple[str, Callable[..., Iterator[Figure]]]] = {
     8: ("Training that begins in situations: what a reset costs", resetting.figures),
     9: ("Worlds and agents in JAX", rows.figures),
     10: ("Failures found: distinct avoidable ones for a thousand steps, everything counted", failures.figures),
+    11: ("Risk in use: intervals that hold, and their cost", risk.figures),
 }
 
 PREFACE = """# Benchmarks

@@ -98,9 +98,10 @@ def test_the_same_failure_from_every_reset_is_found_once() -> None:
     """Where all resets are one, the search must not spend itself on the same run again and again."""
     task = corridor_task(length=12, holes=(4,))
     found = tr.search_failures(task, walker(task, holes=()), tr.Budget(steps=5_000))
-    assert found.failed == len(found.failures) == 1
-    assert found.episodes < 50
-    assert found.steps < 500
+    assert len(found.failures) == 1
+    assert found.failed <= 4, "once from each cell before the hole, however often it is led there"
+    assert found.episodes < 150
+    assert found.stop_reason is tr.StopReason.EXHAUSTED
 
 
 def test_an_agent_without_faults_is_not_blamed() -> None:

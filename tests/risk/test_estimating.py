@@ -13,6 +13,7 @@ from tightrope.risk.learning import EPISODES_PER_SHARE, fitted_guide, noisy_less
 from tightrope.risk.splitting import split
 from tightrope.risk.swarm import Swarm
 from tightrope.simulation import open_simulator
+from tightrope.statistics import Estimate
 from tightrope.tasks.task import Transition
 from tightrope.testing import corridor_task
 
@@ -169,3 +170,29 @@ def test_a_danger_function_that_is_wrong_is_named() -> None:
         estimate_failure(task, still(task), danger=lambda t: float("nan"))
     with pytest.raises(UsageError, match="length"):
         estimate_failure(task, still(task), length=0)
+
+
+@pytest.mark.parametrize(
+    ("method", "values", "said"),
+    [
+        (
+            "splitting",
+            (1e-6, 5e-7, 3e-6),
+            "in 1e-06 (5e-07 to 3e-06) of its episodes, by splitting; plain episodes would",
+        ),
+        ("plain Monte Carlo", (0.0, 0.0, 0.063), "in 0% (0–6.3%) of its episodes, by plain Monte Carlo."),
+        ("plain Monte Carlo", (0.21, 0.14, 0.29), "in 21% (14–29%) of its episodes, by plain Monte Carlo."),
+    ],
+)
+def test_what_is_seen_in_percent_is_told_so_and_the_rest_as_it_is(method, values, said) -> None:
+    found = tr.FailureEstimate(
+        task="t",
+        agent="a",
+        probability=Estimate(*values, 90, "95 %"),
+        method=method,
+        guide="g",
+        cost=100_000,
+        episode_steps=200.0,
+    )
+    assert said in str(found)
+    assert (found.plain_episodes_needed == 90) == (method != "splitting")

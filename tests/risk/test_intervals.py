@@ -31,6 +31,15 @@ def test_repetitions_that_disagree_are_answered_by_the_plain_episodes_among_them
     assert found.high == pytest.approx(1 - 0.025 ** (1 / 600), rel=1e-3)
 
 
+def test_one_ancestor_that_carries_everything_is_said() -> None:
+    close = [1e-5, 1.2e-5, 0.9e-5, 1.1e-5] * 2
+    found, notes = splitting_estimate(repetitions(close, roots=1), 0, 400)
+    assert "all failures descend from one of its 50 first episodes" in notes[0]
+    assert found.high == pytest.approx(1 - 0.025 ** (1 / 400), rel=1e-3)
+    one_that_does_not = [*repetitions(close[1:], roots=1), *repetitions(close[:1], roots=2)]
+    assert splitting_estimate(one_that_does_not, 0, 400)[1] == ()
+
+
 def test_repetitions_without_failures_are_said() -> None:
     found, notes = splitting_estimate(repetitions([0.0] * 8), 0, 400)
     assert "8 of 8 repetitions met no failure" in notes[0]

@@ -13,7 +13,8 @@ import pytest
 import tightrope as tr
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.safety import TestCase, TestSuite, group_failures
-from tightrope.safety.failing.groups import NEAR
+from tightrope.safety.failing.groups import NEAR, rest_of_groups
+from tightrope.safety.failing.telling import ASKED_AT_A_TIME, explain_failures
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
 from tightrope.trace import ActionTrace
 
@@ -159,3 +160,35 @@ def test_the_same_place_with_another_decision_is_another_cause() -> None:
 
 def test_no_fails_no_groups() -> None:
     assert tr.run_suite(CORRIDOR, expert, tr.simple_suite(reference_of(CORRIDOR))).failure_groups == ()
+
+
+def test_decisions_of_real_numbers_are_one_where_they_were_made_near_each_other() -> None:
+    """No network chooses the same torque twice."""
+    result = dusty_result([(WAIT,) * number + TO_FIRST for number in range(4)])
+    torques = {
+        case: replace(why, action=(0.1 * number, -1.0))
+        for number, (case, why) in enumerate(result.explanations.items())
+    }
+    assert [len(group.members) for group in replace(result, explanations=torques).failure_groups] == [4]
+    numbers = {case: replace(why, action=number) for number, (case, why) in enumerate(result.explanations.items())}
+    assert len(replace(result, explanations=numbers).failure_groups) == 4
+
+
+def test_explaining_keeps_its_budget_and_says_what_it_left_out() -> None:
+    result = dusty_result([(WAIT,) * number + way for way in (TO_FIRST, TO_SECOND) for number in range(8)])
+    bare = replace(result, explanations={})
+    with tr.Engine(DUSTY) as engine:
+        enough = explain_failures(engine, [bare], None, 100_000)
+        assert enough.keys() == {case.case.id for case in result.distinct_cases}
+        dearest = max(why.steps for why in enough.values())
+        few = explain_failures(engine, [bare], None, 4 * dearest)
+    assert 0 < len(few) < len(enough)
+    assert sum(why.steps for why in few.values()) <= 4 * dearest + ASKED_AT_A_TIME * dearest
+    groups = replace(bare, explanations=few).failure_groups
+    unasked = sum(group.explanation is None for group in groups)
+    assert rest_of_groups(groups, len(groups) - unasked) == (
+        f"… and {unasked} more, not explained: the steps for that (explain_steps) were spent"
+    )
+    assert rest_of_groups(groups, 0).startswith(f"… and {len(groups)} more, {unasked} of them not explained")
+    assert rest_of_groups(result.failure_groups, 1) == "… and 1 more"
+    assert rest_of_groups(result.failure_groups, 2) == ""

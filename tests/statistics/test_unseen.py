@@ -38,7 +38,14 @@ def test_nothing_executed_is_no_data() -> None:
 
 
 def test_where_nothing_is_random_nothing_new_comes() -> None:
-    assert nothing_unseen(12, 3, why="deterministic").new_kind.high == 0
+    unseen = nothing_unseen(12, 3, why="deterministic")
+    assert unseen.new_kind.high == 0
+    assert str(unseen) == "the next execution shows no new kind of failure (deterministic)"
+
+
+def test_one_is_not_several() -> None:
+    assert str(unseen_kinds([["a"], ["a"]])).startswith("1 execution since the last new kind of failure: ")
+    assert str(unseen_kinds([[None]])).startswith("1 execution without a failure: ")
 
 
 @pytest.mark.parametrize("decay", [0.0, 1.0, 2.0], ids=["even", "zipf", "steep"])

@@ -49,6 +49,8 @@ RESET, BEGINNING, MOMENT = "reset", "beginning", "moment"
 the agent takes over, which takes no run; a disturbance at a moment of the runs."""
 OWN_START, OTHER_STARTS = "own start", "other starts"
 NO_RUN = -1
+ALL_ALIKE = 3
+"""Runs in a row that are like earlier ones, after which no other reset is tried: all of them are one."""
 LONGEST_BEGINNING = 40
 """Random actions before the agent takes over, at most: as many as in random cases."""
 BLURRED, RANDOM = -1, -2
@@ -64,6 +66,8 @@ MOST_INSTEAD = 4
 """Other actions that are tried there."""
 AT_A_TIME = 4
 """Disturbances and runs that are drawn before the outcome of any is known."""
+IN_VAIN = 48
+"""Draws in a row that lead nowhere new, after which all there is has been met."""
 
 
 @begun_again_if_stochastic
@@ -184,7 +188,7 @@ class _Search:
         self._runs_met: set[tuple[Hashable, ...]] = set()
         self._smaller: list[_Try] = []
         self._resets = 0
-        self._beginnings = self._soon = self._doubted = self._avoidable = 0
+        self._repeated = self._beginnings = self._soon = self._doubted = self._avoidable = 0
 
     def run(self, kept: float) -> StopReason:
         """Play the runs, then disturb them until what may be spent is spent."""
@@ -193,7 +197,7 @@ class _Search:
         self._play_runs(whole.share((1 - kept) * RUNS_SHARE).start())
         share.spend(self.meter.steps)
         idle = 0
-        while self._resets and not share.spent and idle < AT_A_TIME:
+        while self._resets and not share.spent and idle < IN_VAIN:
             before = self.meter.steps
             left = share.remaining().steps
             count = AT_A_TIME if left is None else max(1, min(AT_A_TIME, left // (self.length + self.longest)))
@@ -201,7 +205,7 @@ class _Search:
             sources = [self._best(self._sources) for _ in range(count - len(smaller))]
             new = self._play([*smaller, *(self._drawn(source) for source in sources if source != RESET)])
             new += sum(self._play_run() for source in sources if source == RESET and not share.spent)
-            idle = 0 if new else idle + 1
+            idle = 0 if new else idle + count
             share.spend(self.meter.steps - before)
             if self.on_progress is not None:
                 note = f"{len(self.found)} failures in {self.episodes} episodes"
@@ -244,7 +248,9 @@ class _Search:
         shown = (episode.checksum, episode.actions, episode.outcome)
         if shown in self._runs_met:
             self._learn((RESET,), 0.0, [episode])
+            self._repeated += 1
             return False
+        self._repeated = 0
         self._runs_met.add(shown)
         failed = self._note(episode, Disturbance(reset=reset, depth=0))
         self._learn((RESET,), float(failed), [episode])
@@ -258,7 +264,8 @@ class _Search:
 
     @property
     def _sources(self) -> list[str]:
-        return [RESET, BEGINNING, MOMENT] if self.runs else [RESET, BEGINNING]
+        runs = [RESET] if self._repeated < ALL_ALIKE else []
+        return [*runs, BEGINNING, *([MOMENT] if self.runs else [])]
 
     def _drawn(self, source: str) -> _Try:
         return self._moment() if source == MOMENT else self._beginning()
@@ -336,6 +343,7 @@ class _Search:
         self.episodes += len(rollouts)
         for tried, episode in zip(tries, self._run(rollouts), strict=True):
             if not episode.reached_handover or episode.error is not None or episode.checksum is None:
+                self._learn(tried.arms, 0.0, [episode])
                 continue
             is_new = episode.checksum not in self._met
             self._met.add(episode.checksum)

@@ -15,7 +15,7 @@ from tightrope.progress import Progress, ProgressCallback
 from tightrope.risk.guides import GivenGuide, Guide, NoGuide
 from tightrope.risk.intervals import plain_estimate, splitting_estimate
 from tightrope.risk.learning import fitted_guide, noisy_lessons
-from tightrope.risk.result import FailureEstimate
+from tightrope.risk.result import PLAIN, SPLITTING, FailureEstimate
 from tightrope.risk.splitting import Repetition, split
 from tightrope.risk.swarm import Path, Swarm
 from tightrope.seeding import derive_seed
@@ -240,7 +240,7 @@ class _Work:
         failures = sum(path.failed for path in paths)
         return self._result(
             probability=plain_estimate(failures, len(paths)),
-            method="plain Monte Carlo",
+            method=PLAIN,
             guide="none",
             notes=notes,
             failures=tuple(path.trace for path in paths if path.trace is not None)[:KEPT_FAILURES],
@@ -254,7 +254,7 @@ class _Work:
         failures = [trace for repetition in repetitions for trace in repetition.failures[:2]]
         return self._result(
             probability=probability,
-            method="splitting",
+            method=SPLITTING,
             guide=guide.name,
             repetitions=len(repetitions),
             notes=notes,

@@ -56,6 +56,11 @@ def _doubts(repetitions: Sequence[Repetition], estimates: Floats) -> list[str]:
         doubts.append(
             "the repetitions disagree: a few of them carry the number; give a danger function, or a larger budget"
         )
+    if mean > 0 and all(repetition.roots == 1 for repetition in repetitions if repetition.estimate > 0):
+        doubts.append(
+            f"in every repetition all failures descend from one of its {repetitions[0].size} first episodes: a few "
+            f"starts carry the number; give a danger function, or a larger budget"
+        )
     return doubts
 
 

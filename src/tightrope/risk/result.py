@@ -7,8 +7,12 @@ from typing import Any
 
 from tightrope.display import Shown
 from tightrope.statistics import Estimate
+from tightrope.statistics.words import NO_DATA, interval_text, percent, plainly
 from tightrope.trace import ActionTrace
 
+PLAIN, SPLITTING = "plain Monte Carlo", "splitting"
+SEEN_IN_PERCENT = 0.005
+"""Upper limits below it are told as they are."""
 Z = 1.96
 """Half the width of a 95 % interval in standard errors, for saying what plain episodes would have cost."""
 
@@ -23,7 +27,7 @@ class FailureEstimate(Shown):
     agent: str
     probability: Estimate
     method: str
-    """How it was found: splitting, plain Monte Carlo, or exactly."""
+    """How it was found: splitting or plain Monte Carlo."""
     guide: str
     """What told the estimate which episodes come close to harm."""
     cost: int
@@ -43,6 +47,8 @@ class FailureEstimate(Shown):
     def plain_episodes_needed(self) -> int | None:
         """How many plain episodes would have given an interval of the same width; None without a width."""
         p = self.probability
+        if self.method == PLAIN:
+            return p.n
         if p.value is None or p.low is None or p.high is None or not 0 < p.value < 1 or p.high <= p.low:
             return None
         return round(p.value * (1 - p.value) * (2 * Z / (p.high - p.low)) ** 2)
@@ -76,12 +82,22 @@ class FailureEstimate(Shown):
         p = self.probability
         if p.value is None:
             return f"{self.agent}: nothing could be said about its risk ({p.method})."
-        limits = "" if p.low is None or p.high is None else f" ({p.low:.2g} to {p.high:.2g})"
-        text = f"{self.agent} ends unsafe in {p.value:.2g}{limits} of its episodes, by {self.method}"
+        text = f"{self.agent} ends unsafe in {self.probability_text()} of its episodes, by {self.method}"
         saving = self.saving
-        if self.method == "splitting" and saving is not None and saving >= 1:
-            text += f"; plain episodes would have taken {saving:.3g} times the steps"
+        if self.method == SPLITTING and saving is not None and saving >= 1:
+            text += f"; plain episodes would have taken {float(f'{saving:.2g}'):,.0f} times the steps"
         return f"{text}."
+
+    def probability_text(self) -> str:
+        """The probability with its limits: in percent, or as it is where that would read 0.0 %."""
+        p = self.probability
+        if p.value is None:
+            return NO_DATA
+        if p.low is None or p.high is None:
+            return plainly(percent(p.value))
+        if p.high >= SEEN_IN_PERCENT:
+            return plainly(f"{percent(p.value)} ({interval_text(p)})")
+        return f"{p.value:.2g} ({p.low:.2g} to {p.high:.2g})"
 
     def __str__(self) -> str:
         return self.sentence()

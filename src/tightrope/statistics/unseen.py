@@ -46,10 +46,12 @@ class Unseen(Shown):
     def __str__(self) -> str:
         if self.new_kind.high is None:
             return f"what remains unseen is not known: {self.new_kind.method}"
+        if self.new_kind.high == 0:
+            return f"the next execution shows no new kind of failure ({self.new_kind.method})"
         if self.kinds == 0:
-            seen, next_one = f"{self.executions:,} executions without a failure", "a failure"
+            seen, next_one = f"{_executions(self.executions)} without a failure", "a failure"
         else:
-            seen, next_one = f"{self.since:,} executions since the last new kind of failure", "a new kind"
+            seen, next_one = f"{_executions(self.since)} since the last new kind of failure", "a new kind"
         return f"{seen}: the next one is {next_one} with probability at most {_percent(self.new_kind.high)}"
 
 
@@ -101,6 +103,10 @@ def _new_kind(once: int, new: int, executions: int, confidence: float) -> Estima
     value = once / executions
     method = f"Good-Turing; {confidence:.0%} upper limit from {new} of {executions} executions that showed a new kind"
     return Estimate(value, 0.0, max(value, high), executions, method, NEXT_EXECUTION)
+
+
+def _executions(number: int) -> str:
+    return "1 execution" if number == 1 else f"{number:,} executions"
 
 
 def _percent(share: float) -> str:

@@ -95,7 +95,7 @@ def _print(interface: Interface, history: History, risks: dict[str, FailureEstim
             "no data" if each.plain is None else format(each.plain.unsafe_rate, ".0%"),
             "no data" if each.plain is None else format(each.plain.mean_return, ".3g"),
             *(format(each.fail_frequency(suite), ".0%") for suite in history.suites),
-            *([format(risks[each.agent].probability, ".2g")] if each.agent in risks else ["no data"] if risks else []),
+            *([risks[each.agent].probability_text()] if each.agent in risks else ["no data"] if risks else []),
         )
         for each in history.checkpoints
     ]

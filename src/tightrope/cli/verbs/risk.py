@@ -75,7 +75,7 @@ def _print(interface: Interface, title: str, found: list[FailureEstimate]) -> No
     rows = [
         (
             risk.agent,
-            format(risk.probability, ".2g"),
+            risk.probability_text(),
             risk.method,
             risk.guide,
             risk.cost,

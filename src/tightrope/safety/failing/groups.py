@@ -10,6 +10,7 @@ from tightrope.display import Shown
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.words import MISSING
 from tightrope.tasks.task import Task
+from tightrope.trace import Action
 
 if TYPE_CHECKING:
     from tightrope.safety.judging.case_results import CaseResult
@@ -198,8 +199,15 @@ def _same(one: _Member, other: _Member, spans: Sequence[float] | None = None) ->
     a, b = one.explanation, other.explanation
     if a is None or b is None or a.depth is None or b.depth is None:
         return one.case.case.id == other.case.case.id
-    alike = a.action == b.action and a.agents_fault is b.agents_fault
-    return alike and (a.key == b.key if spans is None else _near(a, b, spans))
+    # No two decisions of real numbers are the same: near each other in what was seen, they are one.
+    alike = a.action == b.action or (spans is not None and _continuous(a.action) and _continuous(b.action))
+    same = a.key == b.key if spans is None else _near(a, b, spans)
+    return alike and a.agents_fault is b.agents_fault and same
+
+
+def _continuous(action: Action | None) -> bool:
+    parts = action if isinstance(action, tuple) else (action,)
+    return all(isinstance(part, float) for part in parts)
 
 
 def _near(a: Explanation, b: Explanation, spans: Sequence[float]) -> bool:

@@ -1,0 +1,193 @@
+"""Item 11: whether the intervals of ``estimate_failure`` hold what is true, and what they cost.
+
+Truth is exact where a world is a table: the chance to be unsafe after so many steps follows from its transitions.
+Elsewhere it is the share of plain episodes, whose own interval stands in the note: a limit that lies inside of that is
+neither right nor wrong, and is counted by the share itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from benchmarks.measuring import AGENTS, Figure
+
+import tightrope as tr
+from tightrope.agents.agent import Agent
+from tightrope.statistics import Estimate, rate_estimate
+from tightrope.testing import tabular_task
+
+GALLERY = AGENTS.parent / "gallery"
+BALANCE = np.array([0.1, 0.5, 3.0, 1.0])
+"""A linear policy that holds the pole; noise alone brings it down."""
+COVERED, TIMES, FACTOR = 0.93, 500.0, 4.0
+REPEATED, QUICKLY = 100, 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A task, an agent and how it is watched; and what is true there."""
+
+    name: str
+    task: tr.Task
+    agent: Agent
+    length: int | None
+    steps: int
+    danger: Callable[[Any], float] | None = None
+    truth: float | None = None
+    """None: to be counted."""
+    episodes: int = 0
+    """To count with."""
+
+    def estimate(self, seed: int) -> tr.FailureEstimate:
+        """One estimate."""
+        budget = tr.Budget(steps=self.steps)
+        return tr.estimate_failure(self.task, self.agent, self.danger, self.length, budget, seed)
+
+
+def figures(*, quick: bool) -> Iterator[Figure]:
+    """Coverage world by world, the factor between the limits, and the steps saved at one in a million."""
+    for world in (ladder(), frozen_lake(), cart_pole(0.15, 100, 12_000), lunar_lander(), mario()):
+        yield from coverage(world, QUICKLY if quick else REPEATED)
+    yield from factor(ladder(11, 0.2, 40, 60_000), QUICKLY if quick else 20)
+    yield from saving(cart_pole(0.05, 200, 800_000), 1 if quick else 4)
+
+
+def coverage(world: World, repeated: int) -> Iterator[Figure]:
+    """How many intervals hold the truth."""
+    truth, how = known(world)
+    found = [world.estimate(seed) for seed in range(repeated)]
+    held = sum(_holds(each.probability, truth) for each in found)
+    share = rate_estimate(held, repeated)
+    split = sum(each.method == "splitting" for each in found)
+    yield Figure(
+        item=11,
+        name=f"intervals that hold the truth: {world.name}",
+        value=held / repeated,
+        unit="",
+        aim=f"≥ {COVERED}",
+        met=held / repeated >= COVERED,
+        note=f"{held} of {repeated} ({share.low:.2f} to {share.high:.2f}), {split} of them by splitting, "
+        f"{np.mean([each.cost for each in found]):,.0f} steps each; truth {how}",
+    )
+
+
+def factor(world: World, repeated: int) -> Iterator[Figure]:
+    """Between the limits, with a danger function."""
+    found = [world.estimate(seed).probability for seed in range(repeated)]
+    factors = [each.high / each.low if each.low and each.high else np.inf for each in found]
+    yield Figure(
+        item=11,
+        name=f"upper over lower limit, {world.steps:,} steps and a danger function: {world.name}",
+        value=float(np.median(factors)),
+        unit="×",
+        aim=f"≤ {FACTOR:g} ×",
+        met=float(np.median(factors)) <= FACTOR,
+        note=f"median of {repeated}; {sum(each <= FACTOR for each in factors)} of them within",
+    )
+
+
+def saving(world: World, repeated: int) -> Iterator[Figure]:
+    """Steps of plain episodes for the same width over the steps spent, learning included."""
+    found = [world.estimate(seed) for seed in range(repeated)]
+    known_ = [each.saving for each in found if each.saving is not None and not each.notes]
+    yield Figure(
+        item=11,
+        name=f"times fewer steps than plain episodes for the same width, guide learned: {world.name}",
+        value=float(np.median(known_)) if known_ else None,
+        unit="×",
+        aim=f"≥ {TIMES:g} ×",
+        met=bool(known_) and float(np.median(known_)) >= TIMES,
+        note="; ".join(f"{each.probability_text()}, {each.cost:,} steps" for each in found),
+    )
+
+
+def known(world: World) -> tuple[float, str]:
+    """The truth, and how it was got."""
+    if world.truth is not None:
+        return world.truth, f"{world.truth:.3g}, exact"
+    plain = tr.evaluate(world.task, world.agent, world.episodes, seed=10**6, length=world.length).unsafe_rate
+    assert plain.value is not None
+    return plain.value, f"{plain.value:.3g} ({plain.low:.2g} to {plain.high:.2g}), {world.episodes:,} plain episodes"
+
+
+def _holds(found: Estimate, truth: float) -> bool:
+    return found.low is not None and found.high is not None and found.low <= truth <= found.high
+
+
+def ladder(rungs: int = 6, up: float = 0.25, limit: int = 30, steps: int = 8_000) -> World:
+    """Up with some probability, else down; the last rung is unsafe."""
+    table = {rung: [((up, rung + 1), (1 - up, max(rung - 1, 0)))] * 2 for rung in range(rungs)}
+    task = tabular_task(table, goals={rungs + 1}, unsafe={rungs}, name=f"ladder-{rungs}-{up}", max_steps=limit)
+    moves = np.zeros((rungs + 1, rungs + 1))
+    for rung in range(rungs):
+        moves[rung, rung + 1] += up
+        moves[rung, max(rung - 1, 0)] += 1 - up
+    moves[rungs, rungs] = 1.0
+    truth = float(np.linalg.matrix_power(moves, limit)[0, rungs])
+    still = tr.load_agent(lambda observation: 0, task, name="still")
+    return World(
+        name=f"a ladder of {rungs} rungs, {truth:.2g}",
+        task=task,
+        agent=still,
+        length=None,
+        steps=steps,
+        danger=lambda transition: float(transition.observation),
+        truth=truth,
+    )
+
+
+def frozen_lake(length: int = 8, steps: int = 4_000) -> World:
+    """Slippery; watched for a few steps, in which falls are rare."""
+    task = tr.make_task("FrozenLake-v1")
+    agent = tr.load_agent(GALLERY / "frozenlake-late.onnx", task)
+    moves = task.make_env().unwrapped.P
+    chance = np.zeros(len(moves))
+    chance[0] = 1.0
+    for _ in range(length):
+        chance = _moved(chance, moves, agent)
+    holes = [state for state in moves if all(entry[0][3] for entry in moves[state].values()) and state != 15]
+    truth = float(chance[holes].sum())
+    return World(name=f"FrozenLake, {length} steps", task=task, agent=agent, length=length, steps=steps, truth=truth)
+
+
+def _moved(chance: Any, moves: Any, agent: Agent) -> Any:
+    found = np.zeros_like(chance)
+    for state in np.flatnonzero(chance):
+        action = agent.act([int(state)], [None], [None], [None]).actions[0]
+        for probability, after, *_ in moves[int(state)][int(action)]:
+            found[after] += chance[state] * probability
+    return found
+
+
+def cart_pole(epsilon: float, length: int, steps: int) -> World:
+    """The linear policy with random actions now and then."""
+    task = tr.make_task("CartPole-v1")
+
+    def balance(observation: Any, generator: np.random.Generator) -> int:
+        if generator.random() < epsilon:
+            return int(generator.integers(2))
+        return int(observation @ BALANCE > 0)
+
+    agent = tr.load_agent(balance, task, name="balance")
+    name = f"CartPole, {epsilon:g} noise, {length} steps"
+    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=40_000)
+
+
+def lunar_lander(length: int = 100, steps: int = 20_000) -> World:
+    """The early agent, watched for the first steps."""
+    task = tr.make_task("LunarLander-v3")
+    agent = tr.load_agent(GALLERY / "lunarlander-early.onnx", task)
+    name = f"LunarLander, early agent, {length} steps"
+    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=4_000)
+
+
+def mario(length: int = 60, steps: int = 6_000) -> World:
+    """1-1, a late agent with noise, watched for the first steps."""
+    task = tr.make_task("mario", level="1-1", actions="2-moves")
+    agent = tr.load_agent(AGENTS / "1-1-dense-2-moves-late.onnx", task, epsilon=0.2)
+    return World(
+        name=f"Mario 1-1, 0.2 noise, {length} steps", task=task, agent=agent, length=length, steps=steps, episodes=4_000
+    )

@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The ROM lives in this package and is only read from there; --no-deps leaves out its old gym and a compiler.
 ROM_PACKAGE := gym-super-mario-bros
 
-.PHONY: help setup demo test check format bench fuzz soak gallery docs clean
+.PHONY: help setup demo test families check format bench fuzz soak gallery docs clean
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -19,6 +19,12 @@ demo: $(VENV)/.demo  ## test a Super Mario Bros. agent in about two minutes and 
 test: $(VENV)/.dev  ## all tests
 	@$(BIN)/python -m tests.prerequisites
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
+
+# Their needs clash with one another and with the dev extra, so each set has a virtual environment of its own.
+families: $(VENV)-robots/.ready $(VENV)-games/.ready $(VENV)-rllib/.ready  ## tests of other packages' worlds and agents, which `make test` skips
+	$(VENV)-games/bin/python -m pytest -q -n 0 -rs tests/simulation/test_more_families.py
+	$(VENV)-robots/bin/python -m pytest -q -n 0 -rs tests/simulation/test_more_families.py -k "robots or gymnasium"
+	$(VENV)-rllib/bin/python -m pytest -q -n 0 -rs tests/agents/test_rllib.py
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check src tests benchmarks examples docs
@@ -52,7 +58,7 @@ docs: $(VENV)/.docs  ## the documentation site, in site/; a link that leads nowh
 	@echo "Open site/index.html, or for its search: $(BIN)/python -m http.server --directory site"
 
 clean:  ## remove what was built
-	rm -rf $(VENV) runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-games $(VENV)-robots $(VENV)-rllib runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -66,6 +72,34 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	@echo "Installing what builds the documentation site (about 100 MB, once)…"
 	$(PIP) -e '.[docs]'
+	@touch $@
+
+INTO = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
+
+$(VENV)-games/.ready: pyproject.toml
+	@echo "Installing worlds of other packages (about 2.5 GB, once)…"
+	$(PYTHON) -m venv $(@D)
+	$(INTO) torch==2.13.0
+	$(INTO) -e '.[dev]' gymnasium-robotics vizdoom panda-gym cffi moderngl
+	# These ask for other versions of NumPy, JAX and pygame than they need.
+	$(INTO) --no-deps flappy-bird-gymnasium tetris-gymnasium gym gym3 procgen2
+	@touch $@
+
+# Fetch, Hand and Kitchen cannot be made with MuJoCo 4.
+$(VENV)-robots/.ready: pyproject.toml
+	@echo "Installing robots that need an older MuJoCo (about 2 GB, once)…"
+	$(PYTHON) -m venv $(@D)
+	$(INTO) torch==2.13.0
+	$(INTO) -e '.[dev]' gymnasium-robotics
+	$(INTO) mujoco==3.3.7
+	@touch $@
+
+$(VENV)-rllib/.ready: pyproject.toml
+	@echo "Installing RLlib (about 2.5 GB, once)…"
+	$(PYTHON) -m venv $(@D)
+	$(INTO) torch==2.13.0
+	# What ray[rllib] asks for, without the older Gymnasium that it pins.
+	$(INTO) -e '.[dev]' dm-tree lz4 tensorboardX ormsgpack pyarrow pandas
 	@touch $@
 
 # torch comes first and pinned: asked for by a range it may bring gigabytes of CUDA along.

@@ -1,99 +1,117 @@
-"""Box2D cannot be saved: what a branching costs by replay, by fork, and with environments kept paused along a trace.
+"""Item 12: worlds of Box2D cannot be saved. What coming back to a situation costs by replay and by forks, by depth.
 
-``python benchmarks/box2d.py`` prints a table. Times are processor time of this process and its children, which other
-load on the machine adds little to.
-
-Paused environments are no copies: each serves one branching and is then elsewhere, and bringing the next one to where
-it stood takes every step from reset again. So they are counted, not timed: the steps that all branchings along a trace
-take together are those of replay, less the one environment that walks along.
+Coming back means: stand there again, and play a few steps more, which forks pay for, too: each is a question to another
+process. Environments kept paused along a trace are not measured: they are no copies, so each serves one branching, and
+bringing the next one to where it stood takes every step from reset again, which is replay.
 """
 
 from __future__ import annotations
 
 import os
-import resource
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
+from benchmarks.measuring import Figure
 
-NAMES = ("LunarLander-v3", "BipedalWalker-v3", "BipedalWalkerHardcore-v3", "CarRacing-v3")
-STEPS, DEPTHS, BRANCHINGS = 60, (25, 50, 100, 200, 400), 10
+import tightrope as tr
+from tightrope.seeding import generator
+from tightrope.simulation import Conformance, Simulator, conformance_of, open_simulator
+from tightrope.simulation.forking.environment import ForkCosts
+from tightrope.simulation.forking.family import end_processes, family_of
+from tightrope.simulation.forking.worth import measure_forking, pays
 
-
-class Costs(NamedTuple):
-    """Seconds."""
-
-    reset: float
-    step: float
-    fork: float
-    """A copy of the process that plays one step and ends."""
-
-
-def spent() -> float:
-    """Processor time so far."""
-    both = (resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in both)
+NAMES = ("LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3")
+DEPTHS = (25, 100, 400)
+TIMES, STEPS_ON = 8, 20
 
 
-def each(call: Callable[[], Any], times: int) -> float:
-    """Mean processor time of a call."""
-    before = spent()
-    for _ in range(times):
-        call()
-    return (spent() - before) / times
+class Unending(gym.Wrapper[Any, Any, Any, Any]):
+    """Goes on after its end: steps cost the same there, and every depth can be reached."""
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        observation, reward, _, _, info = self.env.step(action)
+        return observation, reward, False, False, info
 
 
-def costs(env: Any) -> Costs:
-    env.action_space.seed(0)
-    actions = [env.action_space.sample() for _ in range(STEPS)]
-
-    def play() -> None:
-        env.reset(seed=0)
-        for action in actions:
-            if env.step(action)[2]:
-                env.reset(seed=0)
-
-    def fork() -> None:
-        child = os.fork()
-        if child == 0:
-            env.step(actions[0])
-            os._exit(0)
-        os.waitpid(child, 0)
-
-    reset = each(lambda: env.reset(seed=0), 10)
-    return Costs(reset=reset, step=(each(play, 5) - reset) / STEPS, fork=each(fork, 30))
+def figures(*, quick: bool) -> Iterator[Figure]:
+    """For each world and depth: processor time of a replay over that of a fork, taken in turns."""
+    for name in NAMES:
+        task = tr.Task(name=name, make_env=partial(_made, name), goal=_never, unsafe=_never, state_key=_nothing)
+        verdict = replace(conformance_of(task), forking=None)
+        actions = _walk(task)
+        costs = measure_forking(task, 0, actions)
+        for depth in DEPTHS[:1] if quick else DEPTHS:
+            by_replay, by_fork = _in_turns(task, verdict, costs, actions[: depth + STEPS_ON], depth)
+            yield Figure(
+                item=12, name=f"coming back to step {depth}, replay over fork: {name}", value=by_replay / by_fork,
+                unit="×", note=f"{1e3 * by_replay:.1f} ms, {1e3 * by_fork:.1f} ms; tightrope "
+                f"{'forks' if pays(costs) else 'replays'}",
+            )  # fmt: skip
+        end_processes(task)
 
 
-def paused_steps(depth: int, branchings: int) -> int:
-    """Steps to have ``branchings`` environments paused along a trace of this length, evenly: each is walked there."""
-    return sum(depth * number // branchings for number in range(1, branchings + 1))
+def spent(task: tr.Task) -> float:
+    """Processor time of this process and of those that hold environments of the task, ended ones included."""
+    ticks, group = 0, family_of(task).process_group
+    for about in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            fields = about.read_text(encoding="utf-8").rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15])) if int(fields[2]) == group else 0
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def main(kinds: tuple[str, ...] = ("lean", "worker")) -> None:
-    for kind in kinds:
-        if kind == "worker":
-            # What a worker process has in memory is copied by a fork, too.
-            import onnxruntime  # noqa: F401
-            import torch  # noqa: F401
+def _in_turns(
+    task: tr.Task, verdict: Conformance, costs: ForkCosts, actions: list[Any], depth: int
+) -> tuple[float, float]:
+    """Seconds to come back and go on, by replay and by fork; what it takes to come there first is not in it."""
+    seconds = []
+    for forking in (None, costs):
+        with closing(open_simulator(task, replace(verdict, forking=forking))) as simulator:
+            seconds.append(_spent_coming_back(simulator, actions, depth))
+    return seconds[0], seconds[1]
 
-            import tightrope  # noqa: F401
-        print(f"\n{kind} process, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
-        for name in NAMES:
-            found = costs(gym.make(name))
-            cheaper = max(0.0, (found.fork - found.reset) / found.step)
-            print(
-                f"{name:26} reset {1e3 * found.reset:6.2f} ms  step {1e6 * found.step:6.0f} µs  fork "
-                f"{1e3 * found.fork:5.2f} ms; a fork is cheaper from depth {cheaper:.0f} on"
-            )
-            for depth in DEPTHS:
-                replayed = BRANCHINGS * found.reset + paused_steps(depth, BRANCHINGS) * found.step
-                forked = found.reset + depth * found.step + BRANCHINGS * found.fork
-                print(
-                    f"    {BRANCHINGS} branchings along {depth:3} steps: replay and paused environments "
-                    f"{1e3 * replayed:7.1f} ms, one walker and forks {1e3 * forked:7.1f} ms"
-                )
+
+def _spent_coming_back(simulator: Simulator, actions: list[Any], depth: int) -> float:
+    simulator.reset(0)
+    for action in actions[:depth]:
+        simulator.step(action)
+    here = simulator.save()
+    simulator.reset(0)
+    simulator.load(here)
+    before = spent(simulator.task)
+    for _ in range(TIMES):
+        for action in actions[depth:]:
+            simulator.step(action)
+        simulator.load(here)
+    return (spent(simulator.task) - before) / TIMES
+
+
+def _made(name: str) -> Any:
+    options = {"continuous": False} if name.startswith("CarRacing") else {}
+    make = partial(gym.make, name, disable_env_checker=True, max_episode_steps=-1, **options)
+    return Unending(tr.renewed_env(make) if name.startswith("BipedalWalker") else make())
+
+
+def _walk(task: tr.Task) -> list[Any]:
+    rng = generator("box2d", task.name)
+    return [task.search_actions[int(rng.integers(len(task.search_actions)))] for _ in range(max(DEPTHS) + STEPS_ON)]
+
+
+def _never(transition: tr.Transition) -> bool:
+    return False
+
+
+@tr.LossyKey
+def _nothing(env: Any, observation: Any, info: Any) -> int:
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    for figure in figures(quick=False):
+        print(figure)

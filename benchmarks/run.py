@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import against_naive, cluster, efficiency, failures, peers, pipeline, resetting, risk, rows
+from benchmarks import against_naive, box2d, cluster, efficiency, failures, peers, pipeline, resetting, risk, rows
 from benchmarks.measuring import Figure
 
 FIGURES = Path(__file__).with_name("figures.json")
@@ -34,6 +34,7 @@ ITEMS: dict[int, tuple[str, Callable[..., Iterator[Figure]]]] = {
     9: ("Worlds and agents in JAX", rows.figures),
     10: ("Failures found: distinct avoidable ones for a thousand steps, everything counted", failures.figures),
     11: ("Risk in use: intervals that hold, and their cost", risk.figures),
+    12: ("Box2D, which cannot be saved: coming back by replay and by forks", box2d.figures),
 }
 
 PREFACE = """# Benchmarks

@@ -80,7 +80,7 @@ def test_of_several_the_one_of_the_repositorys_name_or_none(repository: Path) ->
 
 
 def test_what_is_not_there_is_told(repository: Path) -> None:
-    with pytest.raises(AgentError, match=r"hf:somebody/else cannot be had"):
+    with pytest.raises(AgentError, match=r"hf:somebody/else cannot be had.*give its path$"):
         tr.load_agent("hf:somebody/else", noise_task(VECTOR, MOVES))
     with pytest.raises(AgentError, match=r"none of its files ends in \.zip"):
         chosen_file(repository, HubPlace("somebody/noise-agent", None, None))

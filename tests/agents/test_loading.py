@@ -139,7 +139,11 @@ def test_a_file_of_an_unknown_kind_names_the_known(name: str, tmp_path: Path) ->
 
 
 def test_a_folder_is_no_agent(tmp_path: Path) -> None:
-    with pytest.raises(AgentError, match="is a folder"):
+    with pytest.raises(AgentError, match=r"is a folder.*factory$"):
+        tr.load_agent(tmp_path, TASK)
+    (tmp_path / "README.md").touch()
+    (tmp_path / "ppo-Noise.zip").touch()
+    with pytest.raises(AgentError, match=r"is a folder.*; it holds ppo-Noise\.zip: give the path of that file$"):
         tr.load_agent(tmp_path, TASK)
 
 

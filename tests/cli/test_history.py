@@ -55,6 +55,7 @@ def test_the_table_shows_every_kind_as_a_row(tested: Path, capsys) -> None:
     assert run_command(["history", str(tested)]) == 0
     out = capsys.readouterr().out
     assert "··■" in out
+    assert "100% (exact)" in out
     assert "Of 1 kind of failure 0 have gone, and 1 is left at at-1000." in " ".join(out.split())
 
 

@@ -135,3 +135,13 @@ def test_a_trained_agent_on_cart_pole() -> None:
     late = tr.evaluate(task, tr.load_agent(GALLERY / "cartpole-late.onnx", task, name="late"), episodes=40)
     assert early.mean_return.value < 0.5 * late.mean_return.value
     assert early.unsafe_rate.low > 0.5
+
+
+@pytest.mark.parametrize("given", [walk_into_the_hole, "agent.zip", object()])
+def test_what_was_not_loaded_is_refused_with_the_way_to_load_it(given):
+    with pytest.raises(UsageError, match=r"an agent is what tightrope\.load_agent\(…, task=task\) returns, not"):
+        tr.evaluate(CORRIDOR, given, episodes=1)
+    with pytest.raises(UsageError, match=r"load it first"):
+        tr.demonstrate(task=CORRIDOR, agent=given)
+    with pytest.raises(UsageError, match=r"load it first"):
+        tr.find_references(CORRIDOR, 1, agents=[given])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from tightrope.agents.agent import Agent
+from tightrope.errors import UsageError
 from tightrope.execution.engine import Engine
 from tightrope.settings import LIBRARY_BACKEND
 from tightrope.simulation import RandomnessMet, conformance_of, turn_stochastic
@@ -15,6 +17,18 @@ from tightrope.tasks.task import Task
 
 Parameters = ParamSpec("Parameters")
 T = TypeVar("T")
+
+
+def require_agents(given: Mapping[str, Any]) -> None:
+    """Refuse what was given as ``agent`` or among ``agents`` and was not loaded: a function, a model, a path."""
+    agents, agent = given.get("agents"), given.get("agent")
+    listed = [*agents] if isinstance(agents, list | tuple) else []
+    for one in (*listed, *(() if agent is None else (agent,))):
+        if not all(hasattr(one, part) for part in ("name", "fingerprint", "act")):
+            raise UsageError(
+                f"an agent is what tightrope.load_agent(…, task=task) returns, not {one!r:.80}; load it first: a "
+                f"function, an object with predict() or act(), a network or a path"
+            )
 
 
 @contextmanager
@@ -41,8 +55,11 @@ def begun_again_if_stochastic(step: Callable[Parameters, T]) -> Callable[Paramet
     The step gets its task first, and perhaps an engine by name. Inside of another such step, that one begins again.
     """
 
+    names = tuple(inspect.signature(step).parameters)
+
     @wraps(step)
     def begun(*arguments: Parameters.args, **options: Parameters.kwargs) -> T:
+        require_agents({**dict(zip(names, arguments, strict=False)), **options})
         engine: Any = options.get("engine")
         try:
             return step(*arguments, **options)

@@ -140,10 +140,7 @@ class _Record:
         if self.rollout.record_keys:
             self.keys.append(stable_hash(self.simulator.key()))
         if self.rollout.record_positions and self.simulator.task.position is not None:
-            transition = self.simulator.transition
-            self.positions.append(
-                self.simulator.task.position(self.simulator.env, transition.observation, transition.info)
-            )
+            self.positions.append(self.simulator.look("position"))
 
     def prefix_moment(self, moment: Moment) -> None:
         self.prefix_steps = moment.depth

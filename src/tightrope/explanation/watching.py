@@ -79,7 +79,7 @@ def named_values(simulator: Simulator) -> dict[str, float]:
     task = simulator.task
     found = dict(_numbers(task.observation_space, simulator.observation, "observation"))
     if not found and task.position is not None:
-        x, y = task.position(simulator.env, simulator.observation, simulator.info)
+        x, y = simulator.look("position")
         return dict(zip(task.position_names, (float(x), float(y)), strict=True))
     names = tuple(task.observation_names or ())
     return dict(zip(names, found.values(), strict=True)) if len(names) == len(found) else found

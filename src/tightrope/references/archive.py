@@ -61,7 +61,7 @@ class Archive:
         self.simulator, self.meter, self.stats, self.progress = simulator, meter, stats, progress
         self.deterministic, self.seed = deterministic, seed
         self.max_depth = math.inf if max_depth is None else max_depth
-        self._cell_of = simulator.task.cell or simulator.task.state_key
+        self._cell = "cell" if simulator.task.cell is not None else "state_key"
         self._cells: dict[Hashable, _Cell] = {}
         self._listed: list[_Cell] = []
         self._shelf = SnapshotShelf(simulator, memory_limit)
@@ -146,8 +146,7 @@ class Archive:
     def _visit(self) -> bool:
         """Note the cell the simulator stands in; whether it is new or was reached by a shorter way."""
         simulator = self.simulator
-        transition = simulator.transition
-        key = self._cell_of(simulator.env, transition.observation, transition.info)
+        key = simulator.look(self._cell)
         known = self._cells.get(key)
         if known is None:
             cell = self._cells[key] = _Cell(self._shelf.save(), simulator.depth)

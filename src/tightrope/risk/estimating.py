@@ -39,6 +39,8 @@ BATCH = 2
 SMALLEST_SIZE, LARGEST_SIZE = 16, 4096
 TRIAL_SHARE = 0.25
 """Of what is left, for trying out what a repetition costs; one that costs more cannot be repeated eight times."""
+DEARER = 1.3
+"""Times what an episode of the trial costs: larger repetitions go further. What is left over pays for more of them."""
 RUNAWAY = 3.0
 """Times its share of the budget after which a repetition is stopped."""
 KEPT_FAILURES = 20
@@ -89,9 +91,10 @@ def estimate_failure(
         return work.counted(pilot, "no failure was met even with random actions, so nothing tells what comes close")
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         each = work.cost_of_each(runner, guide)
-        size = int(min(work.left / REPETITIONS / each, LARGEST_SIZE))
-        if size < SMALLEST_SIZE:
+        fitting = work.left / REPETITIONS / each
+        if fitting < SMALLEST_SIZE:
             return work.counted(pilot, work.too_little(each))
+        size = int(np.clip(fitting / DEARER, SMALLEST_SIZE, LARGEST_SIZE))
         repetitions = work.repeated(runner, guide, size, each)
     return work.from_splitting(repetitions, guide, pilot)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from tightrope.simulation.conformance.examination import REPLAY, Conformance, examine
+from tightrope.simulation.forking.environment import ForkedEnv
 from tightrope.simulation.fresh_seeds import WarySimulator, fresh_seeds_of
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import find_snapshotter
@@ -50,6 +51,8 @@ def exploring(task: Task) -> Iterator[Simulator]:
 
 
 def _opened(kind: type[Simulator], task: Task, conformance: Conformance) -> Simulator:
+    if conformance.forking is not None:
+        return kind(task, ForkedEnv(task, conformance.forking), None, watched=conformance.deterministic)
     env = task.open_env()
     snapshotter = None if conformance.method == REPLAY else find_snapshotter(conformance.method)(env)
     return kind(task, env, snapshotter, watched=conformance.deterministic)

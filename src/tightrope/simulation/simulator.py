@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -13,6 +13,8 @@ from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
+from tightrope.simulation.forking.environment import ForkedEnv
+from tightrope.simulation.forking.serving import RESEED, RESET, STEP
 from tightrope.simulation.limits import limit_to_keep, time_limit
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed, draws_nothing, shows_its_draws
 from tightrope.simulation.snapshots.randomness import generator_states
@@ -75,6 +77,7 @@ class Simulator:
     def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None, *, watched: bool = False) -> None:
         self.task = task
         self.env = env
+        self._far = env if isinstance(env, ForkedEnv) else None
         self.snapshotter = snapshotter
         self.counters = SimulatorCounters()
         self.outcome = Outcome.ONGOING
@@ -104,6 +107,11 @@ class Simulator:
     def info(self) -> Mapping[str, Any]:
         """The latest info."""
         return self.transition.info
+
+    @property
+    def leaps(self) -> bool:
+        """Whether ``leap`` is there: the environment lives in a process that can be forked."""
+        return self._far is not None
 
     @property
     def timed_out(self) -> bool:
@@ -198,6 +206,9 @@ class Simulator:
         while node is not None and node is not self._history:
             missing.append(node)
             node = node[0]
+        if self._far is not None:
+            self._leap_along(history, missing)
+            return
         if node is None:
             self.reset(missing.pop()[1])
         for node in reversed(missing):
@@ -210,19 +221,73 @@ class Simulator:
                 self.counters.replayed_steps += 1
             self._history = node
 
+    @calls_out("task {self.task.label}", prepare="step()")
+    def leap(self, seed: int, events: Sequence[Any], standing: int | None = None) -> None:
+        """As a reset and these actions and reseedings, without playing what the environment has a copy of.
+
+        ``standing``: after how many of the events the simulator stands already; None: elsewhere.
+        """
+        assert self._far is not None
+        if self._watched and seed not in _undrawn.get(self.task, {}):
+            self._begin(seed)
+            standing = 0
+        last = max((index for index, event in enumerate(events) if not isinstance(event, Reseed)), default=-1)
+        if standing is None or standing <= last:
+            played = self._far.played_steps
+            way = [(RESET, seed), *map(_far_event, events[: last + 1])]
+            try:
+                self._far.prepare(way, self._decode, None if standing is None else standing + 1)
+            except BaseException as error:
+                raise EnvironmentFailure(
+                    f"task {self.task.label}: coming back to step {last + 1} after reset(seed={seed}) {misdeed(error)}"
+                ) from error
+            self._arrive(seed, events[: last + 1])
+            self.counters.steps += self._far.played_steps - played
+            standing = last + 1
+        for event in events[standing:]:
+            self.reseed(event.seed)
+
+    def _arrive(self, seed: int, events: Sequence[Any]) -> None:
+        """Take the event that the environment is prepared for, which is the last one."""
+        if not events:
+            self._begin(seed)
+            return
+        self._history = (None, seed)
+        for event in events[:-1]:
+            self._history = (self._history, event)
+        self.depth = sum(not isinstance(event, Reseed) for event in events[:-1])
+        self.outcome = ONGOING
+        self.step(events[-1])
+        self.counters.steps -= 1
+
+    def _leap_along(self, history: Any, missing: Sequence[Any]) -> None:
+        """The way to a situation, paid for as if it were played: what a search may do must not hang on who can fork."""
+        if not missing:
+            return
+        counters, events = self.counters, _events(history)
+        steps, standing = counters.steps, len(events) - len(missing)
+        self.leap(events[0], events[1:], standing - 1 if standing else None)
+        counters.steps = steps
+        counters.resets += not standing
+        counters.replayed_steps += sum(not isinstance(event, Reseed) for event in events[max(standing, 1) :])
+        self._history = history
+
     def reseed(self, seed: int) -> None:
         """Same situation, fresh randomness."""
         if self._reseed is None:
-            self._reseed = canonical_reseed(self.env)
+            self._reseed = canonical_reseed(self.env) if self._far is None else self._far.reseed
         self._reseed(seed)
         self._history = (self._history, Reseed(seed))
 
     @calls_out("task {self.task.label}", state_key="state_key")
     def key(self) -> Hashable:
         """The task's state key of this situation."""
-        transition = self.transition
+        transition, far = self.transition, self._far
         try:
-            key = self.task.state_key(self.env, transition.observation, transition.info)
+            if far is None:
+                key = self.task.state_key(self.env, transition.observation, transition.info)
+            else:
+                key = far.ask("look", "state_key")
         except BaseException as error:
             blame(self.task, "state_key", error)
         if not self._key_checked:
@@ -236,9 +301,15 @@ class Simulator:
         if self.task.identity is None:
             return self.key()
         try:
-            return self.task.identity(self.env, self.transition.observation, self.transition.info)
+            return self.look("identity")  # type: ignore[no-any-return]
         except BaseException as error:
             blame(self.task, "identity", error)
+
+    def look(self, role: str) -> Any:
+        """What a function of the task (its field ``role``) says of environment, observation and info here."""
+        if self._far is not None:
+            return self._far.ask("look", role)
+        return getattr(self.task, role)(self.env, self.transition.observation, self.transition.info)
 
     def available_actions(self, actions: tuple[Action, ...] | None = None) -> tuple[Action, ...]:
         """Which of these actions, or of the search actions, the environment allows here (``info["action_mask"]``)."""
@@ -250,12 +321,7 @@ class Simulator:
 
     def events(self) -> list[Any]:
         """The reset seed, then every action and reseeding since: what it takes to come here again."""
-        events = []
-        node = self._history
-        while node is not None:
-            node, event = node
-            events.append(event)
-        return events[::-1]
+        return _events(self._history)
 
     def has_drawn(self) -> bool:
         """Whether anything was drawn from the environment's generators since reset; True where that cannot be seen.
@@ -265,7 +331,8 @@ class Simulator:
         if self._draws_nothing:
             return False
         if self._shows_its_draws is None:
-            self._shows_its_draws = shows_its_draws(self.env)
+            far = self._far
+            self._shows_its_draws = shows_its_draws(self.env) if far is None else far.ask("shows_its_draws")
         if not self._shows_its_draws:
             return True
         now = _states(self.env)
@@ -325,10 +392,22 @@ def _note_undrawn(task: Task, seed: int, env: Any) -> None:
 
 def _states(env: Any) -> tuple[Any, ...] | None:
     try:
-        return generator_states(env)
+        return env.ask("generator_states") if isinstance(env, ForkedEnv) else generator_states(env)
     except Exception:
         # An attribute that cannot be looked through; what it hides may have been drawn from.
         return None
+
+
+def _events(history: Any) -> list[Any]:
+    events = []
+    while history is not None:
+        history, event = history
+        events.append(event)
+    return events[::-1]
+
+
+def _far_event(event: Any) -> tuple[str, Any]:
+    return (RESEED, event.seed) if isinstance(event, Reseed) else (STEP, event)
 
 
 def detached(transition: Transition) -> Transition:

@@ -19,7 +19,11 @@ def blame(task: Task, role: str, error: BaseException) -> NoReturn:
     if isinstance(error, TightropeError):
         raise error
     told = f"{role} of task {task.label} {misdeed(error)}"
-    raise TaskError(f"{told}. {RULE}" if is_change_in_place(error) else told) from error
+    if is_change_in_place(error):
+        told = f"{told}. {RULE}"
+    elif isinstance(error, KeyError) and len(error.args) == 1:
+        told = f"{told}. Not every step gives it; what info may lack is read by info.get({error.args[0]!r})"
+    raise TaskError(told) from error
 
 
 @contextmanager

@@ -69,7 +69,10 @@ def _downloaded(place: HubPlace) -> Path:
     except BaseException as error:
         require_fault(error)
         told = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:200]}"
-        raise AgentError(f"hf:{place.repository} cannot be had from the Hugging Face Hub ({told})") from error
+        raise AgentError(
+            f"hf:{place.repository} cannot be had from the Hugging Face Hub ({told}). "
+            f"Look at its name, or download the file elsewhere and give its path"
+        ) from error
     return Path(folder)
 
 

@@ -134,13 +134,22 @@ def _refused(source: Any) -> AgentError:
         ", ".join(ending for loader in all_loaders() for ending in loader.endings),
     )
     if path.is_dir():
-        return AgentError(f"{source} is a folder; an agent is a file ({endings}) or package.module:factory")
+        return AgentError(
+            f"{source} is a folder; an agent is a file ({endings}) or package.module:factory{_agents_in(path)}"
+        )
     if not path.exists():
         return no_such_file(source)
     return AgentError(
         f"{source}: files that end in {path.suffix!r} are not agents tightrope can read; known are {endings}. "
         f"Anything else comes in by a function: package.module:factory"
     )
+
+
+def _agents_in(folder: Path) -> str:
+    """What a folder holds that could be meant, as the end of a sentence; one of the Hub holds one such file."""
+    endings = {ending for loader in all_loaders() for ending in loader.endings if ending.startswith(".")}
+    found = sorted(path.name for path in folder.iterdir() if path.suffix in endings)
+    return f"; it holds {', '.join(found[:5])}: give the path of that file" if found else ""
 
 
 @cache

@@ -102,7 +102,7 @@ def _print(comparison: AgentComparison) -> None:
     interface.table(f"{comparison.agent_b} against {comparison.agent_a}", columns, rows)
     if comparison.executed:
         interface.say(
-            f"{counted(comparison.executed, 'suite was', 'suites were')} executed now: one of the two had not met them."
+            f"{counted(comparison.executed, 'time')} a suite was executed now, for one of the two that had not met it."
         )
     for why in comparison.left_out:
         interface.say(f"Only cases that both have met are compared: {why}.")

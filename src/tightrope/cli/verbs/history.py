@@ -11,7 +11,7 @@ import typer
 
 from tightrope.cli.arguments.options import TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
-from tightrope.cli.output.words import counted
+from tightrope.cli.output.words import amount, counted, share
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 
@@ -92,9 +92,9 @@ def _print(interface: Interface, history: History, risks: dict[str, FailureEstim
         (
             each.agent,
             each.step,
-            "no data" if each.plain is None else format(each.plain.unsafe_rate, ".0%"),
-            "no data" if each.plain is None else format(each.plain.mean_return, ".3g"),
-            *(format(each.fail_frequency(suite), ".0%") for suite in history.suites),
+            "no data" if each.plain is None else share(each.plain.unsafe_rate),
+            "no data" if each.plain is None else amount(each.plain.mean_return),
+            *(share(each.fail_frequency(suite)) for suite in history.suites),
             *([risks[each.agent].probability_text()] if each.agent in risks else ["no data"] if risks else []),
         )
         for each in history.checkpoints
@@ -129,7 +129,7 @@ def _say(interface: Interface, failures: tuple[FailureRow, ...], history: Histor
     interface.say(f"Of {kinds} {gone}, and {counted(left, 'is', 'are')} left at {newest}.")
 
 
-def _mark(share: float | None) -> str:
-    if share is None:
+def _mark(fails: float | None) -> str:
+    if fails is None:
         return " "
-    return NEVER if share == 0 else HALF if share >= 0.5 else SOME
+    return NEVER if fails == 0 else HALF if fails >= 0.5 else SOME

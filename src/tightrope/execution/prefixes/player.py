@@ -5,11 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from time import perf_counter
+from typing import Any
 
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.tree import STEP_BYTES, Label, Point, PrefixTree, Reseeded, Segment
 from tightrope.execution.worker.recording import Wanted, key_hash, position_of
-from tightrope.simulation.simulator import Simulator, Snapshot
+from tightrope.simulation.simulator import Reseed, Simulator, Snapshot
 
 
 class Walker:
@@ -53,11 +54,25 @@ class Walker:
         if self.at is not None and self.at[0] is point[0] and self.at[1] == point[1]:
             return
         self.before_moving()
+        if self.simulator.leaps:
+            self._leap(point)
+            return
         above = self._closest_start(point)
         started = perf_counter()
         self.at = None
         for label in self.tree.labels_between(above, point):
             self._step(label)
+        self.counters.seconds_environment += perf_counter() - started
+        self.at = point
+
+    def _leap(self, point: Point) -> None:
+        way = self.tree.lineage(point)
+        stands = self.at is not None and self._on_the_way(self.at, point, None)
+        standing = self.at[0].depth + self.at[1] if stands and self.at is not None else None
+        labels = self.tree.labels_between((way[0][0], 0), point)
+        started = perf_counter()
+        self.at = None
+        self.simulator.leap(way[0][0].seed, *_events(labels, standing))
         self.counters.seconds_environment += perf_counter() - started
         self.at = point
 
@@ -194,6 +209,17 @@ class Walker:
             raise
         self.at = (segment, len(segment.labels))
         self.counters.seconds_environment += perf_counter() - started
+
+
+def _events(labels: Sequence[Label], standing: int | None) -> tuple[list[Any], int | None]:
+    """Labels as a simulator's events; and after how many of these it stands that has so many labels behind it."""
+    events: list[Any] = []
+    behind = None if standing is None else 0
+    for number, label in enumerate(labels, 1):
+        events += [Reseed(label.seed), label.action] if isinstance(label, Reseeded) else [label]
+        if number == standing:
+            behind = len(events)
+    return events, behind
 
 
 def _nothing() -> None:

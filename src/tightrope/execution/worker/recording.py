@@ -38,9 +38,8 @@ def key_hash(simulator: Simulator) -> int:
 
 def position_of(simulator: Simulator) -> tuple[float, float]:
     """Where this situation lies on the task's map."""
-    transition: Any = simulator.transition
-    assert simulator.task.position is not None
-    return simulator.task.position(simulator.env, transition.observation, transition.info)
+    position: tuple[float, float] = simulator.look("position")
+    return position
 
 
 def plain_actions(actions: Sequence[Any]) -> tuple[Action, ...]:

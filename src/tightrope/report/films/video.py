@@ -135,9 +135,7 @@ def _enlarged(frame: Frame) -> Frame:
 
 
 def _dot_on_map(simulator: Simulator, ground: Any) -> Frame:
-    position = simulator.task.position
-    assert position is not None
-    x, y = ground.to_pixels(position(simulator.env, simulator.observation, simulator.info))
+    x, y = ground.to_pixels(simulator.look("position"))
     frame = np.array(ground.image[..., :3], dtype=np.uint8)
     rows, columns = np.ogrid[: frame.shape[0], : frame.shape[1]]
     radius = max(3.0, min(frame.shape[:2]) / 40)

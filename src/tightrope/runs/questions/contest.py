@@ -106,7 +106,7 @@ class AgentComparison(Shown):
     run: Run = field(repr=False)
     """Where B's episodes can be replayed."""
     executed: int = 0
-    """Suites that were executed now, because one of the two had not met them."""
+    """How often a suite was executed now, because one of the two had not met it."""
     left_out: tuple[str, ...] = ()
     """Why cases that only one of the two has met are not in it."""
 

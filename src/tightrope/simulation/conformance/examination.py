@@ -15,6 +15,8 @@ from tightrope.simulation.conformance.recordings import longest
 from tightrope.simulation.conformance.reproducing import Evidence, gather_evidence, opened
 from tightrope.simulation.conformance.roundtrip import renewed_walk, round_trip, transfer
 from tightrope.simulation.conformance.trial_walk import Recording, Walk
+from tightrope.simulation.forking.environment import ForkCosts
+from tightrope.simulation.forking.worth import NOT_WORTH_IT, Forking, examine_forking
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import Snapshotter, applicable_snapshotters, canonical_reseed
 from tightrope.simulation.starting import checked_reset
@@ -57,6 +59,8 @@ class Conformance(Shown):
     steps_per_second: float
     checked_steps: int
     notes: tuple[str, ...] = ()
+    forking: ForkCosts | None = None
+    """What forking costs, where replays are cut short by it; None: they are not."""
     cross_check: CrossCheck = field(default_factory=CrossCheck)
     """How much of it was played again in other processes."""
 
@@ -72,6 +76,7 @@ def examine(task: Task) -> Conformance:
     evidence = gather_evidence(task)
     method, rejected = _select(task, evidence)
     saving, loading = _costs(task, method)
+    forking = _forking(task, evidence) if method is None else NOT_WORTH_IT
     steps = sum(len(recording.actions) for recording in evidence.recordings)
     return Conformance(
         task=task.label,
@@ -83,9 +88,15 @@ def examine(task: Task) -> Conformance:
         load_microseconds=loading,
         steps_per_second=evidence.steps_per_second,
         checked_steps=steps,
-        notes=evidence.notes,
+        notes=(*evidence.notes, forking.note) if forking.note else evidence.notes,
+        forking=forking.costs,
         cross_check=_cross_checked(task, method, evidence.recordings),
     )
+
+
+def _forking(task: Task, evidence: Evidence) -> Forking:
+    walks = [(recording.seed, recording.actions) for recording in longest(evidence.recordings) if recording.actions]
+    return examine_forking(task, walks, evidence.steps_per_second) if walks else NOT_WORTH_IT
 
 
 def examine_snapshotter(task: Task, snapshotter: type[Snapshotter]) -> Rejection | None:

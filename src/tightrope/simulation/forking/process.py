@@ -1,0 +1,138 @@
+"""A process that holds an environment, seen from the one that asks it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from tightrope.errors import EnvironmentFailure
+from tightrope.simulation.forking.wire import receive, send
+
+MAIN = "import sys; from tightrope.simulation.forking.serving import main; main(int(sys.argv[1]))"
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""A process with several threads cannot be forked safely."""
+SECONDS_TO_END = 10.0
+PATIENCE = 120.0
+"""Seconds for the first process, which imports what the environment needs, and for copies that are only forked."""
+
+
+class Gone(EnvironmentFailure):
+    """The process has ended."""
+
+
+class Branch:
+    """One process that holds an environment; closing it ends it.
+
+    ``patience``: seconds after which one that does not answer is given up; None: as long as it takes.
+    """
+
+    def __init__(self, asked: socket.socket, patience: float | None = None) -> None:
+        self._asked = asked
+        asked.settimeout(patience)
+        self.process_id: int = self._answer()
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """What a method of the process's ``Server`` returns; raises what that raises, and Gone when there is none."""
+        with self._closed_if_gone():
+            send(self._asked, (name, arguments))
+        return self._answer()
+
+    def fork(self, *, idle: float | None = None, patience: float | None = None) -> tuple[Branch, float]:
+        """A copy, which ends by itself when it is not asked for so long, and the processor time this took."""
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, self._closed_if_gone():
+                send(self._asked, ("fork", (idle,)), theirs.fileno())
+            seconds = self._answer()
+            return Branch(ours, patience), seconds
+        except BaseException:
+            ours.close()
+            raise
+
+    @property
+    def closed(self) -> bool:
+        """Whether it can be asked no more."""
+        return self._asked.fileno() < 0
+
+    def close(self) -> None:
+        """End the process."""
+        self._asked.close()
+
+    def _answer(self) -> Any:
+        with self._closed_if_gone():
+            succeeded, value = receive(self._asked)
+        if not succeeded:
+            raise _revived(*value)
+        return value
+
+    @contextmanager
+    def _closed_if_gone(self) -> Iterator[None]:
+        """Whatever happens: an answer that nobody waits for must not be taken for that of the next question."""
+        patience = self._asked.gettimeout()
+        try:
+            yield
+        except TimeoutError:
+            self.close()
+            raise Gone(f"the process of the environment did not answer within {patience:g} s") from None
+        except (EOFError, OSError):
+            self.close()
+            raise Gone("the process of the environment ended") from None
+        except BaseException:
+            self.close()
+            raise
+
+
+class Root(Branch):
+    """The first process: a Python of its own that has loaded nothing but what the environment needs."""
+
+    def __init__(self, parcel: Any) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", MAIN, str(theirs.fileno())],
+                env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                # What the user's modules print when they are imported was printed here already.
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                process_group=0,  # Ctrl-C reaches this process alone, which then ends the others
+            )
+        try:
+            ours.settimeout(PATIENCE)
+            send(ours, parcel)
+            super().__init__(ours, PATIENCE)
+        except BaseException:
+            ours.close()
+            self._wait()
+            raise
+
+    def close(self) -> None:
+        """End the process and wait for it."""
+        super().close()
+        self._wait()
+
+    def _wait(self) -> None:
+        try:
+            self.process.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+def _revived(name: str, text: str, pickled: bytes | None) -> BaseException:
+    """What was raised over there, or something with the same name and text."""
+    if pickled is not None:
+        with suppress(Exception):
+            error: BaseException = pickle.loads(pickled)
+            return error
+    make: Callable[[str], BaseException] = type(name, (Exception,), {})
+    return make(text)

@@ -54,13 +54,13 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ),
         (
             {"proven": False, "better": (), "doomed": ()},
-            "At step 75 it chose right+B, and no escape was found after that, which is no proof; of no other action "
-            "there an escape is known, and where after it all was lost is not decided",
+            "At step 75 it chose right+B, and no escape was found after that, which is no proof; no escape is "
+            "known for any other action there, and where it was finally lost is not decided",
         ),
         (
             {"better": ()},
-            "At step 75 it chose right+B; until then somebody could have survived the 40 steps that are looked ahead, "
-            "after it nobody, and no other action there does better",
+            "At step 75 it chose right+B; until then somebody could have survived the next 40 steps, after it nobody "
+            "could, and no other action there does better",
         ),
         (
             {"depth": 60, "agents_fault": False},
@@ -74,7 +74,7 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ({"depth": None, "action": None, "agents_fault": False}, "Nobody could have survived, from the start on"),
         (
             {"depth": None, "action": None, "agents_fault": False, "proven": False},
-            "At hand-over nobody could survive any more; where before that it was lost is not decided",
+            "By hand-over nobody could survive any more; where it was lost before that is not decided",
         ),
         (
             {"depth": None, "action": None, "agents_fault": None, "proven": False},

@@ -30,11 +30,11 @@ def sentence(why: Explanation, names: Sequence[str] = ()) -> str:
     if not why.better and why.proven:
         known = ", as far as is known" if why.unsettled else ""
         return (
-            f"{told}; until then somebody could have survived the {why.horizon} steps that are looked ahead, after it "
-            f"nobody, and no other action there does better{known}"
+            f"{told}; until then somebody could have survived the next {why.horizon} steps, after it nobody could, and "
+            f"no other action there does better{known}"
         )
     if not why.better:
-        return f"{told}; of no other action there an escape is known, and where after it all was lost is not decided"
+        return f"{told}; no escape is known for any other action there, and where it was finally lost is not decided"
     if len(why.better) > MOST_NAMED and not set(why.doomed + why.unsettled) - {why.action}:
         return f"{told}; any other action would have survived"
     return f"{told}; {either(why.better, names)} would have survived{_rest(why, names)}"
@@ -84,7 +84,7 @@ def _nowhere(why: Explanation) -> str:
     if why.proven:
         return "Nobody could have survived, from the start on"
     if why.agents_fault is False:
-        return "At hand-over nobody could survive any more; where before that it was lost is not decided"
+        return "By hand-over nobody could survive any more; where it was lost before that is not decided"
     return "Where it was lost could not be decided within the effort"
 
 

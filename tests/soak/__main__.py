@@ -24,8 +24,9 @@ from tightrope.runs.storage.store import EpisodeStore
 
 SIZES_A_MINUTE = 1.0
 """How much of a campaign a minute of both runs together is good for."""
-MOST_GROWTH_OF_WORKERS = 1.1
-"""The memory of the workers in the last third of the time against that in the middle one."""
+MOST_GROWTH_OF_WORKERS, MOST_BESIDE_IN_WORKERS = 1.1, 32 * MIB
+"""The memory of the workers in the last third of the time against that in the middle one: the last steps keep longer
+ways than the first ones, within the limit of the engine, which the soak does not come near."""
 MOST_BYTES_AN_EPISODE, MOST_BYTES_BESIDE = 12_000, 32 * MIB
 """By which the command itself may grow: results hold their episodes, with the action and the reward of every step; the
 rest is what its last steps import."""
@@ -71,7 +72,8 @@ def is_flat(seen: list[Memory], episodes: int) -> tuple[bool, str]:
     begun, ended = max(part.command for part in seen[:third]), max(part.command for part in last)
     each = max(0, ended - begun) / max(1, episodes)
     allowed = MOST_BYTES_AN_EPISODE * episodes + MOST_BYTES_BESIDE
-    flat = workers[1] <= MOST_GROWTH_OF_WORKERS * workers[0] and ended - begun <= allowed
+    more = max(0.0, workers[1] - MOST_GROWTH_OF_WORKERS * workers[0])
+    flat = more <= MOST_BESIDE_IN_WORKERS and ended - begun <= allowed
     return flat, (
         f"workers {workers[0] / MIB:.0f} MiB in the middle third, {workers[1] / MIB:.0f} in the last; the command "
         f"{begun / MIB:.0f} MiB in the first, {ended / MIB:.0f} in the last, {each / 1000:.1f} KB for each of "

@@ -10,28 +10,26 @@ is, the more likely in use.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget, Meter
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
+from tightrope.failures.arms import Arms
 from tightrope.failures.blurred import BlurredAgent
 from tightrope.failures.causes import most_likely_first, one_of_each_cause
-from tightrope.failures.likelihood import candidates, log_likelihood
+from tightrope.failures.likelihood import candidates
 from tightrope.failures.moments import find_moments, price
 from tightrope.failures.result import Disturbance, FailureSearch, FoundFailure
+from tightrope.failures.tries import BEGINNING, MOMENT, RESET, Tries, Try
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import derive_seed, generator
 from tightrope.settings import LIBRARY_BACKEND, FailuresConfig
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
-from tightrope.trace import Action, ActionTrace
+from tightrope.trace import ActionTrace
 
 DEFAULT_BUDGET = Budget(steps=FailuresConfig.steps)
 MOMENTS_SHARE = 0.5
@@ -39,22 +37,9 @@ MOMENTS_SHARE = 0.5
 RUNS_SHARE = 0.1
 """Of the rest, so much for the first runs that are disturbed; more are played where they are worth it."""
 MOST_RUNS = 64
-SECTIONS = 8
-"""Parts of a run that are told apart by how often disturbances in them made the agent fail."""
 MOMENTS_AT_A_TIME = 4
-LASTS = "lasts"
-"""With a number of steps the arm for disturbances that last so long."""
-RESET, BEGINNING, MOMENT = "reset", "beginning", "moment"
-"""The first choice: a run from another reset, which is no disturbance at all; another reset and random actions before
-the agent takes over, which takes no run; a disturbance at a moment of the runs."""
-OWN_START, OTHER_STARTS = "own start", "other starts"
-NO_RUN = -1
 ALL_ALIKE = 3
 """Runs in a row that are like earlier ones, after which no other reset is tried: all of them are one."""
-LONGEST_BEGINNING = 40
-"""Random actions before the agent takes over, at most: as many as in random cases."""
-BLURRED, RANDOM = -1, -2
-"""What may be done beside holding one of the actions, as arms."""
 SOON = 8
 """Who fails within so many steps of hand-over was often lost before it: such a failure counts as much as others like it
 were seen to be avoidable by another action at hand-over."""
@@ -137,28 +122,6 @@ def search_failures(
         )
 
 
-@dataclass(frozen=True)
-class _Try:
-    """A disturbance to be tried."""
-
-    run: int
-    depth: int
-    steps: int
-    actions: tuple[Action, ...]
-    """What is played instead, of which ``steps``; none: what the agent does that sees through noise."""
-    arms: tuple[Hashable, ...]
-    reset: int
-    survived: int = 0
-    """The longest disturbance of this kind that was survived."""
-    fails: int = 0
-    """The shortest that was not; 0: none is known."""
-
-    @property
-    def played(self) -> tuple[Action, ...]:
-        """What is played instead."""
-        return self.actions[: self.steps]
-
-
 @dataclass(kw_only=True)
 class _Search:
     """One call of ``search_failures``."""
@@ -173,22 +136,25 @@ class _Search:
     reset_seeds: int
     meter: Meter
     on_progress: ProgressCallback | None
-    runs: list[Episode] = field(default_factory=list)
-    """What is disturbed: runs of the agent, and what it survived only just."""
-    before: list[Disturbance] = field(default_factory=list)
-    """What was done to each of them already."""
     found: list[FoundFailure] = field(default_factory=list)
     episodes: int = 0
 
     def __post_init__(self) -> None:
         self._rng = generator("failures", self.seed, self.agent)
-        self._tries: defaultdict[Hashable, list[float]] = defaultdict(lambda: [0, 0.0, 0])
-        """Of each arm how often it was tried, how much of that failed, and the steps it took."""
+        self._arms = Arms(self._rng, self.length)
+        self._tries = Tries(
+            task=self.engine.task,
+            arms=self._arms,
+            rng=self._rng,
+            seed=self.seed,
+            longest=self.longest,
+            noise=self.noise,
+        )
         self._met: set[int] = set()
         self._runs_met: set[tuple[Hashable, ...]] = set()
-        self._smaller: list[_Try] = []
+        self._smaller: list[Try] = []
         self._resets = 0
-        self._repeated = self._beginnings = self._soon = self._doubted = self._avoidable = 0
+        self._repeated = self._soon = self._doubted = self._avoidable = 0
 
     def run(self, kept: float) -> StopReason:
         """Play the runs, then disturb them until what may be spent is spent."""
@@ -202,8 +168,8 @@ class _Search:
             left = share.remaining().steps
             count = AT_A_TIME if left is None else max(1, min(AT_A_TIME, left // (self.length + self.longest)))
             smaller, self._smaller = self._smaller[:count], self._smaller[count:]
-            sources = [self._best(self._sources) for _ in range(count - len(smaller))]
-            new = self._play([*smaller, *(self._drawn(source) for source in sources if source != RESET)])
+            sources = [self._arms.best(self._sources) for _ in range(count - len(smaller))]
+            new = self._play([*smaller, *(self._tries.drawn(source) for source in sources if source != RESET)])
             new += sum(self._play_run() for source in sources if source == RESET and not share.spent)
             idle = 0 if new else idle + count
             share.spend(self.meter.steps - before)
@@ -238,7 +204,7 @@ class _Search:
     def _play_run(self) -> bool:
         """A run from another reset; one that fails is found, any other can be disturbed. False: it showed nothing."""
         number, self._resets = self._resets, self._resets + 1
-        reset = self._reset(number)
+        reset = self._tries.reset(number)
         start, seed = ActionTrace(self.engine.task.label, reset), derive_seed("failure run", self.seed, number)
         [episode] = self._run([Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True)])
         self.episodes += 1
@@ -247,92 +213,23 @@ class _Search:
         # Where every reset is the same, every run is the one before: the same failure again is no failure found.
         shown = (episode.checksum, episode.actions, episode.outcome)
         if shown in self._runs_met:
-            self._learn((RESET,), 0.0, [episode])
+            self._arms.learn((RESET,), 0.0, price(self.engine, [episode]))
             self._repeated += 1
             return False
         self._repeated = 0
         self._runs_met.add(shown)
         failed = self._note(episode, Disturbance(reset=reset, depth=0))
-        self._learn((RESET,), float(failed), [episode])
+        self._arms.learn((RESET,), float(failed), price(self.engine, [episode]))
         if not failed:
-            self._add(episode, Disturbance(reset=reset, depth=0))
+            self._tries.add(episode, Disturbance(reset=reset, depth=0))
         return True
-
-    def _reset(self, number: int) -> int:
-        """The reset seed of a run: the task's own, then others."""
-        return self.engine.task.seed if number == 0 else derive_seed("failure start", self.seed, number)
 
     @property
     def _sources(self) -> list[str]:
         runs = [RESET] if self._repeated < ALL_ALIKE else []
-        return [*runs, BEGINNING, *([MOMENT] if self.runs else [])]
+        return [*runs, BEGINNING, *([MOMENT] if self._tries.runs else [])]
 
-    def _drawn(self, source: str) -> _Try:
-        return self._moment() if source == MOMENT else self._beginning()
-
-    def _beginning(self) -> _Try:
-        """Random actions from another reset on."""
-        steps = int(self._rng.integers(1, LONGEST_BEGINNING + 1))
-        # Starts differ in how hard they are, and the task's own is the one that everybody has.
-        arm = self._best([OWN_START, OTHER_STARTS])
-        self._beginnings += arm == OTHER_STARTS
-        number = self._beginnings if arm == OTHER_STARTS else 0
-        actions = self._played_instead(RANDOM, self.engine.task.search_actions, steps)
-        return _Try(NO_RUN, 0, steps, actions, (BEGINNING, arm), self._reset(number))
-
-    def _moment(self) -> _Try:
-        """A disturbance at a moment of a run."""
-        run, part = self._best(self._places)
-        trace, first = self.runs[run].trace, self.runs[run].prefix_steps
-        depth = first + int((part + self._rng.random()) / SECTIONS * (len(trace) - first))
-        actions = candidates(self.engine.task, trace.actions[depth], self._rng)
-        steps = self._steps()
-        own = set(trace.actions[depth : depth + steps])
-        kinds = [each for each in range(len(actions)) if own != {actions[each]}]
-        kind = self._best([*kinds, RANDOM, *([BLURRED] if self.blurred else [])])
-        return _Try(
-            run,
-            depth,
-            steps,
-            self._played_instead(kind, actions, steps),
-            ((run, part), kind, (LASTS, steps), MOMENT),
-            trace.seed,
-        )
-
-    def _steps(self) -> int:
-        """How long: 1, 2, 4, … steps."""
-        lengths = [2**power for power in range(int(np.log2(self.longest)) + 1)]
-        _, chosen = self._best([(LASTS, steps) for steps in lengths])
-        return int(chosen)
-
-    def _played_instead(self, kind: int, actions: Sequence[Action], steps: int) -> tuple[Action, ...]:
-        if kind == BLURRED:
-            return ()
-        if kind == RANDOM:
-            return tuple(actions[place] for place in self._rng.integers(len(actions), size=steps))
-        return (actions[kind],) * steps
-
-    @property
-    def _places(self) -> list[tuple[int, int]]:
-        return [(run, part) for run in range(len(self.runs)) for part in range(SECTIONS)]
-
-    def _learn(self, arms: Sequence[Hashable], failed: float, episodes: Sequence[Episode]) -> None:
-        steps = price(self.engine, episodes)
-        for arm in arms:
-            for place, more in enumerate((1, failed, steps)):
-                self._tries[arm][place] += more
-
-    def _best(self, arms: Sequence[Any]) -> Any:
-        """The arm with the highest draw from what is known of its rate of failures, for each step that it takes."""
-        return arms[int(np.argmax([self._drawn_rate(arm) for arm in arms]))]
-
-    def _drawn_rate(self, arm: Hashable) -> float:
-        tries, failed, steps = self._tries[arm]
-        # One that was never tried is taken to cost what it may.
-        cost = (steps + self.length) / (tries + 1)
-        return float(self._rng.beta(1 + failed, 2 + tries - failed) / cost)
-
-    def _play(self, tries: Sequence[_Try]) -> int:
+    def _play(self, tries: Sequence[Try]) -> int:
         """Play disturbances, then the agent; how many situations were new."""
         starts = list(self._starts(tries))
         rollouts = [
@@ -343,14 +240,14 @@ class _Search:
         self.episodes += len(rollouts)
         for tried, episode in zip(tries, self._run(rollouts), strict=True):
             if not episode.reached_handover or episode.error is not None or episode.checksum is None:
-                self._learn(tried.arms, 0.0, [episode])
+                self._arms.learn(tried.arms, 0.0, price(self.engine, [episode]))
                 continue
             is_new = episode.checksum not in self._met
             self._met.add(episode.checksum)
             new += is_new
-            failed = is_new and self._note(episode, self._disturbance(tried))
+            failed = is_new and self._note(episode, self._tries.disturbance(tried))
             worth = self._worth(episode) if failed else 0.0
-            self._learn(tried.arms, worth, [episode])
+            self._arms.learn(tried.arms, worth, price(self.engine, [episode]))
             # What is surely lost before hand-over is not made better by being made smaller.
             if not failed or worth >= DOUBT:
                 self._halve(tried, failed, episode)
@@ -382,24 +279,19 @@ class _Search:
         ]
         return any(each.reached_handover and each.outcome is not Outcome.UNSAFE for each in self._run(rollouts))
 
-    def _halve(self, tried: _Try, failed: bool, episode: Episode) -> None:
+    def _halve(self, tried: Try, failed: bool, episode: Episode) -> None:
         """What failed is tried with less, and what did not although more did, with more; the longest that is survived
         leads to where little is needed for a failure, so that it is disturbed again."""
         fails = tried.steps if failed else tried.fails
         survived = tried.survived if failed else tried.steps
         if fails and fails - survived > 1:
             self._smaller.append(replace(tried, steps=(fails + survived) // 2, survived=survived, fails=fails))
-        elif fails and not failed and len(self.runs) < MOST_RUNS:
-            self._add(episode, self._disturbance(tried))
+        elif fails and not failed and len(self._tries.runs) < MOST_RUNS:
+            self._tries.add(episode, self._tries.disturbance(tried))
 
-    def _add(self, episode: Episode, disturbance: Disturbance) -> None:
-        if episode.actions:
-            self.runs.append(episode)
-            self.before.append(disturbance)
-
-    def _starts(self, tries: Sequence[_Try]) -> Iterator[ActionTrace]:
+    def _starts(self, tries: Sequence[Try]) -> Iterator[ActionTrace]:
         """The ways to where each disturbance ends."""
-        prefixes = [self._prefix(tried) for tried in tries]
+        prefixes = [self._tries.prefix(tried) for tried in tries]
         blurred = [
             Rollout(start=prefix, agent=self.blurred, length=tried.steps, seed=self._seed(prefix), fixed_prefix=True)
             for prefix, tried in zip(prefixes, tries, strict=True)
@@ -411,28 +303,8 @@ class _Search:
         for prefix, tried in zip(prefixes, tries, strict=True):
             yield prefix.then(tried.played) if tried.actions else next(seen).trace
 
-    def _prefix(self, tried: _Try) -> ActionTrace:
-        if tried.run == NO_RUN:
-            return ActionTrace(self.engine.task.label, tried.reset)
-        return self.runs[tried.run].trace.prefix(tried.depth)
-
     def _seed(self, start: ActionTrace) -> int:
         return derive_seed("failure", self.seed, self.episodes, start.id)
-
-    def _disturbance(self, tried: _Try) -> Disturbance:
-        known, played = tried.run != NO_RUN, tried.played
-        own = self.runs[tried.run].trace.actions[tried.depth : tried.depth + tried.steps] if known else None
-        held = len(set(played)) == 1
-        return Disturbance(
-            reset=tried.reset,
-            depth=tried.depth,
-            steps=tried.steps,
-            action=played[0] if held else None,
-            actions=() if held else played,
-            noise=0.0 if played else self.noise,
-            earlier=self.before[tried.run] if known else None,
-            log_likelihood=log_likelihood(self.engine.task, played, own),
-        )
 
     def _note(self, episode: Episode, disturbance: Disturbance) -> bool:
         if episode.outcome is not Outcome.UNSAFE:

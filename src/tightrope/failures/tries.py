@@ -1,0 +1,148 @@
+"""Disturbances to be tried: at which moment of which run, what is done there, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tightrope.execution import Episode
+from tightrope.failures.arms import Arms
+from tightrope.failures.likelihood import candidates, log_likelihood
+from tightrope.failures.result import Disturbance
+from tightrope.seeding import derive_seed
+from tightrope.tasks.task import Task
+from tightrope.trace import Action, ActionTrace
+
+SECTIONS = 8
+"""Parts of a run that are told apart by how often disturbances in them made the agent fail."""
+LASTS = "lasts"
+"""With a number of steps the arm for disturbances that last so long."""
+RESET, BEGINNING, MOMENT = "reset", "beginning", "moment"
+"""The first choice: a run from another reset, which is no disturbance at all; another reset and random actions before
+the agent takes over, which takes no run; a disturbance at a moment of the runs."""
+OWN_START, OTHER_STARTS = "own start", "other starts"
+NO_RUN = -1
+LONGEST_BEGINNING = 40
+"""Random actions before the agent takes over, at most: as many as in random cases."""
+BLURRED, RANDOM = -1, -2
+"""What may be done beside holding one of the actions, as arms."""
+
+
+@dataclass(frozen=True)
+class Try:
+    """A disturbance to be tried."""
+
+    run: int
+    depth: int
+    steps: int
+    actions: tuple[Action, ...]
+    """What is played instead, of which ``steps``; none: what the agent does that sees through noise."""
+    arms: tuple[Hashable, ...]
+    reset: int
+    survived: int = 0
+    """The longest disturbance of this kind that was survived."""
+    fails: int = 0
+    """The shortest that was not; 0: none is known."""
+
+    @property
+    def played(self) -> tuple[Action, ...]:
+        """What is played instead."""
+        return self.actions[: self.steps]
+
+
+@dataclass(kw_only=True)
+class Tries:
+    """Draws what to try next, on the runs at hand."""
+
+    task: Task
+    arms: Arms
+    rng: np.random.Generator
+    seed: int
+    longest: int
+    """Steps that a disturbance may take."""
+    noise: float
+    """By how much the agent may be made to see wrongly; 0: not at all."""
+    runs: list[Episode] = field(default_factory=list)
+    """What is disturbed: runs of the agent, and what it survived only just."""
+    before: list[Disturbance] = field(default_factory=list)
+    """What was done to each of them already."""
+    beginnings: int = 0
+    """From how many other resets random actions were played."""
+
+    def add(self, episode: Episode, disturbance: Disturbance) -> None:
+        """Another run that can be disturbed."""
+        if episode.actions:
+            self.runs.append(episode)
+            self.before.append(disturbance)
+
+    def drawn(self, source: str) -> Try:
+        """A beginning, or a disturbance at a moment."""
+        return self._moment() if source == MOMENT else self._beginning()
+
+    def reset(self, number: int) -> int:
+        """The reset seed of a run: the task's own, then others."""
+        return self.task.seed if number == 0 else derive_seed("failure start", self.seed, number)
+
+    def prefix(self, tried: Try) -> ActionTrace:
+        """The way to where a disturbance begins."""
+        if tried.run == NO_RUN:
+            return ActionTrace(self.task.label, tried.reset)
+        return self.runs[tried.run].trace.prefix(tried.depth)
+
+    def disturbance(self, tried: Try) -> Disturbance:
+        """What was done, and how likely that is in use."""
+        known, played = tried.run != NO_RUN, tried.played
+        own = self.runs[tried.run].trace.actions[tried.depth : tried.depth + tried.steps] if known else None
+        held = len(set(played)) == 1
+        return Disturbance(
+            reset=tried.reset,
+            depth=tried.depth,
+            steps=tried.steps,
+            action=played[0] if held else None,
+            actions=() if held else played,
+            noise=0.0 if played else self.noise,
+            earlier=self.before[tried.run] if known else None,
+            log_likelihood=log_likelihood(self.task, played, own),
+        )
+
+    def _beginning(self) -> Try:
+        """Random actions from another reset on."""
+        steps = int(self.rng.integers(1, LONGEST_BEGINNING + 1))
+        # Starts differ in how hard they are, and the task's own is the one that everybody has.
+        arm = self.arms.best([OWN_START, OTHER_STARTS])
+        self.beginnings += arm == OTHER_STARTS
+        number = self.beginnings if arm == OTHER_STARTS else 0
+        actions = self._played_instead(RANDOM, self.task.search_actions, steps)
+        return Try(NO_RUN, 0, steps, actions, (BEGINNING, arm), self.reset(number))
+
+    def _moment(self) -> Try:
+        """A disturbance at a moment of a run."""
+        run, part = self.arms.best(self._places)
+        trace, first = self.runs[run].trace, self.runs[run].prefix_steps
+        depth = first + int((part + self.rng.random()) / SECTIONS * (len(trace) - first))
+        actions = candidates(self.task, trace.actions[depth], self.rng)
+        steps = self._steps()
+        own = set(trace.actions[depth : depth + steps])
+        kinds = [each for each in range(len(actions)) if own != {actions[each]}]
+        kind = self.arms.best([*kinds, RANDOM, *([BLURRED] if self.noise else [])])
+        instead = self._played_instead(kind, actions, steps)
+        return Try(run, depth, steps, instead, ((run, part), kind, (LASTS, steps), MOMENT), trace.seed)
+
+    def _steps(self) -> int:
+        """How long: 1, 2, 4, … steps."""
+        lengths = [2**power for power in range(int(np.log2(self.longest)) + 1)]
+        _, chosen = self.arms.best([(LASTS, steps) for steps in lengths])
+        return int(chosen)
+
+    def _played_instead(self, kind: int, actions: Sequence[Action], steps: int) -> tuple[Action, ...]:
+        if kind == BLURRED:
+            return ()
+        if kind == RANDOM:
+            return tuple(actions[place] for place in self.rng.integers(len(actions), size=steps))
+        return (actions[kind],) * steps
+
+    @property
+    def _places(self) -> list[tuple[int, int]]:
+        return [(run, part) for run in range(len(self.runs)) for part in range(SECTIONS)]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from tests.fuzzing.worlds import corridor_reference, rail_task, trail_solution, 
 from tightrope.errors import EnvironmentFailure, FormatError, UsageError
 from tightrope.execution import Engine, Rollout
 from tightrope.fuzzing import FuzzResult, fuzz
+from tightrope.fuzzing.job import breeding_budget
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress
 from tightrope.testing import WALK, corridor_task
@@ -205,6 +207,13 @@ def test_stochastic_tasks_are_executed_once_and_replay() -> None:
     for individual, episode in zip(first.individuals, replays, strict=True):
         assert episode.prefix_reward == individual.total_return
         assert episode.outcome is individual.outcome
+
+
+def test_where_traces_share_nothing_a_campaign_breeds_for_so_many_steps() -> None:
+    task = corridor_task(length=10, holes=())
+    replayed = replace(task, make_env=lambda: tr.renewed_env(task.make_env))
+    assert [breeding_budget(task, steps).steps for steps in (None, 70)] == [None, 70]
+    assert [breeding_budget(replayed, steps).steps for steps in (None, 70)] == [150_000, 70]
 
 
 def test_action_masks_are_kept_to() -> None:

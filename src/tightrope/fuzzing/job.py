@@ -16,10 +16,15 @@ from tightrope.fuzzing.population import Operators, Population
 from tightrope.fuzzing.results import FuzzResult
 from tightrope.progress import ProgressCallback
 from tightrope.settings import FuzzingConfig
+from tightrope.simulation import conformance_of
+from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
 Genome = TypeVar("Genome")
+MOST_STEPS_BY_REPLAY = 150_000
+"""For breeding, unless the caller says otherwise: where situations are put back by replay, traces share nothing, and
+each is played from its reset."""
 OF_TRACES = ("independent_actions", "append_only_unfinished")
 """Settings that mean nothing where no traces are bred."""
 
@@ -85,7 +90,9 @@ class FuzzJob:
     @property
     def settings(self) -> dict[str, Any]:
         """How it was asked for, in plain values."""
-        how = {name: value for name, value in self.how.how().items() if self.agent is None or name not in OF_TRACES}
+        how = self.how.how()
+        for name in ("steps", *(OF_TRACES if self.agent is not None else ())):
+            del how[name]
         return {
             **how,
             "weights": list(self.how.weights),
@@ -93,3 +100,9 @@ class FuzzJob:
             "actions": None if self.actions is None else list(self.actions),
             "max_length": self.max_length,
         }
+
+
+def breeding_budget(task: Task, steps: int | None) -> Budget:
+    """What breeding may cost in a campaign; ``steps``: None where nobody says."""
+    replayed = conformance_of(task).method == REPLAY
+    return Budget(steps=MOST_STEPS_BY_REPLAY if steps is None and replayed else steps)

@@ -14,6 +14,12 @@ class FuzzingConfig(Section):
     enabled: bool = setting(True, "whether to fuzz at all (step 4 needs it)", option="", decides=())
     generations: Count = setting(50, "how many generations to breed (g)", short="-g")
     population: Count = setting(50, "traces in each generation (p)", short="-p")
+    steps: Count | None = setting(
+        None,
+        "breed no further generation after so many environment steps",
+        none="no limit, and 150,000 where situations are put back by replay",
+        option="--budget-steps",
+    )
     mutation_stop: Share = setting(0.2, "chance to stop after each mutation (pmstop)")
     mutation_size: Count = setting(15, "longest run of actions that a mutation touches (ms)")
     crossover: Fraction = setting(0.25, "chance of crossover (pc); the paper wants less than one half")

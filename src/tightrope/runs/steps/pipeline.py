@@ -17,6 +17,7 @@ from tightrope.agents import Agent, own_actions
 from tightrope.budget import Budget
 from tightrope.evaluation import Evaluation, evaluate
 from tightrope.fuzzing import FuzzResult, fuzz
+from tightrope.fuzzing.job import breeding_budget
 from tightrope.performance import Robustness, compare_robustness
 from tightrope.runs.steps import stages
 from tightrope.runs.steps.making import go_on_only_if_finished
@@ -73,14 +74,16 @@ class Pipeline(SafetyStep):
         reference = self.reference()
 
         def breed() -> FuzzResult:
+            how = self.config.fuzzing.how()
             result = fuzz(
                 self.run.task,
                 reference.actions,
                 seed=self.config.seed,
+                budget=breeding_budget(self.run.task, how.pop("steps")),
                 actions=actions,
                 engine=engine,
                 on_progress=self.on_progress,
-                **self.config.fuzzing.how(),
+                **how,
             )
             go_on_only_if_finished(result.stop_reason)
             return result

@@ -175,3 +175,10 @@ def test_threads_are_left_as_they_were() -> None:
     task = noise_task(VECTOR, MOVES)
     ask(tr.load_agent(weights("Scores"), task), walk(task))
     assert torch.get_num_threads() == before
+
+
+def test_text_in_an_old_pickle_warns_nobody(recwarn: pytest.WarningsRecorder) -> None:
+    from tightrope.agents.networks.torch_weights import require_plain_pickle
+
+    require_plain_pickle(b"S'\\q'\n.")
+    assert not recwarn.list

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import pickletools
 import re
+import warnings
 import zipfile
 from collections.abc import Mapping
 from typing import Any
@@ -109,11 +110,14 @@ def _plain_archive(content: bytes, source: str) -> bytes:
 
 def require_plain_pickle(content: bytes) -> None:
     """Read a pickle's steps, without taking them, and raise where one of them is not a state dict's."""
-    for number, (step, argument, _) in enumerate(pickletools.genops(content)):
-        if number > AGENT_STEPS:
-            raise FormatError(f"its pickle has more than {AGENT_STEPS:,} steps")
-        if step.name in STRANGE or (step.name == "GLOBAL" and argument not in GLOBALS):
-            raise ValueError(f"its pickle names {argument or step.name!r}")
+    with warnings.catch_warnings():
+        # Python has an opinion on how text was written in old pickles, which is nobody's business here.
+        warnings.simplefilter("ignore")
+        for number, (step, argument, _) in enumerate(pickletools.genops(content)):
+            if number > AGENT_STEPS:
+                raise FormatError(f"its pickle has more than {AGENT_STEPS:,} steps")
+            if step.name in STRANGE or (step.name == "GLOBAL" and argument not in GLOBALS):
+                raise ValueError(f"its pickle names {argument or step.name!r}")
 
 
 def _first_sentence(error: Exception) -> str:

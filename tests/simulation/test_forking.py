@@ -168,20 +168,15 @@ def test_the_engine_gives_the_episodes_of_the_definition(task: Task, backend: st
     plain, asked = task.open_env(), rollouts(task, fixed_prefix=fixed)
     with closing(Simulator(task, plain, None)) as simulator:
         expected = [run_naively(simulator, agents(task), one, deterministic=False) for one in asked]
+    before = family(os.getpid())
     with Engine(task, agents(task), backend=backend, workers=1) as engine:
         assert engine.conformance.forking == DEAR
         found = engine.run(asked)
-        workers = family(os.getpid())
+        workers = [member for member in family(os.getpid()) if member not in before]
+    assert workers
     assert [shown(one) for one in found] == [shown(one) for one in expected]
     end_processes(task)
-    wait_until(lambda: not any(runs(one) for one in workers[1:] if one not in nurseries()))
-
-
-def nurseries() -> list[int]:
-    """Other Pythons of this process that check exactness; they have nothing to do with forks."""
-    from tightrope.simulation.conformance import second_process
-
-    return [member for one in second_process._nurseries.values() for member in family(one._process.pid)]
+    wait_until(lambda: not any(map(runs, workers)))
 
 
 def shown(episode: Any) -> tuple[Any, ...]:
@@ -307,14 +302,15 @@ def test_forks_must_pay_clearly(costs: ForkCosts, pays: bool) -> None:
 
 
 def test_copies_that_are_gone_are_made_again(task: Task) -> None:
-    with closing(open_simulator(task, forked(task))) as simulator:
+    found_out, before = forked(task), family(os.getpid())
+    with closing(open_simulator(task, found_out)) as simulator:
         simulator.reset(3)
         expected, saved = played(simulator), simulator.save()
         simulator.load(saved)
         simulator.reset(4)
         simulator.load(saved)
-        for member in family(os.getpid())[1:]:
-            if member not in nurseries():
+        for member in family(os.getpid()):
+            if member not in before:
                 os.kill(member, signal.SIGKILL)
         simulator.reset(3)
         assert played(simulator) == expected

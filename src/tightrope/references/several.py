@@ -8,28 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, replace
-from itertools import zip_longest
-
-import gymnasium as gym
+from dataclasses import dataclass, replace
 
 from tightrope.agents.agent import Agent
-from tightrope.agents.noisy import NoisyAgent
 from tightrope.budget import Budget, Meter
 from tightrope.errors import UsageError
-from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
-from tightrope.exploration.playing import replay
+from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.failures import Disturbance, FoundFailure, search_failures
 from tightrope.failures.moments import find_moments
-from tightrope.outcome import Outcome, StopReason
-from tightrope.progress import Progress, ProgressCallback
+from tightrope.progress import ProgressCallback
 from tightrope.reference import BoundaryState, Reference
 from tightrope.references.probing import probe_boundary
-from tightrope.references.searching import search
-from tightrope.seeding import derive_seed, generator
+from tightrope.references.ways import IN_VAIN, Ways, played_reference, with_noise
 from tightrope.settings import LIBRARY_BACKEND
-from tightrope.simulation import conformance_of, open_simulator
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -38,16 +29,6 @@ DEFAULT_BUDGET = Budget(steps=200_000)
 FINDING_SHARE, PROBING_SHARE = 0.4, 0.3
 """Of the budget, for finding ways and for proving their boundary states; the rest, and what is left of these, goes to
 moments on the agents' runs where too few have any."""
-RUNS_SHARE = 0.5
-"""Of what finding ways may cost, at most so much for the runs of agents; searches get the rest."""
-RUNS_PER_AGENT = 2
-"""Runs of each agent for every reference that is wanted, half of them noisy: some do not get there, some agree."""
-NOISE = 0.05
-"""Share of random actions in noisy runs: enough to leave the agent's own path, seldom enough to end it."""
-
-IN_VAIN = 2
-"""Searches, or probings, in a row that find nothing, after which no more are made: the next would be like them."""
-
 FAILURE_STEPS = 20_000
 """Most steps for failures near one agent's runs: a handful of moments is wanted, and a weak agent fails everywhere."""
 
@@ -130,61 +111,39 @@ def gather_references(
     for name, value in (("count", count), ("reset_seeds", reset_seeds)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}")
-    noisy = _noisy(task, agents)
+    noisy = with_noise(task, agents)
     with borrowed_engine(task, {agent.name: agent for agent in (*agents, *noisy)}, engine, backend, workers) as runner:
-        gathering = _Gathering(task, count, seed, runner, (budget or DEFAULT_BUDGET).start(), on_progress)
-        gathering.resets = reset_seeds or count
-        gathering.found += known
-        gathering.gather([agent.name for agent in agents], [agent.name for agent in noisy], demonstrations, probe)
-        return tuple(gathering.found), gathering.meter.steps
-
-
-def _noisy(task: Task, agents: Sequence[Agent]) -> list[NoisyAgent]:
-    """The agents with a little noise, where actions can be drawn at random."""
-    space = task.action_space
-    if isinstance(space, gym.spaces.Box) and not space.is_bounded():
-        return []
-    return [NoisyAgent(agent, NOISE, space) for agent in agents]
+        ways = Ways(task, count, seed, runner, reset_seeds or count, list(known), on_progress)
+        gathering = _Gathering(ways, (budget or DEFAULT_BUDGET).start(), [agent.name for agent in agents])
+        found = gathering.gather([agent.name for agent in noisy], demonstrations, probe)
+        return tuple(found), gathering.meter.steps
 
 
 @dataclass
 class _Gathering:
-    """References that were found so far, no two alike."""
+    """Ways, and what it takes to give each of them boundary states."""
 
-    task: Task
-    count: int
-    seed: int
-    engine: Engine
+    ways: Ways
     meter: Meter
-    on_progress: ProgressCallback | None
-    resets: int = 1
-    found: list[Reference] = field(default_factory=list)
+    agents: Sequence[str]
 
-    @property
-    def enough(self) -> bool:
-        return len(self.found) >= self.count
-
-    def gather(
-        self, agents: Sequence[str], noisy: Sequence[str], demonstrations: Sequence[ActionTrace], probe: bool
-    ) -> None:
+    def gather(self, noisy: Sequence[str], demonstrations: Sequence[ActionTrace], probe: bool) -> list[Reference]:
         """Find ways, then their boundary states with the share of the budget that was kept for them."""
-        whole, self.meter = self.meter, self.meter.remaining().share(FINDING_SHARE if probe else 1.0).start()
-        given = len(self.found)
-        failed = self._gather(agents, noisy, demonstrations)
-        whole.spend(self.meter.steps)
-        share, self.meter = whole.budget.share(PROBING_SHARE), whole
-        if probe:
-            probed = self._probed(self.found[given:], share)
-            self.found = self._with_moments([*self.found[:given], *probed], agents, failed)[: self.count]
+        ways, given = self.ways, len(self.ways.found)
+        finding = self.meter.remaining().share(FINDING_SHARE if probe else 1.0).start()
+        failed = ways.find(self.agents, noisy, demonstrations, finding)
+        self.meter.spend(finding.steps)
+        if not probe:
+            return ways.found
+        probed = self._probed(ways.found[given:], self.meter.budget.share(PROBING_SHARE))
+        return self._with_moments([*ways.found[:given], *probed], failed)[: ways.count]
 
-    def _with_moments(
-        self, references: list[Reference], agents: Sequence[str], failed: Sequence[Episode]
-    ) -> list[Reference]:
+    def _with_moments(self, references: list[Reference], failed: Sequence[Episode]) -> list[Reference]:
         """The references, and in place of those without boundary states moments of runs in which an agent fails."""
         good = [reference for reference in references if reference.boundary_states]
         seen = {reference.checksums for reference in good}
-        for found in self._failures(agents, failed) if agents else ():
-            if len(good) >= self.count:
+        for found in self._failures(failed) if self.agents else ():
+            if len(good) >= self.ways.count:
                 break
             reference = self._of_failure(found)
             if reference is not None and reference.checksums not in seen:
@@ -192,27 +151,28 @@ class _Gathering:
                 good.append(reference)
         return good + [reference for reference in references if not reference.boundary_states]
 
-    def _failures(self, agents: Sequence[str], failed: Sequence[Episode]) -> Iterator[FoundFailure]:
+    def _failures(self, failed: Sequence[Episode]) -> Iterator[FoundFailure]:
         """Failures with the moments they were lost: of the runs at hand, then of a search near the agents' own."""
-        for episode in failed[: self.count]:
+        ways, engine = self.ways, self.ways.engine
+        for episode in failed[: ways.count]:
             if self.meter.spent:
                 return
             left = self.meter.remaining().share(1 / 2).steps
             limit = math.inf if left is None else left
-            [moment], steps = find_moments(self.engine, [episode], agents, limit=limit)
+            [moment], steps = find_moments(engine, [episode], self.agents, limit=limit)
             self.meter.spend(steps)
             start = Disturbance(reset=episode.trace.seed, depth=0)
             yield FoundFailure(episode=episode, disturbance=start, moment=moment, looked=True)
-        for place, name in enumerate(agents):
+        for place, name in enumerate(self.agents):
             if self.meter.spent:
                 return
             searched = search_failures(
-                self.task,
-                self.engine.agents[name],
-                self._for_failures(len(agents) - place),
-                self.seed,
-                reset_seeds=self.resets,
-                engine=self.engine,
+                ways.task,
+                engine.agents[name],
+                self._for_failures(len(self.agents) - place),
+                ways.seed,
+                reset_seeds=ways.resets,
+                engine=engine,
             )
             self.meter.spend(searched.steps)
             # What was lost while the agent was disturbed it may well survive by itself.
@@ -229,7 +189,9 @@ class _Gathering:
         if moment is None or not len(trace) > 1:
             return None
         told = f" after {found.disturbance}" if found.disturbance.steps else ""
-        reference = self._played(trace.prefix(len(trace) - 1), f"failure of {found.episode.rollout.agent}{told}")
+        method = f"failure of {found.episode.rollout.agent}{told}"
+        reference = played_reference(self.ways.task, trace.prefix(len(trace) - 1), method)
+        self.meter.spend(len(reference))
         if moment.depth >= len(reference):
             return None
         state = BoundaryState(
@@ -243,133 +205,16 @@ class _Gathering:
 
     def _probed(self, references: Sequence[Reference], budget: Budget) -> list[Reference]:
         """The references, those without boundary states probed for a share each, until that is seen to be in vain."""
+        ways = self.ways
         # Where situations are put back by replay, probing tries one successor for the price of hundreds of steps.
-        if self.engine.conformance.method == REPLAY:
+        if ways.engine.conformance.method == REPLAY:
             return list(references)
         share = budget.share(1 / max(1, sum(not reference.boundary_states for reference in references)))
         probed, in_vain = list[Reference](), 0
         for reference in references:
             if not reference.boundary_states and in_vain < IN_VAIN:
-                reference = probe_boundary(self.task, reference, budget=share, engine=self.engine, seed=self.seed)
+                reference = probe_boundary(ways.task, reference, budget=share, engine=ways.engine, seed=ways.seed)
                 self.meter.spend(0 if reference.probing is None else reference.probing.steps)
                 in_vain = 0 if reference.boundary_states else in_vain + 1
             probed.append(reference)
         return probed
-
-    def _gather(
-        self, agents: Sequence[str], noisy: Sequence[str], demonstrations: Sequence[ActionTrace]
-    ) -> list[Episode]:
-        """Take what each source gives in turn, so that no kind of reference crowds out another; the runs that fail."""
-        for trace in demonstrations:
-            self._take(trace, "demonstration")
-        runs = [] if self.enough else self._runs([*agents, *noisy])
-        for solved, searched in zip_longest(_goals(runs), self._searches()):
-            if solved is not None:
-                self._take(*solved)
-            if searched is not None:
-                self._add(searched)
-            if self.enough:
-                break
-        for episode in sorted(runs, key=lambda episode: -len(episode.actions)):
-            if episode.outcome is not Outcome.GOAL:
-                self._take(_before_harm(episode), f"run of {episode.rollout.agent}, which does not reach the goal")
-        # What an agent does by itself comes before what noise made of it.
-        failed = [episode for episode in runs if episode.outcome is Outcome.UNSAFE]
-        return sorted(failed, key=lambda episode: episode.rollout.agent not in agents)
-
-    def _reset(self, number: int) -> int:
-        """The reset seed of a source: the task's own, then others."""
-        number %= self.resets
-        return self.task.seed if number == 0 else derive_seed("reference start", self.seed, number)
-
-    def _runs(self, agents: Sequence[str]) -> list[Episode]:
-        """Runs of the agents from the resets, the goals among them in the order of their seeds, while steps last."""
-        episodes: list[Episode] = []
-        share = self.meter.remaining().share(RUNS_SHARE).start()
-        for number in range(RUNS_PER_AGENT * self.count // 2):
-            if share.spent:
-                break
-            rollouts = [
-                Rollout(
-                    # What is known begins where the task does, so runs begin elsewhere first.
-                    start=ActionTrace(self.task.label, self._reset(number + len(self.found))),
-                    agent=name,
-                    seed=derive_seed("reference run", self.seed, number),
-                    fixed_prefix=True,
-                )
-                for name in agents
-            ]
-            played = [episode for episode in self.engine.run(rollouts) if episode.error is None]
-            share.spend(sum(len(episode.actions) for episode in played))
-            episodes += played
-        self.meter.spend(share.steps)
-        return episodes
-
-    def _searches(self) -> Iterator[Reference]:
-        """Searches from the task's own start, then from others, while the budget lasts."""
-        first, in_vain = 1 if self.found else 0, 0
-        for number in range(first, 2 * self.count):
-            left = self.count - len(self.found)
-            if self.meter.spent or left < 1 or in_vain == IN_VAIN:
-                return
-            share = self.meter.remaining().share(1 / (left + 1))
-            result = search(
-                self._varied(number), seed=derive_seed(self.seed, number), budget=share, probe=False, engine=None
-            )
-            # What was found was played once more to see that it holds.
-            self.meter.spend(result.stats.steps + (0 if result.reference is None else len(result.reference)))
-            if self.engine.conformance.method == REPLAY:
-                self.meter.spend(result.stats.replayed_steps)
-            if result.stop_reason is StopReason.CANCELLED:
-                raise KeyboardInterrupt
-            in_vain = in_vain + 1 if result.reference is None else 0
-            if result.reference is not None:
-                yield result.reference
-
-    def _varied(self, number: int) -> Task:
-        """The task as it is, then from another reset with the actions in another order."""
-        if number == 0:
-            return self.task
-        actions = list(self.task.search_actions)
-        generator("reference actions", self.seed, number).shuffle(actions)
-        varied = replace(self.task, seed=self._reset(number), actions=tuple(actions))
-        # Its environments are the same, so what is known of them need not be found out again.
-        conformance_of(varied, conformance_of(self.task))
-        return varied
-
-    def _take(self, trace: ActionTrace, method: str) -> None:
-        self._add(self._played(trace, method))
-
-    def _played(self, trace: ActionTrace, method: str) -> Reference:
-        with closing(open_simulator(self.task)) as simulator:
-            played = replay(simulator, trace)
-        self.meter.spend(len(played))
-        return Reference(
-            trace=played,
-            actions=trace.prefix(len(played)),
-            boundary_states=(),
-            method=method,
-            search_actions=self.task.search_actions,
-        )
-
-    def _add(self, reference: Reference) -> None:
-        # The same situations in the same order are the same way, whatever the reset seed was.
-        seen = {other.checksums for other in self.found}
-        if not len(reference) or reference.checksums in seen or self.enough:
-            return
-        self.found.append(reference)
-        if self.on_progress is not None:
-            note = f"{reference.method}, {len(reference)} actions"
-            self.on_progress(Progress("references", len(self.found), self.count, note))
-
-
-def _goals(episodes: Sequence[Episode]) -> Iterator[tuple[ActionTrace, str]]:
-    for episode in episodes:
-        if episode.outcome is Outcome.GOAL:
-            yield episode.trace, f"run of {episode.rollout.agent}"
-
-
-def _before_harm(episode: Episode) -> ActionTrace:
-    """The run up to its end, or to the last moment before it became unsafe: nothing can be tested after that."""
-    trace = episode.trace
-    return trace.prefix(len(trace) - 1) if episode.outcome is Outcome.UNSAFE else trace

@@ -3,6 +3,7 @@
 from tightrope.simulation.conformance.cross_checking import CrossCheck, ExpectedTrace, Sighting, cross_check
 from tightrope.simulation.conformance.examination import Conformance, Rejection, examine_snapshotter
 from tightrope.simulation.fresh_seeds import RandomnessMet, fresh_seeds_of
+from tightrope.simulation.history import Reseed
 from tightrope.simulation.opening import (
     check_task,
     conformance_of,
@@ -13,7 +14,7 @@ from tightrope.simulation.opening import (
     turn_stochastic,
 )
 from tightrope.simulation.player import Moment, play
-from tightrope.simulation.simulator import Reseed, Simulator, SimulatorCounters, Snapshot
+from tightrope.simulation.simulator import Simulator, SimulatorCounters, Snapshot
 from tightrope.simulation.snapshots import AttributesSnapshotter, Snapshotter, register_snapshotter
 
 __all__ = [

@@ -15,8 +15,9 @@ from weakref import WeakKeyDictionary
 from tightrope.errors import EnvironmentFailure, TightropeError
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, stable_hash
+from tightrope.simulation.history import Reseed
 from tightrope.simulation.player import play
-from tightrope.simulation.simulator import Reseed, Simulator
+from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import Snapshotter
 from tightrope.tasks.keys import freeze
 from tightrope.tasks.task import Task, Transition

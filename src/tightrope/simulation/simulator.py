@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +12,12 @@ from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
+from tightrope.simulation.draws import Draws
 from tightrope.simulation.forking.environment import ForkedEnv
 from tightrope.simulation.forking.serving import RESEED, RESET, STEP
+from tightrope.simulation.history import Reseed, events_of, reset_seed_of
 from tightrope.simulation.limits import limit_to_keep, time_limit
-from tightrope.simulation.snapshots import Snapshotter, canonical_reseed, draws_nothing, shows_its_draws
-from tightrope.simulation.snapshots.randomness import generator_states
+from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blame, ends_episode, require_info, reward_number, wrong_step
 from tightrope.tasks.keys import require_hashable
@@ -29,14 +29,6 @@ from tightrope.trace import Action
 ONGOING = Outcome.ONGOING
 MOST_STARTS = 16
 """Reset seeds whose start is kept."""
-MOST_RESETS_NOTED = 10_000
-"""Reset seeds of which is known where the generators stood."""
-
-
-class Reseed(NamedTuple):
-    """An event in a history: the random generators were set anew."""
-
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +55,6 @@ class SimulatorCounters:
 
 class Simulator:
     """Resets, steps, saves and restores one new environment of a task, and judges where it stands.
-
-    The history of a situation is a linked list of events ``(earlier, event)`` ending in ``(None, reset seed)``, so that
-    saving costs nothing in its length.
 
     Args:
         task: What is goal and what unsafe.
@@ -95,8 +84,7 @@ class Simulator:
         self._as_new = None if snapshotter is None else snapshotter.save()
         self._reseed: Callable[[int], None] | None = None
         self._watched = watched
-        self._draws_nothing = draws_nothing(env)
-        self._shows_its_draws: bool | None = None
+        self._draws = Draws(task, env)
 
     @property
     def observation(self) -> Any:
@@ -228,7 +216,7 @@ class Simulator:
         ``standing``: after how many of the events the simulator stands already; None: elsewhere.
         """
         assert self._far is not None
-        if self._watched and seed not in _undrawn.get(self.task, {}):
+        if self._watched and not self._draws.knows(seed):
             self._begin(seed)
             standing = 0
         last = max((index for index, event in enumerate(events) if not isinstance(event, Reseed)), default=-1)
@@ -264,7 +252,7 @@ class Simulator:
         """The way to a situation, paid for as if it were played: what a search may do must not hang on who can fork."""
         if not missing:
             return
-        counters, events = self.counters, _events(history)
+        counters, events = self.counters, events_of(history)
         steps, standing = counters.steps, len(events) - len(missing)
         self.leap(events[0], events[1:], standing - 1 if standing else None)
         counters.steps = steps
@@ -321,25 +309,14 @@ class Simulator:
 
     def events(self) -> list[Any]:
         """The reset seed, then every action and reseeding since: what it takes to come here again."""
-        return _events(self._history)
+        return events_of(self._history)
 
     def has_drawn(self) -> bool:
         """Whether anything was drawn from the environment's generators since reset; True where that cannot be seen.
 
         As long as nothing was, no fresh randomness could have led elsewhere.
         """
-        if self._draws_nothing:
-            return False
-        if self._shows_its_draws is None:
-            far = self._far
-            self._shows_its_draws = shows_its_draws(self.env) if far is None else far.ask("shows_its_draws")
-        if not self._shows_its_draws:
-            return True
-        now = _states(self.env)
-        earlier, seed = self._history
-        while earlier is not None:
-            earlier, seed = earlier
-        return now is None or now != _undrawn.get(self.task, {}).get(seed)
+        return self._draws.any_since(reset_seed_of(self._history))
 
     def close(self) -> None:
         """Close the environment."""
@@ -354,7 +331,7 @@ class Simulator:
         self.transition = Transition(read_only(observation), 0.0, False, False, info)
         self._history = (None, seed)
         if self._watched:
-            _note_undrawn(self.task, seed, self.env)
+            self._draws.note_reset(seed)
         if self.snapshotter is not None:
             self._remember_start(seed, self.snapshotter.save())
 
@@ -377,33 +354,6 @@ class Simulator:
             f"task {self.task.label}: step {self.depth + 1} with action {action!r} {misdeed(error)}. "
             f"It happens again after reset(seed={events[0]}) and the actions {events[1:]!r}"
         )
-
-
-_undrawn: WeakKeyDictionary[Task, dict[int, Any]] = WeakKeyDictionary()
-"""Where the generators stand right after each reset; the same in every environment of the task."""
-
-
-def _note_undrawn(task: Task, seed: int, env: Any) -> None:
-    known = _undrawn.setdefault(task, {})
-    if len(known) >= MOST_RESETS_NOTED:
-        del known[next(iter(known))]
-    known[seed] = _states(env)
-
-
-def _states(env: Any) -> tuple[Any, ...] | None:
-    try:
-        return env.ask("generator_states") if isinstance(env, ForkedEnv) else generator_states(env)
-    except Exception:
-        # An attribute that cannot be looked through; what it hides may have been drawn from.
-        return None
-
-
-def _events(history: Any) -> list[Any]:
-    events = []
-    while history is not None:
-        history, event = history
-        events.append(event)
-    return events[::-1]
 
 
 def _far_event(event: Any) -> tuple[str, Any]:

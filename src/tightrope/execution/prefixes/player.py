@@ -10,7 +10,8 @@ from typing import Any
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.tree import STEP_BYTES, Label, Point, PrefixTree, Reseeded, Segment
 from tightrope.execution.worker.recording import Wanted, key_hash, position_of
-from tightrope.simulation.simulator import Reseed, Simulator, Snapshot
+from tightrope.simulation.history import Reseed
+from tightrope.simulation.simulator import Simulator, Snapshot
 
 
 class Walker:

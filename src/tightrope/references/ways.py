@@ -1,0 +1,193 @@
+"""Ways through a task that differ: given traces, runs of agents, and searches from other starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+
+import gymnasium as gym
+
+from tightrope.agents.agent import Agent
+from tightrope.agents.noisy import NoisyAgent
+from tightrope.budget import Meter
+from tightrope.execution import Engine, Episode, Rollout
+from tightrope.exploration.playing import replay
+from tightrope.outcome import Outcome, StopReason
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.reference import Reference
+from tightrope.references.searching import search
+from tightrope.seeding import derive_seed, generator
+from tightrope.simulation import conformance_of, open_simulator
+from tightrope.simulation.conformance.examination import REPLAY
+from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace
+
+RUNS_SHARE = 0.5
+"""Of what finding ways may cost, at most so much for the runs of agents; searches get the rest."""
+RUNS_PER_AGENT = 2
+"""Runs of each agent for every reference that is wanted, half of them noisy: some do not get there, some agree."""
+NOISE = 0.05
+"""Share of random actions in noisy runs: enough to leave the agent's own path, seldom enough to end it."""
+
+IN_VAIN = 2
+"""Searches, or probings, in a row that find nothing, after which no more are made: the next would be like them."""
+
+
+def with_noise(task: Task, agents: Sequence[Agent]) -> list[NoisyAgent]:
+    """The agents with a little noise, where actions can be drawn at random."""
+    space = task.action_space
+    if isinstance(space, gym.spaces.Box) and not space.is_bounded():
+        return []
+    return [NoisyAgent(agent, NOISE, space) for agent in agents]
+
+
+@dataclass
+class Ways:
+    """Ways that were found so far, no two alike, as references without boundary states.
+
+    Args:
+        task: What is to be solved.
+        count: How many are wanted.
+        seed: All randomness follows from it.
+        engine: Where agents play.
+        resets: From how many resets to begin, the task's own first.
+        found: What is known already.
+        on_progress: Told of each that is found.
+    """
+
+    task: Task
+    count: int
+    seed: int
+    engine: Engine
+    resets: int
+    found: list[Reference] = field(default_factory=list)
+    on_progress: ProgressCallback | None = None
+
+    @property
+    def enough(self) -> bool:
+        """Whether as many are found as were wanted."""
+        return len(self.found) >= self.count
+
+    def find(
+        self, agents: Sequence[str], noisy: Sequence[str], demonstrations: Sequence[ActionTrace], meter: Meter
+    ) -> list[Episode]:
+        """Take what each source gives in turn, so that no kind of reference crowds out another; the runs that fail."""
+        for trace in demonstrations:
+            self._take(trace, "demonstration", meter)
+        runs = [] if self.enough else self._runs([*agents, *noisy], meter)
+        for solved, searched in zip_longest(_goals(runs), self._searches(meter)):
+            if solved is not None:
+                self._take(*solved, meter)
+            if searched is not None:
+                self._add(searched)
+            if self.enough:
+                break
+        for episode in sorted(runs, key=lambda episode: -len(episode.actions)):
+            if episode.outcome is not Outcome.GOAL:
+                method = f"run of {episode.rollout.agent}, which does not reach the goal"
+                self._take(_before_harm(episode), method, meter)
+        # What an agent does by itself comes before what noise made of it.
+        failed = [episode for episode in runs if episode.outcome is Outcome.UNSAFE]
+        return sorted(failed, key=lambda episode: episode.rollout.agent not in agents)
+
+    def _reset(self, number: int) -> int:
+        """The reset seed of a source: the task's own, then others."""
+        number %= self.resets
+        return self.task.seed if number == 0 else derive_seed("reference start", self.seed, number)
+
+    def _runs(self, agents: Sequence[str], meter: Meter) -> list[Episode]:
+        """Runs of the agents from the resets, the goals among them in the order of their seeds, while steps last."""
+        episodes: list[Episode] = []
+        share = meter.remaining().share(RUNS_SHARE).start()
+        for number in range(RUNS_PER_AGENT * self.count // 2):
+            if share.spent:
+                break
+            rollouts = [
+                Rollout(
+                    # What is known begins where the task does, so runs begin elsewhere first.
+                    start=ActionTrace(self.task.label, self._reset(number + len(self.found))),
+                    agent=name,
+                    seed=derive_seed("reference run", self.seed, number),
+                    fixed_prefix=True,
+                )
+                for name in agents
+            ]
+            played = [episode for episode in self.engine.run(rollouts) if episode.error is None]
+            share.spend(sum(len(episode.actions) for episode in played))
+            episodes += played
+        meter.spend(share.steps)
+        return episodes
+
+    def _searches(self, meter: Meter) -> Iterator[Reference]:
+        """Searches from the task's own start, then from others, while the budget lasts."""
+        first, in_vain = 1 if self.found else 0, 0
+        for number in range(first, 2 * self.count):
+            left = self.count - len(self.found)
+            if meter.spent or left < 1 or in_vain == IN_VAIN:
+                return
+            share = meter.remaining().share(1 / (left + 1))
+            result = search(
+                self._varied(number), seed=derive_seed(self.seed, number), budget=share, probe=False, engine=None
+            )
+            # What was found was played once more to see that it holds.
+            meter.spend(result.stats.steps + (0 if result.reference is None else len(result.reference)))
+            if self.engine.conformance.method == REPLAY:
+                meter.spend(result.stats.replayed_steps)
+            if result.stop_reason is StopReason.CANCELLED:
+                raise KeyboardInterrupt
+            in_vain = in_vain + 1 if result.reference is None else 0
+            if result.reference is not None:
+                yield result.reference
+
+    def _varied(self, number: int) -> Task:
+        """The task as it is, then from another reset with the actions in another order."""
+        if number == 0:
+            return self.task
+        actions = list(self.task.search_actions)
+        generator("reference actions", self.seed, number).shuffle(actions)
+        varied = replace(self.task, seed=self._reset(number), actions=tuple(actions))
+        # Its environments are the same, so what is known of them need not be found out again.
+        conformance_of(varied, conformance_of(self.task))
+        return varied
+
+    def _take(self, trace: ActionTrace, method: str, meter: Meter) -> None:
+        reference = played_reference(self.task, trace, method)
+        meter.spend(len(reference))
+        self._add(reference)
+
+    def _add(self, reference: Reference) -> None:
+        # The same situations in the same order are the same way, whatever the reset seed was.
+        seen = {other.checksums for other in self.found}
+        if not len(reference) or reference.checksums in seen or self.enough:
+            return
+        self.found.append(reference)
+        if self.on_progress is not None:
+            note = f"{reference.method}, {len(reference)} actions"
+            self.on_progress(Progress("references", len(self.found), self.count, note))
+
+
+def played_reference(task: Task, trace: ActionTrace, method: str) -> Reference:
+    """The way along a trace, as far as it can be gone, played once to see where it leads."""
+    with closing(open_simulator(task)) as simulator:
+        played = replay(simulator, trace)
+    return Reference(
+        trace=played,
+        actions=trace.prefix(len(played)),
+        boundary_states=(),
+        method=method,
+        search_actions=task.search_actions,
+    )
+
+
+def _goals(episodes: Sequence[Episode]) -> Iterator[tuple[ActionTrace, str]]:
+    for episode in episodes:
+        if episode.outcome is Outcome.GOAL:
+            yield episode.trace, f"run of {episode.rollout.agent}"
+
+
+def _before_harm(episode: Episode) -> ActionTrace:
+    """The run up to its end, or to the last moment before it became unsafe: nothing can be tested after that."""
+    trace = episode.trace
+    return trace.prefix(len(trace) - 1) if episode.outcome is Outcome.UNSAFE else trace

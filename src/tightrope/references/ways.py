@@ -79,7 +79,8 @@ class Ways:
         runs = [] if self.enough else self._runs([*agents, *noisy], meter)
         for solved, searched in zip_longest(_goals(runs), self._searches(meter)):
             if solved is not None:
-                self._take(*solved, meter)
+                trace, method = solved
+                self._take(trace, method, meter)
             if searched is not None:
                 self._add(searched)
             if self.enough:

@@ -9,12 +9,19 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from benchmarks.measuring import Figure, bare_seconds_per_step, busy, mario, mario_reference, wall
+from benchmarks.measuring import (
+    Figure,
+    bare_core_seconds_per_step,
+    bare_seconds_per_step,
+    busy,
+    mario,
+    mario_reference,
+    wall,
+)
 
 import tightrope as tr
 from tightrope.agents import Answer
 
-FRAMES_PER_STEP = 4
 ROUNDS = 7
 
 
@@ -69,25 +76,8 @@ def _mario_efficiency(*, quick: bool) -> Iterator[Figure]:
     yield _share(
         "bare environment's share of the time: Mario, fuzzing", bare * engine.counters.steps_executed / seconds, 0.85
     )
-    core = _bare_core_seconds(reference.actions) / len(reference.actions)
+    core = bare_core_seconds_per_step(reference.actions)
     yield _share("bare emulator core's share of the time: Mario, the environment alone", core / bare, 0.85)
-
-
-def _bare_core_seconds(trace: tr.ActionTrace) -> float:
-    """Processor seconds that the core needs for the frames of a trace: buttons and frames, nothing read or kept."""
-    env = mario().make_env().unwrapped
-    core, start = env._machine._core, env.blob
-    frames = [env._masks[action] for action in trace.actions for _ in range(FRAMES_PER_STEP)]
-    spent = []
-    for _ in range(4):
-        core.set_state(start)
-        began = busy()
-        for pressed in frames:
-            core.set_button_mask(pressed, 0)
-            core.step()
-        spent.append(busy() - began)
-    env.close()
-    return sum(spent) / len(spent)
 
 
 def _share(name: str, value: float, aim: float) -> Figure:

@@ -15,7 +15,7 @@ import gymnasium as gym
 
 from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
-from tightrope.agents.networks.torch_network import quiet_torch, torch_library
+from tightrope.agents.formats.torch_network import quiet_torch, torch_library
 from tightrope.agents.objects.callables import BatchAgent
 from tightrope.agents.objects.fingerprints import DIGITS, file_fingerprint
 from tightrope.agents.sources.loaders import AgentLoader, AgentRequest

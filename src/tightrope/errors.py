@@ -78,11 +78,20 @@ class UnknownName(UsageError):
 class MissingExtra(UsageError):
     """An optional library is needed and not installed."""
 
-    def __init__(self, library: str, extra: str, purpose: str) -> None:
-        super().__init__(
-            f"{purpose} needs {library}, which is not installed. Install it with: pip install 'tightrope[{extra}]'"
-        )
+    def __init__(self, library: str, extra: str, purpose: str, cause: ImportError | None = None) -> None:
+        lacks = "is not installed" if cause is None or _lacks(library, cause) else f"cannot be imported: {cause}"
+        needed = f"'tightrope[{extra}]'"
+        if cause is not None and isinstance(cause, ModuleNotFoundError) and not _lacks(library, cause) and cause.name:
+            # What the library itself needs and does not ask for comes with none of our extras.
+            needed += f" {cause.name.partition('.')[0]}"
+        super().__init__(f"{purpose} needs {library}, which {lacks}. Install it with: pip install {needed}")
         self.extra = extra
+
+
+def _lacks(library: str, cause: ImportError) -> bool:
+    """Whether it is the library itself that is not there, not something that it imports."""
+    roots = {(name or "").partition(".")[0] for name in (library, cause.name)}
+    return isinstance(cause, ModuleNotFoundError) and len(roots) == 1
 
 
 class ExtensionError(UsageError):
@@ -130,4 +139,4 @@ def require_extra(library: str, extra: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(library)
     except ImportError as error:
-        raise MissingExtra(library, extra, purpose) from error
+        raise MissingExtra(library, extra, purpose, error) from error

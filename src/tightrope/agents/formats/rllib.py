@@ -174,7 +174,7 @@ def _library() -> Any:
         from ray.rllib.core.rl_module.rl_module import RLModule
         from ray.rllib.env.single_agent_episode import SingleAgentEpisode
     except ImportError as error:
-        raise MissingExtra("ray.rllib", "rllib", "An agent of RLlib") from error
+        raise MissingExtra("ray.rllib", "rllib", "An agent of RLlib", error) from error
     return SimpleNamespace(
         EnvToModulePipeline=EnvToModulePipeline,
         ModuleToEnvPipeline=ModuleToEnvPipeline,

@@ -27,6 +27,9 @@ SHORT = {"-q": "--quiet"}
 MAY_STAND_ALONE = {"--fail-if-worse": ("on-these-cases", "in-general")}
 """Options that take one of these values, or none, which is the first."""
 
+COPIED = ": tightrope "
+"""A line that ends in a command is left to the terminal to fold: it is copied, and a line end in it would run half."""
+
 LOG_WIDTH = 140
 """Without a terminal there is no width to keep to: tables in logs are not folded."""
 
@@ -65,7 +68,7 @@ class Interface:
     def say(self, text: str = "", *, markup: bool = False) -> None:
         """Print one line to the user; without ``markup``, brackets are brackets."""
         if not self.as_json:
-            self._console().print(one_line(text).translate(PLAIN), highlight=False, markup=markup, soft_wrap=True)
+            _print_line(self._console(), one_line(text).translate(PLAIN), markup=markup)
 
     def remark(self, text: str) -> None:
         """Print what is left out with --quiet."""
@@ -145,6 +148,23 @@ class Interface:
         return Console(
             stderr=stderr, emoji=False, no_color=not self.color, force_terminal=None if self.color else False
         )
+
+
+def _print_line(console: Any, line: str, *, markup: bool) -> None:
+    """Print one line; on a terminal it is folded between words, and what follows is set in. Logs keep it whole."""
+    from rich.text import Text
+
+    text = Text.from_markup(line, emoji=False) if markup else Text(line)
+    inset = len(line) - len(line.lstrip()) + 2
+    width = console.width - inset
+    longest = max(map(len, text.plain.split()), default=0)
+    if not console.is_terminal or COPIED in line or longest > width:
+        console.print(text, highlight=False, soft_wrap=True)
+        return
+    words = text[inset - 2 :] if inset > 2 else text
+    for number, part in enumerate(words.wrap(console, width)):
+        part.rstrip()
+        console.print(Text(" " * (inset - 2 if number == 0 else inset)) + part, highlight=False, soft_wrap=True)
 
 
 def _with_values(arguments: list[str]) -> list[str]:

@@ -62,6 +62,7 @@ def _pair_chart(run: RunResults, index: int, a: str, b: str) -> Chart:
         x_label=SHARE,
         note="One line for each place, what newly fails first. Places at which neither fails are in the table only.",
         options={"joined": True, "click": "place", "first": headline_suite(run)},
+        nothing="Neither fails at any place." if any(by_suite.values()) else "no data",
     )
 
 

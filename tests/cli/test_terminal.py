@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from tests.report.synthetic import mario_like_run
 from tightrope.cli.output.interface import Interface, _print_line
@@ -85,7 +86,7 @@ def test_a_terminal_without_other_signs_gets_others_spelt_out() -> None:
 
 def folded(line: str, width: int = 40, *, terminal: bool = True) -> list[str]:
     output = io.StringIO()
-    _print_line(Console(file=output, force_terminal=terminal, width=width, color_system=None), line, markup=False)
+    _print_line(Console(file=output, force_terminal=terminal, width=width, color_system=None), Text(line))
     return output.getvalue().splitlines()
 
 

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tightrope.cli.output.words import PLAIN
 from tightrope.guards.text import one_line, visible
 from tightrope.progress import ProgressCallback
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 EVERYWHERE = {
     "--quiet": "or -q, print results only",
@@ -68,7 +71,10 @@ class Interface:
     def say(self, text: str = "", *, markup: bool = False) -> None:
         """Print one line to the user; without ``markup``, brackets are brackets."""
         if not self.as_json:
-            _print_line(self._console(), one_line(text).translate(PLAIN), markup=markup)
+            from rich.text import Text
+
+            line = one_line(text).translate(PLAIN)
+            _print_line(self._console(), Text.from_markup(line, emoji=False) if markup else Text(line))
 
     def remark(self, text: str) -> None:
         """Print what is left out with --quiet."""
@@ -77,10 +83,14 @@ class Interface:
 
     def error(self, text: str) -> None:
         """Print an error, to stderr."""
+        from rich.text import Text
+
         console = self._console(stderr=True)
-        console.print("error:", style="bold red", end=" ")
+        first, *others = visible(text).split("\n")
+        _print_line(console, Text.assemble(("error:", "bold red"), f" {first}"))
         # What is quoted may have lines of its own; set in, none of them passes for one of tightrope's.
-        console.print(visible(text).replace("\n", "\n  "), highlight=False, markup=False, soft_wrap=True)
+        for line in others:
+            _print_line(console, Text(f"  {line}"))
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Print a table; numbers to the right. Cells are plain values or rich texts."""
@@ -150,14 +160,14 @@ class Interface:
         )
 
 
-def _print_line(console: Any, line: str, *, markup: bool) -> None:
+def _print_line(console: Any, text: Text) -> None:
     """Print one line; on a terminal it is folded between words, and what follows is set in. Logs keep it whole."""
     from rich.text import Text
 
-    text = Text.from_markup(line, emoji=False) if markup else Text(line)
+    line = text.plain
     inset = len(line) - len(line.lstrip()) + 2
     width = console.width - inset
-    longest = max(map(len, text.plain.split()), default=0)
+    longest = max(map(len, line.split()), default=0)
     if not console.is_terminal or COPIED in line or longest > width:
         console.print(text, highlight=False, soft_wrap=True)
         return

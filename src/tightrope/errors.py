@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 from collections.abc import Iterable
 from types import ModuleType
 
@@ -42,6 +43,7 @@ __all__ = [
     "UnavailableAction",
     "UnknownName",
     "UsageError",
+    "how_a_file_is_named",
     "require_extra",
 ]
 
@@ -132,6 +134,16 @@ class NotReproducible(TightropeError):
 
 class RunLocked(TightropeError):
     """Another process is writing this run folder."""
+
+
+def how_a_file_is_named(source: str) -> str:
+    """The next move for ``folder/file.py:name``, where a module is meant; empty for all else."""
+    meant = re.fullmatch(r"(?:(.*)[/\\])?(\w+)\.py:(\w+)", source)
+    if meant is None:
+        return ""
+    folder, module, attribute = meant.groups()
+    place = "" if folder in (None, "", ".") else f", in the folder {folder}"
+    return f"A file of yours is named as Python imports it{place}: {module}:{attribute}"
 
 
 def require_extra(library: str, extra: str, purpose: str) -> ModuleType:

@@ -234,9 +234,7 @@ def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:
     assert code == 0
     assert "zigzag against careful" in out
     assert "Fails more often in simple" in out
-    said = (
-        r"^✗ zigzag fails more plain episodes, fails \d+ cases that careful passes, and passes 0 that careful fails\.$"
-    )
+    said = r"^✗ zigzag fails more plain episodes, .*fails \d+ cases that careful passes\.$"
     assert re.search(said, out, re.MULTILINE)
     assert out.splitlines()[-1].startswith(f"Watch: tightrope replay {finished} ")
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag", "--json")
@@ -277,6 +275,8 @@ def test_a_task_of_the_users_own_module(tmp_path: Path, monkeypatch: pytest.Monk
     for wrong, message in [
         (["my_lakes:clam"], "Did you mean 'calm'"),
         (["my_lake:calm"], "no module 'my_lake'"),
+        (["my_lakes.py:calm"], "named as Python imports it: my_lakes:calm"),
+        (["./my_lakes.py:calm"], "named as Python imports it: my_lakes:calm"),
         (["my_lakes:lake", "--set", "frozen=maybe"], "is true or false, not 'maybe'"),
         (["my_lakes:lake", "--set", "frozn=true"], "Did you mean 'frozen'"),
     ]:

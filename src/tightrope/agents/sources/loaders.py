@@ -17,7 +17,7 @@ from typing import Any
 from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
 from tightrope.agents.spaces import TaskSpaces
-from tightrope.errors import AgentError, UsageError
+from tightrope.errors import AgentError, UsageError, how_a_file_is_named
 from tightrope.extensions import loaded
 from tightrope.tasks.task import Task
 
@@ -117,6 +117,8 @@ def make_agent(request: AgentRequest) -> Agent:
 
 def no_such_file(source: str) -> AgentError:
     """What to say of a path that leads nowhere."""
+    if move := how_a_file_is_named(source):
+        return AgentError(f"there is no file {source!r}. {move}")
     return AgentError(
         f"there is no file {source!r}. An agent is a file, name=file, weights.pt@package.module:Class, "
         f"package.module:factory, http://host:port/, or hf:owner/name on the Hugging Face Hub"

@@ -259,6 +259,7 @@ class _Work:
             probability=probability,
             method=SPLITTING,
             guide=guide.name,
+            plain=plain_estimate(met, plain),
             repetitions=len(repetitions),
             notes=notes,
             failures=tuple(failures[:KEPT_FAILURES]),

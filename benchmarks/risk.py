@@ -23,7 +23,7 @@ GALLERY = AGENTS.parent / "gallery"
 BALANCE = np.array([0.1, 0.5, 3.0, 1.0])
 """A linear policy that holds the pole; noise alone brings it down."""
 COVERED, TIMES, FACTOR = 0.93, 500.0, 4.0
-REPEATED, QUICKLY = 100, 2
+REPEATED, QUICKLY = 60, 2
 """Estimates of a world; those of dear worlds are fewer."""
 COUNTED_QUICKLY = 200
 """Plain episodes that stand for the truth where only the benchmark itself is tried out."""
@@ -53,12 +53,12 @@ class World:
 
 def figures(*, quick: bool) -> Iterator[Figure]:
     """Coverage world by world, the factor between the limits, and the steps saved at one in a million."""
-    for world in (ladder(), slope(), frozen_lake(), cart_pole(0.22, 100, 60_000, 30), lunar_lander()):
+    for world in (ladder(), slope(), frozen_lake(), cart_pole(0.3, 100, 40_000, 12), lunar_lander()):
         yield from coverage(_small(world) if quick else world)
     for world in (gambler(), ladder(11, 0.2, 40, 60_000)):
-        yield from factor(world, QUICKLY if quick else 12)
-    yield from saving(slope(11, 0.2, 200_000), 1 if quick else 4)
-    yield from saving(cart_pole(0.05, 200, 800_000), 1 if quick else 2)
+        yield from factor(world, QUICKLY if quick else 8)
+    yield from saving(slope(11, 0.2, 200_000), 1 if quick else 3)
+    yield from saving(cart_pole(0.05, 200, 800_000), 1)
 
 
 def _small(world: World) -> World:
@@ -155,7 +155,7 @@ def slope(rungs: int = 8, up: float = 0.2, steps: int = 40_000, limit: int = 40)
     task = tabular_task(table, goals={rungs + 1}, unsafe={rungs}, name=f"slope-{rungs}-{up}", max_steps=limit)
     truth = _top_reached(rungs, up, limit)
     name = f"a slope of {rungs} rungs, {truth:.2g}, guide learned"
-    return World(name=name, task=task, agent=_still(task), length=None, steps=steps, truth=truth, repeated=40)
+    return World(name=name, task=task, agent=_still(task), length=None, steps=steps, truth=truth, repeated=20)
 
 
 def gambler(rungs: int = 12, up: float = 0.24, steps: int = 60_000) -> World:
@@ -226,12 +226,12 @@ def cart_pole(epsilon: float, length: int, steps: int, repeated: int = REPEATED)
 
     agent = tr.load_agent(balance, task, name="balance")
     name = f"CartPole, {epsilon:g} noise, {length} steps"
-    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=10_000, repeated=repeated)
+    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=3_000, repeated=repeated)
 
 
-def lunar_lander(length: int = 120, steps: int = 80_000) -> World:
+def lunar_lander(length: int = 120, steps: int = 60_000) -> World:
     """The early agent with noise, watched for the first steps."""
     task = tr.make_task("LunarLander-v3")
     agent = tr.load_agent(GALLERY / "lunarlander-early.onnx", task, epsilon=0.1)
     name = f"LunarLander, early agent, 0.1 noise, {length} steps"
-    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=1_500, repeated=12)
+    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=600, repeated=6)

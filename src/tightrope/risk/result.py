@@ -93,11 +93,14 @@ class FailureEstimate(Shown):
 
     def reservation(self) -> str | None:
         """What the answer takes for granted, in words; None where nothing is."""
-        if self.method != SPLITTING or self.notes or self.plain is None or self.plain.high is None:
+        within, alone = self.probability.high, None if self.plain is None else self.plain.high
+        if self.method != SPLITTING or self.notes or self.plain is None or alone is None or within is None:
+            return None
+        if alone <= within:
             return None
         return (
             f"{self.agent}: this is about the kinds of failure that the guide leads to. Of a kind that it leads away "
-            f"from, {self.plain.n:,} plain episodes alone tell: at most {percent(self.plain.high)}."
+            f"from, {self.plain.n:,} plain episodes alone tell: at most {percent(alone)}."
         )
 
     def probability_text(self) -> str:

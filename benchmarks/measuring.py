@@ -16,6 +16,7 @@ from tightrope.execution.naive import run_naively
 from tightrope.simulation import conformance_of, open_simulator
 
 AGENTS = Path(__file__).parents[1] / "agents" / "mario"
+FRAMES_PER_STEP = 4
 
 busy = time.process_time
 """For one process: seconds of processor time, to which other load on the machine adds little."""
@@ -125,6 +126,23 @@ def bare_seconds_per_step(task: tr.Task, traces: Sequence[tr.ActionTrace]) -> fl
     seconds = busy() - began
     env.close()
     return seconds / steps
+
+
+def bare_core_seconds_per_step(trace: tr.ActionTrace) -> float:
+    """Processor seconds per step of the emulator's core alone: buttons and frames, nothing read or kept."""
+    env = mario().make_env().unwrapped
+    core, start = env._machine._core, env.blob
+    frames = [env._masks[action] for action in trace.actions for _ in range(FRAMES_PER_STEP)]
+    spent = []
+    for _ in range(4):
+        core.set_state(start)
+        began = busy()
+        for pressed in frames:
+            core.set_button_mask(pressed, 0)
+            core.step()
+        spent.append(busy() - began)
+    env.close()
+    return sum(spent) / len(spent) / len(trace)
 
 
 @cache

@@ -42,13 +42,13 @@ FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 
 # Optional library -> the leaf files that may import it.
 LEAVES = {
-    "torch": {"agents/networks/torch_network.py", "agents/networks/torch_weights.py", "agents/networks/sb3.py"},
-    "stable_baselines3": {"agents/networks/sb3.py"},
-    "sb3_contrib": {"agents/networks/sb3.py"},
-    "onnxruntime": {"agents/networks/onnx.py"},
+    "torch": {"agents/formats/torch_network.py", "agents/formats/torch_weights.py", "agents/formats/sb3.py"},
+    "stable_baselines3": {"agents/formats/sb3.py"},
+    "sb3_contrib": {"agents/formats/sb3.py"},
+    "onnxruntime": {"agents/formats/onnx.py"},
     "jax": {"tasks/jaxworlds/rows.py", "testing/jax_pole.py"},
     "gymnax": {"tasks/jaxworlds/gymnax_worlds.py"},
-    "ray": {"execution/backends/ray_cluster.py", "agents/networks/rllib.py"},
+    "ray": {"execution/backends/ray_cluster.py", "agents/formats/rllib.py"},
     "huggingface_hub": {"agents/sources/hub.py"},
     "stable_retro": set(),
     "cv2": set(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,6 +90,18 @@ def test_missing_extras_say_how_to_get_them() -> None:
     with pytest.raises(MissingExtra, match=r"needs no_such_library.*pip install 'tightrope\[video\]'"):
         require_extra("no_such_library", "video", "writing a video")
     assert require_extra("json", "video", "anything").__name__ == "json"
+
+
+def test_a_library_that_lacks_something_itself_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "needy_library.py").write_text("import no_such_need.part\n")
+    (tmp_path / "broken_library.py").write_text("raise ImportError('libX.so is too old')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingExtra, match=r"needy_library, which cannot be imported: No .*\[video\]' no_such_need"):
+        require_extra("needy_library", "video", "writing a video")
+    with pytest.raises(MissingExtra, match=r"broken_library, which cannot be imported: libX\.so is too old"):
+        require_extra("broken_library", "video", "writing a video")
 
 
 def test_every_error_has_one_root() -> None:

@@ -8,7 +8,7 @@ from tightrope.agents import Answer as Answer
 from tightrope.agents import Preferences as Preferences
 from tightrope.agents import load_agent as load_agent
 from tightrope.agents import register_loader as register_loader
-from tightrope.agents.networks.jax_network import JaxNetwork as JaxNetwork
+from tightrope.agents.formats.jax_network import JaxNetwork as JaxNetwork
 from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
 from tightrope.evaluation import Evaluation as Evaluation

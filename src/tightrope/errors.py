@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 from collections.abc import Iterable
 from types import ModuleType
 
@@ -42,6 +43,7 @@ __all__ = [
     "UnavailableAction",
     "UnknownName",
     "UsageError",
+    "how_a_file_is_named",
     "require_extra",
 ]
 
@@ -78,11 +80,20 @@ class UnknownName(UsageError):
 class MissingExtra(UsageError):
     """An optional library is needed and not installed."""
 
-    def __init__(self, library: str, extra: str, purpose: str) -> None:
-        super().__init__(
-            f"{purpose} needs {library}, which is not installed. Install it with: pip install 'tightrope[{extra}]'"
-        )
+    def __init__(self, library: str, extra: str, purpose: str, cause: ImportError | None = None) -> None:
+        lacks = "is not installed" if cause is None or _lacks(library, cause) else f"cannot be imported: {cause}"
+        needed = f"'tightrope[{extra}]'"
+        if cause is not None and isinstance(cause, ModuleNotFoundError) and not _lacks(library, cause) and cause.name:
+            # What the library itself needs and does not ask for comes with none of our extras.
+            needed += f" {cause.name.partition('.')[0]}"
+        super().__init__(f"{purpose} needs {library}, which {lacks}. Install it with: pip install {needed}")
         self.extra = extra
+
+
+def _lacks(library: str, cause: ImportError) -> bool:
+    """Whether it is the library itself that is not there, not something that it imports."""
+    roots = {(name or "").partition(".")[0] for name in (library, cause.name)}
+    return isinstance(cause, ModuleNotFoundError) and len(roots) == 1
 
 
 class ExtensionError(UsageError):
@@ -125,9 +136,19 @@ class RunLocked(TightropeError):
     """Another process is writing this run folder."""
 
 
+def how_a_file_is_named(source: str) -> str:
+    """The next move for ``folder/file.py:name``, where a module is meant; empty for all else."""
+    meant = re.fullmatch(r"(?:(.*)[/\\])?(\w+)\.py:(\w+)", source)
+    if meant is None:
+        return ""
+    folder, module, attribute = meant.groups()
+    place = "" if folder in (None, "", ".") else f", in the folder {folder}"
+    return f"A file of yours is named as Python imports it{place}: {module}:{attribute}"
+
+
 def require_extra(library: str, extra: str, purpose: str) -> ModuleType:
     """Import an optional library or raise the error that says how to install it."""
     try:
         return importlib.import_module(library)
     except ImportError as error:
-        raise MissingExtra(library, extra, purpose) from error
+        raise MissingExtra(library, extra, purpose, error) from error

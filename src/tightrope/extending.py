@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tightrope.agents.networks.onnx import OnnxFile as OnnxFile
+    from tightrope.agents.formats.onnx import OnnxFile as OnnxFile
     from tightrope.cli.arguments.given import Given as Given
     from tightrope.cli.arguments.given import own as own
     from tightrope.cli.arguments.given import takes as takes
@@ -30,7 +30,7 @@ _HOME = {
     "Action": "tightrope.trace",
     "Given": "tightrope.cli.arguments.given",
     "NOTHING_JUDGED": "tightrope.cli.process.exit_codes",
-    "OnnxFile": "tightrope.agents.networks.onnx",
+    "OnnxFile": "tightrope.agents.formats.onnx",
     "PASSED": "tightrope.cli.process.exit_codes",
     "ProgressCallback": "tightrope.progress",
     "SeedOption": "tightrope.cli.arguments.options",

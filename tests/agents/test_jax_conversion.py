@@ -80,7 +80,7 @@ def test_convolutions() -> None:
     observations = np.random.default_rng(0).normal(size=(7, 3, 36, 36)).astype(np.float32)
     module = picture()
     expected = module(torch.from_numpy(observations)).detach().numpy()
-    from tightrope.agents.networks.jax_conversion import _layers, apply
+    from tightrope.agents.formats.jax_conversion import _layers, apply
 
     found = list(_layers(module))
     given = tuple(kind for kind, _ in found), tuple(weights for _, weights in found)

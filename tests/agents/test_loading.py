@@ -100,6 +100,12 @@ def test_wrong_names_in_modules_get_a_hint() -> None:
         tr.load_agent("tightrope_test_policies:make_four", TASK)
     with pytest.raises(AgentError, match="no module 'tightrope_test_polices'"):
         tr.load_agent("tightrope_test_polices:make", TASK)
+    for file, folder in (
+        ("tightrope_test_policies.py:make", ""),
+        ("./some/policies.py:make", ", in the folder ./some"),
+    ):
+        with pytest.raises(AgentError, match=rf"named as Python imports it{folder}: \w*policies:make"):
+            tr.load_agent(file, TASK)
     with pytest.raises(AgentError, match="7 is no agent"):
         tr.load_agent("tightrope_test_policies:number", TASK)
 

@@ -17,8 +17,8 @@ from tests.agents.networks import (
     two_part_network,
 )
 from tests.agents.tasks import BITS, CELLS, FRAMES, MOVES, PARTS, SWITCHES, TORQUES, VECTOR, noise_task
+from tightrope.agents.formats.onnx import OnnxFile
 from tightrope.agents.networks.batch_invariance import ALL_SIZES, run_in_blocks
-from tightrope.agents.networks.onnx import OnnxFile
 from tightrope.errors import AgentError, AgentFailure, FormatError
 from tightrope.testing import AgentContract
 from tightrope.testing.agent_contract import ask, walk

@@ -15,7 +15,7 @@ from onnx import TensorProto, external_data_helper, helper, numpy_helper
 import tightrope as tr
 from tests.agents.networks import dense_network
 from tests.agents.tasks import MOVES, VECTOR, noise_task
-from tightrope.agents.networks.onnx_files import external_files
+from tightrope.agents.formats.onnx_files import external_files
 from tightrope.errors import AgentError, FormatError, UsageError
 from tightrope.testing.agent_contract import ask, walk
 

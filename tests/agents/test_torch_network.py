@@ -178,7 +178,7 @@ def test_threads_are_left_as_they_were() -> None:
 
 
 def test_text_in_an_old_pickle_warns_nobody(recwarn: pytest.WarningsRecorder) -> None:
-    from tightrope.agents.networks.torch_weights import require_plain_pickle
+    from tightrope.agents.formats.torch_weights import require_plain_pickle
 
     require_plain_pickle(b"S'\\q'\n.")
     assert not recwarn.list

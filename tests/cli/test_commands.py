@@ -277,6 +277,8 @@ def test_a_task_of_the_users_own_module(tmp_path: Path, monkeypatch: pytest.Monk
     for wrong, message in [
         (["my_lakes:clam"], "Did you mean 'calm'"),
         (["my_lake:calm"], "no module 'my_lake'"),
+        (["my_lakes.py:calm"], "named as Python imports it: my_lakes:calm"),
+        (["./my_lakes.py:calm"], "named as Python imports it: my_lakes:calm"),
         (["my_lakes:lake", "--set", "frozen=maybe"], "is true or false, not 'maybe'"),
         (["my_lakes:lake", "--set", "frozn=true"], "Did you mean 'frozen'"),
     ]:

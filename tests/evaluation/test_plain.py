@@ -121,6 +121,8 @@ def test_errors_are_counted_and_are_in_no_rate() -> None:
     assert result.errors == 3
     assert result.unsafe_rate.value is None
     assert result.mean_return.value is None
+    assert "3 raised errors, the first with " in repr(result)
+    assert "RuntimeError: no" in repr(result)
 
 
 @pytest.mark.parametrize("wrong", [{"episodes": 0}, {"length": 0}])

@@ -30,8 +30,8 @@ from tests.filefuzz.deeper import (
 )
 from tests.filefuzz.mutations import Mutation, damaged_bytes, damaged_json, damaged_text, in_archive
 from tests.runs.conftest import CONFIG
+from tightrope.agents.formats.rllib import require_format
 from tightrope.agents.networks.normalisation import Normalisation, load_normalisation, save_normalisation
-from tightrope.agents.networks.rllib import require_format
 from tightrope.errors import FormatError
 from tightrope.report import results_to_json
 from tightrope.runs.campaign import run_campaign

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.report.worlds import HOLE, BlindPond, fall_in, pond_task
-from tightrope.errors import MissingExtra, NotReproducible
+from tests.report.worlds import HOLE, BlindPond, Pond, fall_in, pond_task
+from tightrope import renewed_env
+from tightrope.errors import EnvironmentFailure, MissingExtra, NotReproducible
 from tightrope.outcome import Outcome
 from tightrope.report.films.images import png_bytes
 from tightrope.report.films.video import BAR, RED, RIM, _enlarged, _with_bar, _with_rim, encode, film_failure, record
@@ -63,6 +64,23 @@ def test_what_cannot_be_rendered_is_a_dot_on_the_map() -> None:
     centres = [int(np.argwhere((frame == RED).all(axis=2))[:, 1].mean()) for frame in frames]
     assert centres == sorted(set(centres))
     assert abs(centres[-1] - (HOLE * 16 + 8)) <= 1
+
+
+def test_what_is_made_anew_for_every_episode_is_seen() -> None:
+    task = pond_task()
+    again = pond_task(lambda: renewed_env(Pond))  # type: ignore[arg-type]
+    pictures = [record(each, fall_in(task), first=0, expect=Outcome.UNSAFE)[0] for each in (task, again)]
+    assert np.array_equal(*pictures)
+
+
+def test_what_can_be_seen_only_at_first_says_so() -> None:
+    class Fading(Pond):
+        def render(self) -> Any:
+            return super().render() if self.cell < 2 else None
+
+    task = pond_task(Fading)
+    with pytest.raises(EnvironmentFailure, match=r"task pond: render\(\) raised TypeError: .*not RGB pictures"):
+        film_failure(task, fall_in(task), handover=5)
 
 
 def test_what_cannot_be_seen_at_all_makes_no_film() -> None:

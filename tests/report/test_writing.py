@@ -10,7 +10,7 @@ import pytest
 
 import tightrope.report.writers.writing as writing
 from tests.report.synthetic import full_results, made_reference, searched, with_result
-from tests.report.worlds import HOLE, BlindPond, fall_in, nowhere, pond_task
+from tests.report.worlds import HOLE, BlindPond, Pond, fall_in, nowhere, pond_task
 from tightrope.execution import Episode, Rollout
 from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
@@ -155,6 +155,17 @@ def test_a_changed_environment_is_told() -> None:
     films = film_failures(pond_results(pond_task()), [pond_task(unsafe=nowhere)], 3)
     assert not films.content
     assert "no longer the one that was tested" in films.notes[0]
+
+
+def test_a_task_that_cannot_be_seen_to_the_end_is_told() -> None:
+    class Fading(Pond):
+        def render(self) -> Any:
+            return super().render() if self.cell < 2 else None
+
+    task = pond_task(Fading)
+    films = film_failures(pond_results(task), [task], 3)
+    assert not films.content
+    assert "render() raised TypeError" in films.notes[0]
 
 
 def test_survivable_falls_are_filmed_before_doomed_ones() -> None:

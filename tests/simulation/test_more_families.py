@@ -50,6 +50,13 @@ def test_families_of_gymnasium(library: str, name: str, method: str, options: di
     assert tr.check_task(a_task(partial(registered, library, name, **options))).method == method
 
 
+@pytest.mark.parametrize("options", [{"use_lidar": False}, {"use_lidar": True}])
+def test_pipes_that_random_flights_never_meet_are_random(options: dict[str, Any]) -> None:
+    """The first new pipe is drawn at step 85; uniformly random flights end at 50."""
+    make_env = partial(registered, "flappy_bird_gymnasium", "FlappyBird-v0", **options)
+    assert not tr.check_task(a_task(make_env, max_steps=300), seconds=100).deterministic
+
+
 @pytest.mark.parametrize("name", ["FetchReach-v4", "HandReach-v3"])
 def test_robots_that_need_an_older_mujoco(name: str) -> None:
     mujoco = pytest.importorskip("mujoco")

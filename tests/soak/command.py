@@ -33,6 +33,8 @@ class Command:
 
     def __init__(self, settings: Path, folder: Path, said: Path) -> None:
         self.said = said
+        # Whoever was started in the background ignores Ctrl-C, and so would all that it starts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with said.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tightrope", "run", str(settings), "--out", str(folder), "--quiet"],

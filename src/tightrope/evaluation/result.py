@@ -110,7 +110,9 @@ class Evaluation(Shown):
         return rate_estimate(len(hits), len(self.judged)).answering(IN_PLAIN_EPISODES)
 
     def __repr__(self) -> str:
+        raised = next((episode.error for episode in self.episodes if episode.error is not None), None)
+        errors = "" if raised is None else f"; {self.errors} raised errors, the first with {raised.message}"
         return (
             f"<Evaluation of {self.agent!r}: {len(self.judged)} plain episodes, unsafe {self.unsafe_rate}, "
-            f"goal {self.goal_rate}, return {self.mean_return}>"
+            f"goal {self.goal_rate}, return {self.mean_return}{errors}>"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,20 @@ def _array(content: bytes, source: str) -> NDArray[Any]:
     """One array. What its header says must be there in bytes before room is made for it."""
     file = io.BytesIO(content)
     try:
-        shape, _, dtype = HEADERS[np.lib.format.read_magic(file)](file)
+        with warnings.catch_warnings():
+            # NumPy warns of names for kinds of arrays that are not read anyway.
+            warnings.simplefilter("ignore")
+            shape, _, dtype = HEADERS[np.lib.format.read_magic(file)](file)
         if dtype.kind not in PLAIN or dtype.itemsize == 0 or min(shape, default=0) < 0:
             raise ValueError(f"an array of {dtype} and shape {shape}")
         needed, there = math.prod(shape) * dtype.itemsize, len(content) - file.tell()
         if needed != there:
             raise ValueError(f"its header says {in_words(needed)}, and {in_words(there)} are there")
-        return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        if dtype.kind == "U":
+            # Numbers that are no characters are noticed only when texts are made of them.
+            array.tolist()
+        return array
     except Exception as error:
         # The header is a Python literal, and garbled ones fail in every way.
         raise FormatError(f"{source} is not a plain array ({type(error).__name__}: {error})") from error

@@ -15,6 +15,9 @@ from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import find_snapshotter
 from tightrope.tasks.task import Task
 
+A_MOMENT = 1.0
+"""Seconds for which randomness is looked for that comes late; where the episodes of a run meet it, they tell, too."""
+
 LOG = logging.getLogger("tightrope")
 
 _verdicts: WeakKeyDictionary[Task, Conformance] = WeakKeyDictionary()
@@ -58,13 +61,14 @@ def _opened(kind: type[Simulator], task: Task, conformance: Conformance) -> Simu
     return kind(task, env, snapshotter, watched=conformance.deterministic)
 
 
-def check_task(task: Task) -> Conformance:
+def check_task(task: Task, *, seconds: float = A_MOMENT) -> Conformance:
     """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact.
 
     Args:
         task: Whose environments to try.
+        seconds: How long to look for randomness that comes late. Fast environments need less than the default.
     """
-    _verdicts[task] = _as_was_seen(task, examine(task))
+    _verdicts[task] = _as_was_seen(task, examine(task, seconds))
     return _verdicts[task]
 
 
@@ -92,7 +96,8 @@ def _as_was_seen(task: Task, found: Conformance) -> Conformance:
     seen = _seen_stochastic.get(task)
     if seen is None or not found.deterministic:
         return found
-    return replace(found, deterministic=False, notes=(*found.notes, f"not deterministic: {seen}"))
+    notes = (*found.notes, f"not deterministic: {seen}")
+    return replace(found, deterministic=False, dynamics_evidence=seen, notes=notes)
 
 
 def conformance_of(task: Task, known: Conformance | None = None) -> Conformance:

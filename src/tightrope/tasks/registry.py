@@ -14,7 +14,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from tightrope.errors import TaskError, TightropeError, UnknownName, UsageError
+from tightrope.errors import TaskError, TightropeError, UnknownName, UsageError, how_a_file_is_named
 from tightrope.extensions import Extension, extensions
 from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
@@ -155,6 +155,8 @@ def _imported(name: str) -> TaskBuilder | None:
     if os.getcwd() not in sys.path:
         # A command does not have the user's folder on its path, as a script there would.
         sys.path.append(os.getcwd())
+    if move := how_a_file_is_named(name):
+        raise TaskError(f"{name!r} is no task. {move}")
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

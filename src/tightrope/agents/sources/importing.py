@@ -8,7 +8,7 @@ import re
 import sys
 from typing import Any
 
-from tightrope.errors import AgentError, UnknownName
+from tightrope.errors import AgentError, UnknownName, how_a_file_is_named
 from tightrope.guards.faults import misdeed
 
 NAMED = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
@@ -39,6 +39,8 @@ def _imported(module_name: str, source: str) -> Any:
     # Left on the path, not taken back: worker processes get it from there and must find the module too.
     if folder not in sys.path:
         sys.path.append(folder)
+    if move := how_a_file_is_named(source):
+        raise AgentError(f"{source!r} is no module. {move}")
     try:
         return importlib.import_module(module_name)
     except ModuleNotFoundError as error:

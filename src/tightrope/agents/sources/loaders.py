@@ -17,7 +17,7 @@ from typing import Any
 from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
 from tightrope.agents.spaces import TaskSpaces
-from tightrope.errors import AgentError, UsageError
+from tightrope.errors import AgentError, UsageError, how_a_file_is_named
 from tightrope.extensions import loaded
 from tightrope.tasks.task import Task
 
@@ -27,16 +27,16 @@ GROUP = "tightrope.agent_loaders"
 BUILT_IN = (
     "tightrope.agents.sources.hub:HUB",
     "tightrope.agents.remote.server:SERVERS",
-    "tightrope.agents.networks.onnx:FILES",
-    "tightrope.agents.networks.sb3:FILES",
-    "tightrope.agents.networks.torch_network:FILES",
-    "tightrope.agents.networks.cleanrl:FILES",
-    "tightrope.agents.networks.rllib:FOLDERS",
+    "tightrope.agents.formats.onnx:FILES",
+    "tightrope.agents.formats.sb3:FILES",
+    "tightrope.agents.formats.torch_network:FILES",
+    "tightrope.agents.formats.cleanrl:FILES",
+    "tightrope.agents.formats.rllib:FOLDERS",
     "tightrope.agents.sources.factories:FACTORIES",
     "tightrope.agents.objects.callables:COMPLETE",
-    "tightrope.agents.networks.jax_network:NETWORKS",
-    "tightrope.agents.networks.sb3:MODELS",
-    "tightrope.agents.networks.torch_network:MODULES",
+    "tightrope.agents.formats.jax_network:NETWORKS",
+    "tightrope.agents.formats.sb3:MODELS",
+    "tightrope.agents.formats.torch_network:MODULES",
     "tightrope.agents.objects.callables:OBJECTS",
 )
 """What is particular stands before what takes nearly anything."""
@@ -117,6 +117,8 @@ def make_agent(request: AgentRequest) -> Agent:
 
 def no_such_file(source: str) -> AgentError:
     """What to say of a path that leads nowhere."""
+    if move := how_a_file_is_named(source):
+        return AgentError(f"there is no file {source!r}. {move}")
     return AgentError(
         f"there is no file {source!r}. An agent is a file, name=file, weights.pt@package.module:Class, "
         f"package.module:factory, http://host:port/, or hf:owner/name on the Hugging Face Hub"

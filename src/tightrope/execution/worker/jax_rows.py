@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.agents.agent import Agent
-from tightrope.agents.networks.jax_network import JaxNetwork
+from tightrope.agents.formats.jax_network import JaxNetwork
 from tightrope.agents.networks.network_agent import NetworkAgent
 from tightrope.errors import NotReproducible
 from tightrope.execution.counters import Counters

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.agents.networks.jax_network import JaxNetwork
+from tightrope.agents.formats.jax_network import JaxNetwork
 from tightrope.errors import NotReproducible
 from tightrope.tasks.jaxworlds.rows import WIDTH, Rows, import_jax
 

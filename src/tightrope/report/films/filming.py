@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from tightrope.errors import MissingExtra, NotReproducible
+from tightrope.errors import EnvironmentFailure, MissingExtra, NotReproducible
 from tightrope.reference import Survivability
 from tightrope.report.films.video import film_failure, first_step
 from tightrope.report.results import Results, RunResults
@@ -59,7 +59,7 @@ def film_failures(results: Results, tasks: Sequence[Task], wanted: int) -> Films
             film = film_failure(task, trace, case.handover)
         except MissingExtra as error:
             return Films(notes=(str(error),))
-        except NotReproducible as error:
+        except (NotReproducible, EnvironmentFailure) as error:
             notes[str(error)] = None
             continue
         if film is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.errors import NotReproducible
+from tightrope.errors import EnvironmentFailure, NotReproducible
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.closeup import escape_of
 from tightrope.report.films.images import sheet_bytes
@@ -86,7 +86,7 @@ def draw_sheets(results: Results, tasks: Sequence[Task], wanted: int) -> dict[st
             continue
         try:
             frames = [_smaller(frame) for frame in scene.frames(task)]
-        except NotReproducible:
+        except (NotReproducible, EnvironmentFailure):
             continue
         if not frames:
             del by_label[task.label]

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import MissingExtra, NotReproducible, require_extra
+from tightrope.errors import EnvironmentFailure, MissingExtra, NotReproducible, require_extra
+from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
 from tightrope.report.charts.maps import draw_ground
 from tightrope.report.films.images import png_bytes, webp_bytes
@@ -100,7 +101,7 @@ def _need_no_display() -> None:
 def camera(task: Task, env: Any, trace: ActionTrace) -> Callable[[Simulator], Frame] | None:
     """How to see this task: by the environment's own pictures, else as a dot on its map, else not at all."""
     if _renders(env, trace.seed):
-        return lambda simulator: _as_frame(simulator.env.render())
+        return lambda simulator: _picture(task, simulator.env)
     ground = draw_ground(task, trace) if task.position is not None else None
     if ground is None:
         return None
@@ -118,6 +119,14 @@ def _renders(env: Any, seed: int) -> bool:
         return bool(_as_frame(env.render()).ndim == 3)
     except Exception:  # whatever a missing display, driver or font makes a renderer raise
         return False
+
+
+def _picture(task: Task, env: Any) -> Frame:
+    """What the environment shows; that it did so once does not say that it does so everywhere."""
+    try:
+        return _as_frame(env.render())
+    except Exception as error:
+        raise EnvironmentFailure(f"task {task.label}: render() {misdeed(error)}") from error
 
 
 def _as_frame(picture: Any) -> Frame:

@@ -9,26 +9,22 @@ from dataclasses import dataclass, field
 from tightrope.display import Shown
 from tightrope.errors import NotReproducible
 from tightrope.guards.faults import misdeed, require_fault
-from tightrope.seeding import derive_seed
 from tightrope.simulation.conformance.cross_checking import CrossCheck, cross_check, prepare_cross_check, seen_along
+from tightrope.simulation.conformance.dynamics import examine_dynamics
 from tightrope.simulation.conformance.recordings import longest
 from tightrope.simulation.conformance.reproducing import Evidence, gather_evidence, opened
-from tightrope.simulation.conformance.roundtrip import renewed_walk, round_trip, transfer
-from tightrope.simulation.conformance.trial_walk import Recording, Walk
+from tightrope.simulation.conformance.roundtrip import round_trip, transfer
+from tightrope.simulation.conformance.trial_walk import Recording
 from tightrope.simulation.forking.environment import ForkCosts
 from tightrope.simulation.forking.worth import NOT_WORTH_IT, Forking, examine_forking
 from tightrope.simulation.simulator import Simulator
-from tightrope.simulation.snapshots import Snapshotter, applicable_snapshotters, canonical_reseed
+from tightrope.simulation.snapshots import Snapshotter, applicable_snapshotters
 from tightrope.simulation.starting import checked_reset
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
 REPLAY = "replay"
 """The way that needs no snapshotter: play the actions again from reset."""
-
-SECONDS_OF_RESEEDING = 0.4
-MOST_RESEEDINGS = 24
-"""How long and how often a task must behave the same under fresh randomness before it counts as deterministic."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +59,8 @@ class Conformance(Shown):
     """What forking costs, where replays are cut short by it; None: they are not."""
     cross_check: CrossCheck = field(default_factory=CrossCheck)
     """How much of it was played again in other processes."""
+    dynamics_evidence: str = ""
+    """What ``deterministic`` rests on, in words."""
 
     @property
     def exact(self) -> bool:
@@ -70,27 +68,32 @@ class Conformance(Shown):
         return True
 
 
-def examine(task: Task) -> Conformance:
-    """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact."""
+def examine(task: Task, seconds: float) -> Conformance:
+    """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact.
+
+    ``seconds``: how long to look for randomness that comes late.
+    """
     prepare_cross_check()
     evidence = gather_evidence(task)
     method, rejected = _select(task, evidence)
     saving, loading = _costs(task, method)
     forking = _forking(task, evidence) if method is None else NOT_WORTH_IT
+    dynamics = examine_dynamics(task, method, evidence.recordings, seconds)
     steps = sum(len(recording.actions) for recording in evidence.recordings)
     return Conformance(
         task=task.label,
         method=REPLAY if method is None else method.name,
-        deterministic=_is_deterministic(task, method, evidence.recordings),
+        deterministic=dynamics.deterministic,
         transferable=method is not None and _is_transferable(task, method, evidence.recordings),
         rejected=rejected,
         save_microseconds=saving,
         load_microseconds=loading,
         steps_per_second=evidence.steps_per_second,
         checked_steps=steps,
-        notes=(*evidence.notes, forking.note) if forking.note else evidence.notes,
+        notes=(*evidence.notes, *(note for note in (forking.note, dynamics.note) if note)),
         forking=forking.costs,
         cross_check=_cross_checked(task, method, evidence.recordings),
+        dynamics_evidence=dynamics.evidence,
     )
 
 
@@ -133,23 +136,6 @@ def _rejection(task: Task, snapshotter: type[Snapshotter], recordings: Sequence[
     if difference is None:
         return None
     return Rejection(method=snapshotter.name, reason=f"after putting back, {difference}")
-
-
-def _is_deterministic(task: Task, method: type[Snapshotter] | None, recordings: Sequence[Recording]) -> bool:
-    """Whether setting the generators anew after reset changes nothing, again and again."""
-    deadline = time.perf_counter() + SECONDS_OF_RESEEDING
-    with opened(task) as env:
-        walk = Walk(task, env) if method is None else renewed_walk(task, env, method)[0]
-        reseed = canonical_reseed(env)
-        for attempt in range(MOST_RESEEDINGS):
-            for recording in recordings:
-                walk.reset(recording.seed)
-                reseed(derive_seed("deterministic?", recording.seed, attempt))
-                if walk.follow(recording) is not None:
-                    return False
-            if time.perf_counter() > deadline:
-                break
-    return True
 
 
 def _cross_checked(task: Task, method: type[Snapshotter] | None, recordings: Sequence[Recording]) -> CrossCheck:

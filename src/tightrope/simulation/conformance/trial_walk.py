@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -144,6 +144,11 @@ class Walk:
             actions_after.append(self.random_action(rng))
             after.append(self.step(actions_after[-1]))
         return Recording(seed, tuple(actions), tuple(moments), tuple(actions_after), tuple(after))
+
+    def record_along(self, seed: int, actions: Sequence[Action]) -> Recording:
+        """Walk these actions from a reset."""
+        moments = [self.reset(seed), *map(self.step, actions)]
+        return Recording(seed, tuple(actions), tuple(moments), (), ())
 
     def follow(self, recording: Recording, start: int = 0) -> Difference | None:
         """Walk a recording from one of its steps on, where the environment stands; the first difference, if any."""

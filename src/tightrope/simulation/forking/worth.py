@@ -75,7 +75,10 @@ def examine_forking(task: Task, walks: Sequence[tuple[int, Sequence[Action]]], s
 
 
 def pays(costs: ForkCosts) -> bool:
-    """Whether forks cut the cost of coming back to a typical situation, and going on from it, by far."""
+    """Whether steps are slow, and forks cut the cost of coming back to a typical situation, and going on, by far."""
+    if costs.step * QUICK < 1:
+        # What the check saw is wall time: on a busy machine every environment looks slow.
+        return False
     replayed = costs.reset + TYPICAL_STEPS * costs.step
     return replayed >= GAIN * (costs.fork + TYPICAL_STEPS * costs.ask)
 

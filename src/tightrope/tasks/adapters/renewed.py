@@ -22,8 +22,11 @@ class RenewedEnv(gym.Wrapper[Any, Any, Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode in an environment that has had none."""
         if not self._new:
+            mode = self.env.unwrapped.render_mode
             self.env.close()
             self.env = self._make()
+            # Whoever films sets it on the finished environment, and wants every episode to be seen.
+            self.env.unwrapped.render_mode = mode
         self._new = False
         return self.env.reset(seed=seed, options=options)
 

@@ -32,7 +32,7 @@ def register_library(library: str, extra: str, name: str) -> None:
     try:
         module = importlib.import_module(library)
     except ImportError as error:
-        raise MissingExtra(library, extra, f"task {name!r}") from error
+        raise MissingExtra(library, extra, f"task {name!r}", error) from error
     gym.register_envs(module)
 
 

@@ -118,7 +118,7 @@ def gymnax_task(name: str, *, max_episode_steps: int | None = None) -> Task:
 def gymnax_world(name: str, max_episode_steps: int | None = None) -> World:
     """A world of gymnax as it is, its own starting anew left out."""
     import_jax()
-    gymnax = require_extra("gymnax", "jax", f"task gymnax:{name}")
+    gymnax = require_extra("gymnax", "gymnax", f"task gymnax:{name}")
     env, params = gymnax.make(name)
     if max_episode_steps is not None:
         params = params.replace(max_steps_in_episode=max_episode_steps)

@@ -14,14 +14,14 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.agents.agent import Agent
+from tightrope.agents.formats.sb3_archive import Archive, read_archive
+from tightrope.agents.formats.sb3_policies import PURPOSE, checked_arguments, policy_class
+from tightrope.agents.formats.torch_network import precise_network, quiet_torch, torch_library
+from tightrope.agents.formats.torch_weights import read_weights, require_tensors
 from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
 from tightrope.agents.networks.network_agent import MemorySlot, NetworkAgent, NetworkParts
 from tightrope.agents.networks.normalisation import from_vecnormalize, normalisation_beside
-from tightrope.agents.networks.sb3_archive import Archive, read_archive
-from tightrope.agents.networks.sb3_policies import PURPOSE, checked_arguments, policy_class
-from tightrope.agents.networks.torch_network import precise_network, quiet_torch, torch_library
-from tightrope.agents.networks.torch_weights import read_weights, require_tensors
 from tightrope.agents.objects.fingerprints import object_fingerprint
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.preferences import Meaning

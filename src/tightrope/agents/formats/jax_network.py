@@ -11,9 +11,9 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.agents.agent import Agent
+from tightrope.agents.formats.jax_conversion import converted
 from tightrope.agents.networks.action_heads import head_for
 from tightrope.agents.networks.batch_invariance import Arrays
-from tightrope.agents.networks.jax_conversion import converted
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
 from tightrope.agents.objects.fingerprints import object_fingerprint
 from tightrope.agents.sources.loaders import AgentLoader, AgentRequest

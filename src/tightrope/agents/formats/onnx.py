@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.agents.action_names import declared_actions, own_spaces, translation
+from tightrope.agents.formats.onnx_files import external_files
 from tightrope.agents.networks.action_heads import ActionHead, ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import ALL_SIZES, Arrays
 from tightrope.agents.networks.network_agent import NetworkParts
-from tightrope.agents.networks.onnx_files import external_files
 from tightrope.agents.observations import ObservationStacker, Part
 from tightrope.agents.preferences import Meaning
 from tightrope.agents.sources.files import AgentFile, FileReader, Reading, file_loader

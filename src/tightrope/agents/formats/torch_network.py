@@ -15,11 +15,11 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.agents.agent import Agent
+from tightrope.agents.formats.drawing_module import described_draw, only_draws
+from tightrope.agents.formats.torch_weights import read_saved, read_weights, state_dict_in
 from tightrope.agents.networks.action_heads import ContinuousHead, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays, Network
-from tightrope.agents.networks.drawing_module import described_draw, only_draws
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
-from tightrope.agents.networks.torch_weights import read_saved, read_weights, state_dict_in
 from tightrope.agents.objects.fingerprints import object_fingerprint
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.sources.files import AgentFile, FileReader, Reading, file_loader

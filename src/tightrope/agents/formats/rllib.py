@@ -15,7 +15,7 @@ import gymnasium as gym
 
 from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
-from tightrope.agents.networks.torch_network import quiet_torch, torch_library
+from tightrope.agents.formats.torch_network import quiet_torch, torch_library
 from tightrope.agents.objects.callables import BatchAgent
 from tightrope.agents.objects.fingerprints import DIGITS, file_fingerprint
 from tightrope.agents.sources.loaders import AgentLoader, AgentRequest
@@ -174,7 +174,7 @@ def _library() -> Any:
         from ray.rllib.core.rl_module.rl_module import RLModule
         from ray.rllib.env.single_agent_episode import SingleAgentEpisode
     except ImportError as error:
-        raise MissingExtra("ray.rllib", "rllib", "An agent of RLlib") from error
+        raise MissingExtra("ray.rllib", "rllib", "An agent of RLlib", error) from error
     return SimpleNamespace(
         EnvToModulePipeline=EnvToModulePipeline,
         ModuleToEnvPipeline=ModuleToEnvPipeline,

@@ -9,12 +9,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from tightrope.agents.formats.cleanrl_networks import STOCK, StockNetwork, matching_network
+from tightrope.agents.formats.torch_network import load_torch, quiet_torch, torch_library
+from tightrope.agents.formats.torch_weights import read_saved, require_tensors, state_dict_in
 from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
-from tightrope.agents.networks.cleanrl_networks import STOCK, StockNetwork, matching_network
 from tightrope.agents.networks.network_agent import NetworkParts
-from tightrope.agents.networks.torch_network import load_torch, quiet_torch, torch_library
-from tightrope.agents.networks.torch_weights import read_saved, require_tensors, state_dict_in
 from tightrope.agents.sources.files import AgentFile, FileReader, Reading, file_loader
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError

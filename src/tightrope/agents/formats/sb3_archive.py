@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tightrope.agents.networks.sb3_policies import ACTIVATIONS, EXTRACTORS, POLICIES, RULES, ClassName, is_listed
+from tightrope.agents.formats.sb3_policies import ACTIVATIONS, EXTRACTORS, POLICIES, RULES, ClassName, is_listed
 from tightrope.errors import FormatError, TrustRequired
 from tightrope.files import parse_json, require_plain_file
 from tightrope.files.content import in_words

@@ -234,9 +234,7 @@ def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:
     assert code == 0
     assert "zigzag against careful" in out
     assert "Fails more often in simple" in out
-    said = (
-        r"^✗ zigzag fails more plain episodes, fails \d+ cases that careful passes, and passes 0 that careful fails\.$"
-    )
+    said = r"^✗ zigzag fails more plain episodes, .*fails \d+ cases that careful passes\.$"
     assert re.search(said, out, re.MULTILINE)
     assert out.splitlines()[-1].startswith(f"Watch: tightrope replay {finished} ")
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag", "--json")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from tests.report.synthetic import mario_like_run
-from tightrope.cli.output.interface import Interface
+from tightrope.cli.output.interface import Interface, _print_line
 from tightrope.cli.output.verdicts import print_gates
 from tightrope.cli.progress.bars import PlainLines, bars
 from tightrope.guards.text import one_line, visible
@@ -81,3 +82,27 @@ def test_a_terminal_without_other_signs_gets_others_spelt_out() -> None:
     done = subprocess.run(command, env=environment, cwd=Path(__file__).parents[2], capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert rb"\xb5s to save" in done.stdout
+
+
+def folded(line: str, width: int = 40, *, terminal: bool = True) -> list[str]:
+    output = io.StringIO()
+    _print_line(Console(file=output, force_terminal=terminal, width=width, color_system=None), Text(line))
+    return output.getvalue().splitlines()
+
+
+def test_on_a_terminal_sentences_are_folded_between_words() -> None:
+    told = "  21% of its fails (1 case, as 34f3d57e), avoidable: at step 1 it chose down"
+    assert folded(told) == [
+        "  21% of its fails (1 case, as",
+        "    34f3d57e), avoidable: at step 1 it",
+        "    chose down",
+    ]
+    assert folded(told, terminal=False) == [told], "logs keep one line for one thing"
+    assert folded("") == [""]
+
+
+def test_what_is_copied_is_not_folded() -> None:
+    command = "  More: tightrope explain a/folder/with/runs 34f3d57e --agent early"
+    assert folded(command) == [command]
+    path = "Report: a/folder/that/is/longer/than/the/terminal/is/wide/index.html"
+    assert folded(path) == [path]

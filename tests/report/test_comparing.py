@@ -104,7 +104,7 @@ def test_a_pair_is_drawn_with_a_link_for_each_place_that_anybody_fails() -> None
     assert len(chart.table.rows) == 5 + 4
     (said,) = chart.said
     assert said.startswith("simple: new fails 2.0 percentage points less often (from ")
-    assert said.endswith("(no difference shown): 1 newly failing, 1 fixed, 2 unchanged")
+    assert said.endswith("(no difference shown): 1 newly failing, 1 fails more, 1 fixed, 2 unchanged")
 
 
 def test_an_agent_alone_is_compared_with_nobody() -> None:

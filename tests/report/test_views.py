@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+import pytest
+
 from tests.report.synthetic import (
     empty_run,
     grid_run,
@@ -15,11 +17,14 @@ from tests.report.synthetic import (
     searched,
 )
 from tests.report.test_junit import each_kind
+from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
+from tightrope.reference import Survivability
 from tightrope.report import CaseView, SuiteView
 from tightrope.report.verdict import verdicts
-from tightrope.safety import interval_suite, simple_suite
+from tightrope.safety import CaseResult, interval_suite, simple_suite
 from tightrope.safety.suites.controls import uniform_suite
+from tightrope.statistics import Estimate
 
 
 def test_a_view_keeps_no_copy() -> None:
@@ -93,3 +98,20 @@ def test_one_agent_alone_has_no_correlation() -> None:
     assert grid_run().correlation.value is None
     assert "one agent" in grid_run().correlation.method
     assert mario_like_run().correlation.method != grid_run().correlation.method
+
+
+def _with_fixed_prefix(case: CaseResult) -> CaseResult:
+    """As where chance decides: every execution begins in the situation that was looked at."""
+    fixed = (replace(each, rollout=replace(each.rollout, fixed_prefix=True)) for each in case.episodes)
+    return replace(case, episodes=tuple(fixed))
+
+
+@pytest.mark.parametrize(("fails", "blame"), [(0, ""), (1, "chance"), (3, "not known"), (9, "avoidable")])
+def test_where_chance_decides_a_fail_more_than_somebody_had_may_be_bad_luck(fails: int, blame: str) -> None:
+    suite = simple_suite(made_reference(lake_task(), (3,), 20))
+    best = Estimate(0.85, 0.77, 1.0, 100, "runs of the best player")
+    known = {case.id: Survival(survivable=Survivability.YES, best=best, thorough=True) for case in suite.cases}
+    judged = judged_by(suite, "a", lambda _, n: Outcome.UNSAFE if n < fails else Outcome.ONGOING, known)
+    result = replace(judged, cases=tuple(map(_with_fixed_prefix, judged.cases)))
+    (view,) = replace(grid_run(), safety={"simple": {"a": result}}).suites
+    assert [case.blame for case in view.cases] == [blame]

@@ -94,6 +94,22 @@ def test_the_car_that_rolls_back_too_far_hits_the_wall() -> None:
     assert simulator.depth < 200
 
 
+@pytest.mark.parametrize("name", ["Hopper-v5", "Walker2d-v5", "HalfCheetah-v5"])
+def test_walkers_name_what_they_see(name: str) -> None:
+    pytest.importorskip("mujoco")
+    task = make_task(name)
+    simulator = started(task)
+    data = simulator.env.unwrapped.data
+    seen = dict(zip(task.observation_names or (), simulator.observation, strict=True))
+    assert seen["height"] == pytest.approx(data.qpos[1])
+    assert seen["lean"] == pytest.approx(data.qpos[2])
+    assert seen["forward speed"] == pytest.approx(data.qvel[0])
+    joints = [data.joint(at).name for at in range(3, len(data.qpos))]
+    speeds = list(seen)[-len(joints) :]
+    for joint, speed in zip(joints, speeds, strict=True):
+        assert seen[speed] == pytest.approx(float(data.joint(joint).qvel[0]))
+
+
 def test_lava_is_unsafe_and_the_far_corner_is_the_goal() -> None:
     pytest.importorskip("minigrid")
     task = make_task("MiniGrid-LavaGapS5-v0")

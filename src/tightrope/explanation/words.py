@@ -66,6 +66,8 @@ def _rest(why: Explanation, names: Sequence[str]) -> str:
 def _by_chance(why: Explanation, drop: Estimate, names: Sequence[str]) -> str:
     done, less = named(why.action, names), _survives_less(drop)
     if not why.agents_fault:
+        if drop.value is not None and drop.value <= 0:
+            return "No decision stands out: after none does the best player known survive less often than before"
         return (
             f"No decision stands out: after the worst one seen, {done} at step {why.depth}, the best player known "
             f"survives {less}, which may be chance"

@@ -8,7 +8,7 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +21,7 @@ from tightrope.files.content import require_no_links
 from tightrope.guards.faults import misdeed
 from tightrope.live.shelf import Place, Shelf
 from tightrope.report.headline import Headline, headline
-from tightrope.report.results import Results
+from tightrope.report.results import FINISHED, GOING, Results
 from tightrope.report.sections import with_sections
 from tightrope.report.writers.page import style
 from tightrope.report.writers.writing import KINDS, page_with_films
@@ -107,7 +107,7 @@ class Pages:
 
     def _rendered(self, place: Place, version: str) -> str:
         run = open_run(place.path, trust=place.trust)
-        results = with_sections(_results(run))
+        results = with_sections(_while_it_goes(place, run, _results(run)))
         self._rows[place.id] = version, _row_of(place, run, results)
         return page_with_films(results, run.report_path.parent, live=live_bar(version, "../../"))
 
@@ -125,6 +125,17 @@ def live_bar(version: str, up: str) -> Markup:
 
 def _results(run: Run) -> Results:
     return report_results([run], play=False)
+
+
+def _while_it_goes(place: Place, run: Run, results: Results) -> Results:
+    """What is missing from a run that is at work is no reason to worry."""
+    if not _is_going(place, run):
+        return results
+    return replace(results, runs=tuple(replace(each, status=GOING) for each in results.runs))
+
+
+def _is_going(place: Place, run: Run) -> bool:
+    return run.status != FINISHED and place.process is not None
 
 
 def _told(make: Callable[[], str], place: Place, version: str) -> str:
@@ -153,12 +164,11 @@ def _row(place: Place, *, read: bool) -> Row:
 
 
 def _row_of(place: Place, run: Run, results: Results | None) -> Row:
-    going = run.status not in ("finished",) and place.process is not None
     return Row(
         place=place,
         task=run.task_label,
         agents=tuple(run.agents),
-        status="running" if going else "finished" if run.status == "finished" else "not finished",
+        status="running" if _is_going(place, run) else FINISHED if run.status == FINISHED else "not finished",
         headline=None if results is None else headline(results.runs[0]),
     )
 

@@ -34,8 +34,9 @@ class Place:
 
     @property
     def version(self) -> str:
-        """Changes whenever the run has more to show."""
-        return hashlib.sha256(repr([_state(self.path / part) for part in PARTS]).encode()).hexdigest()[:16]
+        """Changes whenever the run has more to show, and when whoever wrote it has gone."""
+        known = [self.process is None, *(_state(self.path / part) for part in PARTS)]
+        return hashlib.sha256(repr(known).encode()).hexdigest()[:16]
 
     @property
     def process(self) -> int | None:

@@ -143,13 +143,25 @@ def compared_text(found: SafetyComparison, plain: PlainComparison | None = None)
     shown = "worse" if found.worse else "better" if found.better else "no difference" if found.exact else ""
     if found.better and plain is not None and plain.fails_more:
         shown = f"better here, but {'worse' if plain.worse else 'unsafe more often'} in plain episodes"
-    new, fixed = len(found.newly_failing), len(found.newly_fixed)
-    same = sum(case.difference == 0 for case in found.cases)
     return (
         f"{found.suite}: {found.agent_b} fails {change_text(found.difference, found.agent_a)} on these "
-        f"{count(len(found.cases), 'case')} ({shown or 'no difference shown'}): {new} newly failing, {fixed} fixed, "
-        f"{same} unchanged"
+        f"{count(len(found.cases), 'case')} ({shown or 'no difference shown'}): {_what_became(found)}"
     )
+
+
+def _what_became(found: SafetyComparison) -> str:
+    """Of the cases: ``1 newly failing, 2 fail less, 3 unchanged``."""
+    new, fixed = len(found.newly_failing), len(found.newly_fixed)
+    more, less = len(found.fails_more) - new, len(found.fails_less) - fixed
+    same = len(found.cases) - new - fixed - more - less
+    told = (
+        f"{new} newly failing",
+        f"{more} {'fails' if more == 1 else 'fail'} more",
+        f"{fixed} fixed",
+        f"{less} {'fails' if less == 1 else 'fail'} less",
+        f"{same} unchanged",
+    )
+    return ", ".join(part for part in told if not part.startswith("0 ")) or "no case"
 
 
 def place_changes(run: RunResults, name: str, a: str, b: str) -> list[Change]:

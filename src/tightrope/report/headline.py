@@ -8,10 +8,20 @@ from tightrope.errors import UsageError
 from tightrope.evaluation import compare_plain
 from tightrope.outcome import joint_verdict
 from tightrope.report.results import Gate, RunResults
-from tightrope.report.verdict import away_text, control_texts, fated, headline_suite, stays_away, these_cases, verdicts
+from tightrope.report.verdict import (
+    AgentVerdict,
+    away_text,
+    control_texts,
+    fated,
+    guidance,
+    headline_suite,
+    stays_away,
+    these_cases,
+    verdicts,
+)
 from tightrope.report.views import SuiteView
 from tightrope.report.ways import chosen_text
-from tightrope.report.wording import count, interval_text, listed, percent
+from tightrope.report.wording import NO_DATA, count, interval_text, listed, percent
 from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
@@ -57,7 +67,7 @@ def headline(run: RunResults) -> Headline:
     worst, best = worst_and_best(run)
     passed = joint_verdict(gate.passed for gate in run.gates)
     if worst is None:
-        told = "; ".join(dict.fromkeys(f"{verdict.agent}: {verdict.sentence}" for verdict in verdicts(run)))
+        told = "; ".join(dict.fromkeys(_of_agent(verdict) for verdict in verdicts(run)))
         return Headline(
             agent=None,
             suite=headline_suite(run),
@@ -84,6 +94,11 @@ def headline(run: RunResults) -> Headline:
         passed=passed,
         gates=run.gates,
     )
+
+
+def _of_agent(verdict: AgentVerdict) -> str:
+    """``late: …``; of nothing, ``late has no data: …``."""
+    return f"{verdict.agent}{' has' if verdict.sentence.startswith(NO_DATA) else ':'} {verdict.sentence}"
 
 
 def _parts(run: RunResults, worst: SuiteView, best: SuiteView | None) -> tuple[str, ...]:
@@ -155,7 +170,7 @@ def _whose_fault(suite: SuiteView) -> str:
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
     if not fated(suite):
         return "all of that was avoidable"
-    return f"its avoidable fail frequency is {percent(avoidable.value)}, without what nobody could have survived"
+    return f"leaving out what nobody could have survived, it fails in {percent(avoidable.value)}"
 
 
 def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) -> str:
@@ -163,7 +178,16 @@ def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) 
     if best is not None and best.agent != worst.agent:
         told = _compared(best, worst) if worst.result.fail_frequency.value or best.result.fail_frequency.value else ""
         return "; ".join(filter(None, (_compared_plainly(run, best, worst), told)))
-    return next(control_texts(run, worst), "") if worst.result.fail_frequency.value else ""
+    return _against_control(run, worst) if worst.result.fail_frequency.value else ""
+
+
+def _against_control(run: RunResults, suite: SuiteView) -> str:
+    """Whether it fails more here than anywhere on the same ways, in few words; the details have the numbers."""
+    found = guidance(run, suite)
+    if found is None or found.difference.value is None:
+        return next(control_texts(run, suite), "")
+    how = {True: "fails more", False: "fails less", None: "is not shown to fail more"}[found.pays]
+    return f"it {how} often here than at states drawn at random on the same ways ({percent(found.control.value)})"
 
 
 def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:

@@ -38,6 +38,8 @@ Point = tuple[float, float]
 Line = tuple[Point | None, ...]
 """Points to be joined; the line is broken at None."""
 FINISHED = "finished"
+GOING = "going"
+"""A run that is being written while somebody looks."""
 
 
 class Gate(Protocol):
@@ -217,6 +219,11 @@ class RunResults:
     def suite(self, name: str | None, agent: str) -> SuiteView | None:
         """One suite under one agent."""
         return next((suite for suite in self.suites if (suite.name, suite.agent) == (name, agent)), None)
+
+    @property
+    def going(self) -> bool:
+        """Whether somebody is at work on it."""
+        return self.status == GOING
 
     @property
     def unfinished(self) -> bool:

@@ -164,9 +164,17 @@ def control_texts(run: RunResults, suite: SuiteView) -> Iterator[str]:
     for name in run.controls:
         control = run.suite(name, suite.agent)
         if control is not None and control.result.suite.kind == UNIFORM and not suite.decision:
-            yield _guidance_text(compare_guidance(suite.result, control.result))
+            found = guidance(run, suite)
+            yield f"control uniform: {NO_DATA}" if found is None else _guidance_text(found)
         elif control is not None and control.result.fail_frequency.value is not None:
             yield f"in {name} situations it fails in {estimate_text(control.result.fail_frequency)}"
+
+
+def guidance(run: RunResults, suite: SuiteView) -> Guidance | None:
+    """A suite against states drawn uniformly from the same references; None where none were, or a gate stopped it."""
+    controls = (run.suite(name, suite.agent) for name in run.controls)
+    uniform = (each for each in controls if each is not None and each.result.suite.kind == UNIFORM)
+    return next((compare_guidance(suite.result, each.result) for each in uniform if not suite.decision), None)
 
 
 def _guidance_text(found: Guidance) -> str:

@@ -14,6 +14,7 @@ from tightrope.outcome import Verdict
 from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.report.wording import action_text, count
 from tightrope.safety import BoundaryResult, CaseResult, SafetyResult
+from tightrope.safety.judging.avoidable import left_to_chance
 from tightrope.safety.judging.standing import Standing, standing
 from tightrope.trace import ActionTrace
 
@@ -186,7 +187,12 @@ class CaseView:
             return "doomed"
         if self.undecided:
             return "not known"
-        return "avoidable" if (self.result.avoidable.value or 0.0) > 0 else "chance"
+        if self.result.avoidable.value is None:
+            return "not known"
+        if self.result.avoidable.value == 0:
+            return "chance"
+        # Where chance decides, a fail more than the best player had may be bad luck.
+        return "not known" if left_to_chance(self.result) and not self.result.avoidable.low else "avoidable"
 
     @property
     def flaky(self) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from tightrope.display import Shown
 from tightrope.statistics.estimate import CONFIDENCE, Estimate
 from tightrope.statistics.quantiles import beta_quantile
+from tightrope.statistics.words import THIN
 
 NEXT_EXECUTION = "in the next execution"
 """One more execution of a case drawn from these, each alike."""
@@ -113,4 +114,4 @@ def _percent(share: float) -> str:
     """With two figures, rounded up: a limit must not look better than it is."""
     from decimal import ROUND_UP, Context, Decimal
 
-    return f"{Context(prec=2, rounding=ROUND_UP).create_decimal(Decimal(share * 100)).normalize():f} %"
+    return f"{Context(prec=2, rounding=ROUND_UP).create_decimal(Decimal(share * 100)).normalize():f}{THIN}%"

@@ -10,12 +10,16 @@ from tightrope.cli.output.interface import Interface
 
 if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
+    from tightrope.report import RunResults
+    from tightrope.report.headline import Headline
     from tightrope.runs.gates import Gate
     from tightrope.runs.run import Run
     from tightrope.safety import FailureGroup, SafetyResult
     from tightrope.tasks import Task
 
 MARKS = {True: "✓", False: "✗", None: "?"}
+GATES_ONLY = "!"
+"""The gates passed, of an agent that never reaches the goal."""
 
 
 def print_ending(
@@ -37,11 +41,22 @@ def print_ending(
         controls=CONTROLS, gates=tuple(gates),
     )  # fmt: skip
     said = headline(shown)
-    failed = None if said.agent is None else not any(group.fails for group in shown.groups.get(said.agent, ()))
-    mark = MARKS[said.passed if gates else failed]
-    interface.say(f"{mark} {said.sentence}")
+    interface.say(f"{_mark(shown, said)} {said.sentence}")
     if run is not None:
         interface.remark(_next(run, shown.groups.get(said.agent or "", ()), said.agent))
+
+
+def _mark(shown: RunResults, said: Headline) -> str:
+    """Whether the gates passed, and without gates whether nobody fails; no tick stands before bad news."""
+    from tightrope.report.verdict import stays_away
+
+    away = any(stays_away(plain) for plain in shown.plain.values())
+    if shown.gates:
+        return GATES_ONLY if said.passed and away else MARKS[said.passed]
+    if said.agent is None:
+        return MARKS[None]
+    unsafe = any(plain.unsafe_rate.value for plain in shown.plain.values())
+    return MARKS[not (away or unsafe or any(group.fails for groups in shown.groups.values() for group in groups))]
 
 
 def _next(run: Run, groups: Sequence[FailureGroup], agent: str | None) -> str:

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tightrope.cli.output.words import PLAIN
 from tightrope.guards.text import one_line, visible
 from tightrope.progress import ProgressCallback
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 EVERYWHERE = {
     "--quiet": "or -q, print results only",
@@ -26,6 +29,9 @@ SHORT = {"-q": "--quiet"}
 
 MAY_STAND_ALONE = {"--fail-if-worse": ("on-these-cases", "in-general")}
 """Options that take one of these values, or none, which is the first."""
+
+COPIED = ": tightrope "
+"""A line that ends in a command is left to the terminal to fold: it is copied, and a line end in it would run half."""
 
 LOG_WIDTH = 140
 """Without a terminal there is no width to keep to: tables in logs are not folded."""
@@ -65,7 +71,10 @@ class Interface:
     def say(self, text: str = "", *, markup: bool = False) -> None:
         """Print one line to the user; without ``markup``, brackets are brackets."""
         if not self.as_json:
-            self._console().print(one_line(text).translate(PLAIN), highlight=False, markup=markup, soft_wrap=True)
+            from rich.text import Text
+
+            line = one_line(text).translate(PLAIN)
+            _print_line(self._console(), Text.from_markup(line, emoji=False) if markup else Text(line))
 
     def remark(self, text: str) -> None:
         """Print what is left out with --quiet."""
@@ -74,10 +83,14 @@ class Interface:
 
     def error(self, text: str) -> None:
         """Print an error, to stderr."""
+        from rich.text import Text
+
         console = self._console(stderr=True)
-        console.print("error:", style="bold red", end=" ")
+        first, *others = visible(text).split("\n")
+        _print_line(console, Text.assemble(("error:", "bold red"), f" {first}"))
         # What is quoted may have lines of its own; set in, none of them passes for one of tightrope's.
-        console.print(visible(text).replace("\n", "\n  "), highlight=False, markup=False, soft_wrap=True)
+        for line in others:
+            _print_line(console, Text(f"  {line}"))
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Print a table; numbers to the right. Cells are plain values or rich texts."""
@@ -145,6 +158,23 @@ class Interface:
         return Console(
             stderr=stderr, emoji=False, no_color=not self.color, force_terminal=None if self.color else False
         )
+
+
+def _print_line(console: Any, text: Text) -> None:
+    """Print one line; on a terminal it is folded between words, and what follows is set in. Logs keep it whole."""
+    from rich.text import Text
+
+    line = text.plain
+    inset = len(line) - len(line.lstrip()) + 2
+    width = console.width - inset
+    longest = max(map(len, line.split()), default=0)
+    if not console.is_terminal or COPIED in line or longest > width:
+        console.print(text, highlight=False, soft_wrap=True)
+        return
+    words = text[inset - 2 :] if inset > 2 else text
+    for number, part in enumerate(words.wrap(console, width)):
+        part.rstrip()
+        console.print(Text(" " * (inset - 2 if number == 0 else inset)) + part, highlight=False, soft_wrap=True)
 
 
 def _with_values(arguments: list[str]) -> list[str]:

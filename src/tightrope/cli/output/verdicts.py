@@ -68,8 +68,23 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             _print_why_nothing(interface, agent, suite, result)
             for finding in result.findings:
                 interface.say(f"{agent}, {suite}: {finding}.")
-            if result.judged and not result.deterministic and not result.stopped_early:
-                interface.say(f"{agent}, {suite}: {result.unseen}.")
+    _print_unseen(interface, results)
+
+
+def _print_unseen(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
+    """What remains unseen of each agent, in the suite where that is most; ``result.unseen`` has the others."""
+    from tightrope.runs.storage.layout import CONTROLS
+
+    most: dict[str, tuple[float, str]] = {}
+    for suite, by_agent in results.items():
+        for agent, result in by_agent.items():
+            if suite in CONTROLS or not result.judged or result.deterministic or result.stopped_early:
+                continue
+            limit = 1.0 if result.unseen.new_kind.high is None else result.unseen.new_kind.high
+            if agent not in most or limit > most[agent][0]:
+                most[agent] = limit, f"{agent}, {suite}: {result.unseen}."
+    for _, told in most.values():
+        interface.say(told)
 
 
 def print_guidance(

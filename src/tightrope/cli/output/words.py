@@ -33,10 +33,15 @@ def points(estimate: Estimate) -> str:
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None:
         return "no data"
-    told = f"{100 * value:+.3g}"
+    told = _points(value)
     if low is None or high is None:
         return f"{told} (no interval)"
-    return f"{told} (exact)" if low == high else f"{told} ({100 * low:+.3g} to {100 * high:+.3g})"
+    return f"{told} (exact)" if low == high else f"{told} ({_points(low)} to {_points(high)})"
+
+
+def _points(share: float) -> str:
+    """With two figures, as the report has it."""
+    return f"{100 * share:+.0f}" if abs(share) >= 0.0995 else f"{100 * share:+.2g}"
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:

@@ -98,16 +98,15 @@ def _print(comparison: AgentComparison) -> None:
             suite,
             points(each.difference),
             points(each.difference_in_general),
-            each.episodes.only_b,
-            each.episodes.only_a,
+            f"{each.episodes.only_b:,} / {each.episodes.only_a:,}",
             _chance(each),
             _judgement(each, plain),
         )
         for suite, each in comparison.suites.items()
     ]
     columns = (
-        *("suite", "points more fails on these cases", "in situations like these", "fails only now"),
-        *("only before", "p", "on these cases"),
+        *("suite", "points more fails on these cases", "in situations like these"),
+        *("fails only now / before", "p", "on these cases"),
     )
     interface.table(f"{comparison.agent_b} against {comparison.agent_a}", columns, rows)
     if comparison.executed:
@@ -134,6 +133,7 @@ def _say_returns(comparison: AgentComparison) -> None:
 
 def _say_what_to_watch(comparison: AgentComparison) -> None:
     """What became of it in one sentence, and the clearest regression with the command that shows it."""
+    from tightrope.report.wording import listed
     from tightrope.runs.questions.reasons import case_command
     from tightrope.runs.storage.layout import CONTROLS
 
@@ -143,9 +143,14 @@ def _say_what_to_watch(comparison: AgentComparison) -> None:
     mended = {case.case.id for each in suites for case in each.newly_fixed}
     plainly = comparison.plain is not None and comparison.plain.fails_more
     if any(each.cases for each in suites):
-        what = counted(len(new), "case") if new else "no case"
-        mark, first = ("✗", "fails more plain episodes, " if plainly else "") if new or plainly else ("✓", "")
-        interface.say(f"{mark} {b} {first}fails {what} that {a} passes, and passes {len(mended)} that {a} fails.")
+        worse = [name for name, each in comparison.suites.items() if name not in CONTROLS and each.worse]
+        better = [name for name, each in comparison.suites.items() if name not in CONTROLS and each.better]
+        told = ["fails more plain episodes"] if plainly else []
+        told += [f"fails more often than {a} in {listed(worse)}"] if worse else []
+        told += [f"fails less often than {a} in {listed(better)}"] if better else []
+        told += [f"fails {counted(len(new), 'case') if new else 'no case'} that {a} passes"]
+        told += [f"passes {len(mended)} that {a} fails"] if mended else []
+        interface.say(f"{'✗' if new or plainly or worse else '✓'} {b} {listed(told)}.")
     fails_more = [case for each in suites for case in each.fails_more]
     if fails_more and b in comparison.run.agents:
         worst = max(fails_more, key=lambda case: (case.survivable != "no", case.certain, case.difference))
@@ -204,7 +209,9 @@ def _in_general(value: str) -> bool:
 def _chance(comparison: SafetyComparison) -> str:
     if comparison.p_value is None:
         return "no data"
-    return "exact" if comparison.exact else f"{comparison.p_value:.3g}"
+    if comparison.exact:
+        return "exact"
+    return "<0.001" if comparison.p_value < 0.001 else f"{comparison.p_value:.2g}"
 
 
 def _say_what_is_new(suite: str, comparison: SafetyComparison) -> None:

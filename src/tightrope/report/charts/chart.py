@@ -45,6 +45,8 @@ class Chart:
     said: tuple[str, ...] = ()
     """What it shows, in sentences that stand above it."""
     options: Json = field(default_factory=dict)
+    nothing: str = "no data"
+    """What stands in its place where there is nothing to draw."""
 
     @property
     def empty(self) -> bool:

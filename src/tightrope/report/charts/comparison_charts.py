@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tightrope.report.charts.chart import Chart, Json, Table, chart_series, estimate_point, heat_view, rows_view
 from tightrope.report.comparing import (
@@ -24,7 +24,7 @@ from tightrope.report.measures import MEASURES
 from tightrope.report.results import RunResults
 from tightrope.report.training import are_checkpoints
 from tightrope.report.verdict import headline_suite
-from tightrope.report.wording import count, estimate_text, number
+from tightrope.report.wording import count, estimate_text, listed, number, percent
 from tightrope.safety import SafetyResult
 from tightrope.statistics import Estimate
 
@@ -33,6 +33,8 @@ MOST_ROWS = 40
 """Lines of a pair that are drawn; the table has all."""
 MOST_COLUMNS = 60
 """Situations of a grid that are drawn; the table has all."""
+MOST_NAMED = 3
+"""Agents that are named one by one where they are equal."""
 SHARE = "share of tests that ended unsafe, on these cases"
 
 
@@ -62,6 +64,7 @@ def _pair_chart(run: RunResults, index: int, a: str, b: str) -> Chart:
         x_label=SHARE,
         note="One line for each place, what newly fails first. Places at which neither fails are in the table only.",
         options={"joined": True, "click": "place", "first": headline_suite(run)},
+        nothing="Neither fails at any place." if any(by_suite.values()) else "no data",
     )
 
 
@@ -121,12 +124,35 @@ def agents_by_situation(run: RunResults) -> Chart:
         id="situations",
         kind="heat",
         title="Agents and situations",
+        said=tuple(_least_and_most(run)),
         views=tuple(views),
         table=_situations_table(run, agents),
         x_label="place (number of the boundary state)",
         note=f"A line for each agent, a column for each place. Click a cell to see its cases.{left_out}",
         options={"click": "place", "first": headline_suite(run)},
     )
+
+
+def _least_and_most(run: RunResults) -> Iterator[str]:
+    """Who fails least and who most in each suite; in the order of the agents where some are equal."""
+    for name in run.suite_names:
+        found = {suite.agent: suite.result.fail_frequency.value for suite in run.measured if suite.name == name}
+        shares = {agent: share for agent, share in found.items() if share is not None}
+        if len(shares) < 2:
+            continue
+        least, most = min(shares.values()), max(shares.values())
+        if least == most:
+            yield f"{name}: all {len(shares)} agents fail in {percent(least)} of the tests"
+            continue
+        best, worst = ([agent for agent, share in shares.items() if share == end] for end in (least, most))
+        yield f"{name}: {_who(best)} least often ({percent(least)}), {_who(worst)} most often ({percent(most)})"
+
+
+def _who(agents: Sequence[str]) -> str:
+    """``late fails``, ``early and late fail``; of many only how many they are."""
+    if len(agents) > MOST_NAMED:
+        return f"{len(agents)} agents fail"
+    return f"{listed(agents)} {'fails' if len(agents) == 1 else 'fail'}"
 
 
 def _places_view(run: RunResults, name: str, agents: Sequence[str]) -> Json:

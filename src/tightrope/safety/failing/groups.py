@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tightrope.display import Shown
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.words import MISSING
+from tightrope.safety.judging.avoidable import tried_by_chance
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
@@ -41,8 +42,15 @@ class FailureGroup(Shown):
 
     @property
     def avoidable(self) -> bool | None:
-        """Whether the moment it was lost lies after hand-over; None: not decided."""
-        return None if self.explanation is None else self.explanation.agents_fault
+        """Whether the moment it was lost lies after hand-over; None: not decided.
+
+        Where chance decides and no decision stands out, failing more often than somebody did is still its fault."""
+        if self.explanation is None:
+            return None
+        fault = self.explanation.agents_fault
+        if fault is None and self.explanation.drop is not None:
+            return True if any(tried_by_chance(case) and case.avoidable.low for case in self.members) else None
+        return fault
 
     @property
     def fails(self) -> int:

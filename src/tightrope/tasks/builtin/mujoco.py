@@ -16,6 +16,9 @@ from tightrope.tasks.spaces import span_box
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
+WALKER_JOINTS = ("right thigh", "right leg", "right foot", "left thigh", "left leg", "left foot")
+CHEETAH_JOINTS = ("back thigh", "back shin", "back foot", "front thigh", "front shin", "front foot")
+
 
 class Hold(gym.Wrapper[Any, Any, Any, Any]):
     """Plays every action several times and adds up the reward."""
@@ -38,23 +41,31 @@ class Hold(gym.Wrapper[Any, Any, Any, Any]):
 def hopper(*, distance: float = 1.0, hold: int = 1) -> Task:
     """Hop so many metres; falling is unsafe. ``hold``: steps an action is held."""
     torques = span_box(gym.spaces.Box(-1.0, 1.0, (3,), np.float32), levels=3)
-    return _walker_task("Hopper-v5", distance, hold, sorted(torques, key=_rest_first), posture(0.05, 0.1, 0.5))
+    task = _walker_task("Hopper-v5", distance, hold, sorted(torques, key=_rest_first), posture(0.05, 0.1, 0.5))
+    return replace(task, observation_names=_names("thigh", "leg", "foot"))
 
 
 def walker2d(*, distance: float = 1.0, hold: int = 2) -> Task:
     """Walk so many metres; falling is unsafe. ``hold``: steps an action is held; with 1 a search takes much longer."""
-    return _walker_task("Walker2d-v5", distance, hold, strides(), posture(0.1, 0.2, 1.0))
+    task = _walker_task("Walker2d-v5", distance, hold, strides(), posture(0.1, 0.2, 1.0))
+    return replace(task, observation_names=_names(*WALKER_JOINTS))
 
 
 def half_cheetah(*, distance: float = 5.0, hold: int = 2, lean: float = 1.5) -> Task:
     """Run so many metres; leaning by more than ``lean`` radians is unsafe. ``hold``: steps an action is held."""
     task = _walker_task("HalfCheetah-v5", distance, hold, strides(), posture(0.2, 0.2, 1.0))
-    return replace(task, unsafe=partial(leans_too_far, lean))
+    return replace(task, unsafe=partial(leans_too_far, lean), observation_names=_names(*CHEETAH_JOINTS))
 
 
 def leans_too_far(lean: float, transition: Transition) -> bool:
     """Nose up or nose down by more than so many radians: on the way to lying on its back."""
     return bool(abs(transition.observation[1]) > lean)
+
+
+def _names(*joints: str) -> tuple[str, ...]:
+    """What Gymnasium documents: all positions but the way that the body has come, then the speeds of the same."""
+    speeds = (f"{joint} speed" for joint in joints)
+    return ("height", "lean", *joints, "forward speed", "upward speed", "lean speed", *speeds)
 
 
 def strides() -> tuple[Action, ...]:

@@ -77,7 +77,7 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 INTO = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 
 $(VENV)-games/.ready: pyproject.toml
-	@echo "Installing worlds of other packages (about 2.5 GB, once)…"
+	@echo "Installing worlds of other packages (about 3.7 GB, once)…"
 	$(PYTHON) -m venv $(@D)
 	$(INTO) torch==2.13.0
 	$(INTO) -e '.[dev]' gymnasium-robotics vizdoom panda-gym cffi moderngl
@@ -87,7 +87,7 @@ $(VENV)-games/.ready: pyproject.toml
 
 # Fetch, Hand and Kitchen cannot be made with MuJoCo 4.
 $(VENV)-robots/.ready: pyproject.toml
-	@echo "Installing robots that need an older MuJoCo (about 2 GB, once)…"
+	@echo "Installing robots that need an older MuJoCo (about 3.2 GB, once)…"
 	$(PYTHON) -m venv $(@D)
 	$(INTO) torch==2.13.0
 	$(INTO) -e '.[dev]' gymnasium-robotics
@@ -95,7 +95,7 @@ $(VENV)-robots/.ready: pyproject.toml
 	@touch $@
 
 $(VENV)-rllib/.ready: pyproject.toml
-	@echo "Installing RLlib (about 2.5 GB, once)…"
+	@echo "Installing RLlib (about 3.3 GB, once)…"
 	$(PYTHON) -m venv $(@D)
 	$(INTO) torch==2.13.0
 	# What ray[rllib] asks for, without the older Gymnasium that it pins.

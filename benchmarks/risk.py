@@ -8,7 +8,7 @@ neither right nor wrong, and is counted by the share itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,10 @@ GALLERY = AGENTS.parent / "gallery"
 BALANCE = np.array([0.1, 0.5, 3.0, 1.0])
 """A linear policy that holds the pole; noise alone brings it down."""
 COVERED, TIMES, FACTOR = 0.93, 500.0, 4.0
-REPEATED, QUICKLY = 100, 4
+REPEATED, QUICKLY = 60, 2
+"""Estimates of a world; those of dear worlds are fewer."""
+COUNTED_QUICKLY = 200
+"""Plain episodes that stand for the truth where only the benchmark itself is tried out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,7 @@ class World:
     """None: to be counted."""
     episodes: int = 0
     """To count with."""
+    repeated: int = REPEATED
 
     def estimate(self, seed: int) -> tr.FailureEstimate:
         """One estimate."""
@@ -49,27 +53,34 @@ class World:
 
 def figures(*, quick: bool) -> Iterator[Figure]:
     """Coverage world by world, the factor between the limits, and the steps saved at one in a million."""
-    for world in (ladder(), frozen_lake(), cart_pole(0.15, 100, 12_000), lunar_lander(), mario()):
-        yield from coverage(world, QUICKLY if quick else REPEATED)
-    yield from factor(ladder(11, 0.2, 40, 60_000), QUICKLY if quick else 20)
-    yield from saving(cart_pole(0.05, 200, 800_000), 1 if quick else 4)
+    for world in (ladder(), slope(), frozen_lake(), cart_pole(0.3, 100, 40_000, 12), lunar_lander()):
+        yield from coverage(_small(world) if quick else world)
+    for world in (gambler(), ladder(11, 0.2, 40, 60_000)):
+        yield from factor(world, QUICKLY if quick else 8)
+    yield from saving(slope(11, 0.2, 200_000), 1 if quick else 3)
+    yield from saving(cart_pole(0.05, 200, 800_000), 1)
 
 
-def coverage(world: World, repeated: int) -> Iterator[Figure]:
+def _small(world: World) -> World:
+    return replace(world, repeated=QUICKLY, episodes=min(world.episodes, COUNTED_QUICKLY))
+
+
+def coverage(world: World) -> Iterator[Figure]:
     """How many intervals hold the truth."""
     truth, how = known(world)
-    found = [world.estimate(seed) for seed in range(repeated)]
+    found = [world.estimate(seed) for seed in range(world.repeated)]
     held = sum(_holds(each.probability, truth) for each in found)
-    share = rate_estimate(held, repeated)
-    split = sum(each.method == "splitting" for each in found)
+    share = rate_estimate(held, len(found))
+    split = [each for each in found if each.method == "splitting"]
     yield Figure(
         item=11,
         name=f"intervals that hold the truth: {world.name}",
-        value=held / repeated,
+        value=held / len(found),
         unit="",
         aim=f"≥ {COVERED}",
-        met=held / repeated >= COVERED,
-        note=f"{held} of {repeated} ({share.low:.2f} to {share.high:.2f}), {split} of them by splitting, "
+        met=held / len(found) >= COVERED,
+        note=f"{held} of {len(found)} ({share.low:.2f} to {share.high:.2f}); {len(split)} by splitting, "
+        f"{sum(bool(each.notes) for each in split)} of these widened; "
         f"{np.mean([each.cost for each in found]):,.0f} steps each; truth {how}",
     )
 
@@ -78,6 +89,7 @@ def factor(world: World, repeated: int) -> Iterator[Figure]:
     """Between the limits, with a danger function."""
     found = [world.estimate(seed).probability for seed in range(repeated)]
     factors = [each.high / each.low if each.low and each.high else np.inf for each in found]
+    held = sum(_holds(each, world.truth or 0.0) for each in found)
     yield Figure(
         item=11,
         name=f"upper over lower limit, {world.steps:,} steps and a danger function: {world.name}",
@@ -85,21 +97,23 @@ def factor(world: World, repeated: int) -> Iterator[Figure]:
         unit="×",
         aim=f"≤ {FACTOR:g} ×",
         met=float(np.median(factors)) <= FACTOR,
-        note=f"median of {repeated}; {sum(each <= FACTOR for each in factors)} of them within",
+        note=f"median of {repeated}; {sum(each <= FACTOR for each in factors)} of them within, "
+        f"{sum(map(np.isinf, factors))} widened; {held} hold the truth",
     )
 
 
 def saving(world: World, repeated: int) -> Iterator[Figure]:
     """Steps of plain episodes for the same width over the steps spent, learning included."""
     found = [world.estimate(seed) for seed in range(repeated)]
-    known_ = [each.saving for each in found if each.saving is not None and not each.notes]
+    # One that was widened has saved nothing.
+    savings = [0.0 if each.notes else each.saving or 0.0 for each in found]
     yield Figure(
         item=11,
         name=f"times fewer steps than plain episodes for the same width, guide learned: {world.name}",
-        value=float(np.median(known_)) if known_ else None,
+        value=float(np.median(savings)),
         unit="×",
         aim=f"≥ {TIMES:g} ×",
-        met=bool(known_) and float(np.median(known_)) >= TIMES,
+        met=float(np.median(savings)) >= TIMES,
         note="; ".join(f"{each.probability_text()}, {each.cost:,} steps" for each in found),
     )
 
@@ -117,29 +131,68 @@ def _holds(found: Estimate, truth: float) -> bool:
     return found.low is not None and found.high is not None and found.low <= truth <= found.high
 
 
-def ladder(rungs: int = 6, up: float = 0.25, limit: int = 30, steps: int = 8_000) -> World:
+def ladder(rungs: int = 6, up: float = 0.25, limit: int = 30, steps: int = 20_000) -> World:
     """Up with some probability, else down; the last rung is unsafe."""
     table = {rung: [((up, rung + 1), (1 - up, max(rung - 1, 0)))] * 2 for rung in range(rungs)}
     task = tabular_task(table, goals={rungs + 1}, unsafe={rungs}, name=f"ladder-{rungs}-{up}", max_steps=limit)
+    truth = _top_reached(rungs, up, limit)
+    return World(
+        name=f"a ladder of {rungs} rungs, {truth:.2g}",
+        task=task,
+        agent=_still(task),
+        length=None,
+        steps=steps,
+        danger=_height,
+        truth=truth,
+    )
+
+
+def slope(rungs: int = 8, up: float = 0.2, steps: int = 40_000, limit: int = 40) -> World:
+    """A ladder on which the other action leads up as often as this one leads down: what to fear can be learned."""
+    table = {
+        rung: [((chance, rung + 1), (1 - chance, max(rung - 1, 0))) for chance in (up, 1 - up)] for rung in range(rungs)
+    }
+    task = tabular_task(table, goals={rungs + 1}, unsafe={rungs}, name=f"slope-{rungs}-{up}", max_steps=limit)
+    truth = _top_reached(rungs, up, limit)
+    name = f"a slope of {rungs} rungs, {truth:.2g}, guide learned"
+    return World(name=name, task=task, agent=_still(task), length=None, steps=steps, truth=truth, repeated=20)
+
+
+def gambler(rungs: int = 12, up: float = 0.24, steps: int = 60_000) -> World:
+    """Begins on rung 1; rung 0 is the goal, the last one unsafe."""
+    table = {rung: [((up, rung + 1), (1 - up, rung - 1))] * 2 for rung in range(1, rungs)}
+    task = tabular_task(table, goals={0}, unsafe={rungs}, start=1, name=f"gambler-{rungs}-{up}")
+    ratio = (1 - up) / up
+    truth = (ratio - 1) / (ratio**rungs - 1)
+    return World(
+        name=f"gambler's ruin, {truth:.2g}",
+        task=task,
+        agent=_still(task),
+        length=None,
+        steps=steps,
+        danger=_height,
+        truth=truth,
+    )
+
+
+def _top_reached(rungs: int, up: float, limit: int) -> float:
     moves = np.zeros((rungs + 1, rungs + 1))
     for rung in range(rungs):
         moves[rung, rung + 1] += up
         moves[rung, max(rung - 1, 0)] += 1 - up
     moves[rungs, rungs] = 1.0
-    truth = float(np.linalg.matrix_power(moves, limit)[0, rungs])
-    still = tr.load_agent(lambda observation: 0, task, name="still")
-    return World(
-        name=f"a ladder of {rungs} rungs, {truth:.2g}",
-        task=task,
-        agent=still,
-        length=None,
-        steps=steps,
-        danger=lambda transition: float(transition.observation),
-        truth=truth,
-    )
+    return float(np.linalg.matrix_power(moves, limit)[0, rungs])
 
 
-def frozen_lake(length: int = 8, steps: int = 4_000) -> World:
+def _still(task: tr.Task) -> Agent:
+    return tr.load_agent(lambda observation: 0, task, name="still")
+
+
+def _height(transition: Any) -> float:
+    return float(transition.observation)
+
+
+def frozen_lake(length: int = 8, steps: int = 8_000) -> World:
     """Slippery; watched for a few steps, in which falls are rare."""
     task = tr.make_task("FrozenLake-v1")
     agent = tr.load_agent(GALLERY / "frozenlake-late.onnx", task)
@@ -162,7 +215,7 @@ def _moved(chance: Any, moves: Any, agent: Agent) -> Any:
     return found
 
 
-def cart_pole(epsilon: float, length: int, steps: int) -> World:
+def cart_pole(epsilon: float, length: int, steps: int, repeated: int = REPEATED) -> World:
     """The linear policy with random actions now and then."""
     task = tr.make_task("CartPole-v1")
 
@@ -173,21 +226,12 @@ def cart_pole(epsilon: float, length: int, steps: int) -> World:
 
     agent = tr.load_agent(balance, task, name="balance")
     name = f"CartPole, {epsilon:g} noise, {length} steps"
-    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=40_000)
+    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=3_000, repeated=repeated)
 
 
-def lunar_lander(length: int = 100, steps: int = 20_000) -> World:
-    """The early agent, watched for the first steps."""
+def lunar_lander(length: int = 120, steps: int = 60_000) -> World:
+    """The early agent with noise, watched for the first steps."""
     task = tr.make_task("LunarLander-v3")
-    agent = tr.load_agent(GALLERY / "lunarlander-early.onnx", task)
-    name = f"LunarLander, early agent, {length} steps"
-    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=4_000)
-
-
-def mario(length: int = 60, steps: int = 6_000) -> World:
-    """1-1, a late agent with noise, watched for the first steps."""
-    task = tr.make_task("mario", level="1-1", actions="2-moves")
-    agent = tr.load_agent(AGENTS / "1-1-dense-2-moves-late.onnx", task, epsilon=0.2)
-    return World(
-        name=f"Mario 1-1, 0.2 noise, {length} steps", task=task, agent=agent, length=length, steps=steps, episodes=4_000
-    )
+    agent = tr.load_agent(GALLERY / "lunarlander-early.onnx", task, epsilon=0.1)
+    name = f"LunarLander, early agent, 0.1 noise, {length} steps"
+    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=600, repeated=6)

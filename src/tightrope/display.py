@@ -27,7 +27,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         rows = (
-            f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(_one_line(value, 2 * LONGEST))}</td></tr>"
+            f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(_in_table(value))}</td></tr>"
             for name, value in self._facts()
         )
         table = f"<table><caption>{escape(type(self).__name__)}</caption><tbody>{''.join(rows)}</tbody></table>"
@@ -41,6 +41,16 @@ class Shown:
         declared: Any = self
         names = self._shown or [part.name for part in fields(declared) if part.repr]
         return ((name, getattr(self, name)) for name in names)
+
+
+def _in_table(value: object) -> str:
+    """A value in a notebook's table: words without quotes, collections by their size, nothing as none."""
+    if isinstance(value, str):
+        text = " ".join(value.split())
+        return text if len(text) <= 2 * LONGEST else f"{text[: 2 * LONGEST - 1]}…"
+    if isinstance(value, (list, tuple, set, frozenset, dict)) and (not value or len(value) > MOST_LISTED):
+        return f"{len(value):,}" if value else "none"
+    return "none" if value is None else _one_line(value, 2 * LONGEST)
 
 
 def _one_line(value: object, longest: int) -> str:

@@ -35,6 +35,25 @@ def test_a_group_of_a_run_and_a_case_of_a_suite(tested: Path, tmp_path: Path, ca
     assert "step4 is the first that fails" in " ".join(capsys.readouterr().out.split())
 
 
+def test_checkpoints_play_as_the_agents_of_the_run(tmp_path: Path, capsys) -> None:
+    """What failed with half of its actions random is looked for with half of them random; too few runs are flaky."""
+    noisy = tmp_path / "noisy"
+    run_command(["search", *LAKE, "--out", str(noisy), "--quiet"])
+    options = ["--agent", f"zigzag={BAD}", "--epsilon", "0.5", "--suite", "simple", "--backend", "inline", "--quiet"]
+    assert run_command(["safety", str(noisy), *options]) == 0
+    row = [f"step{number}={GOOD if number < 2 else BAD}" for number in range(3)]
+    capsys.readouterr()
+    asked = ["bisect", *row, "--in", str(noisy), "--case", "group:1", "--most", "3"]
+    assert run_command(asked) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Agent files play greedy with 0.5 of the actions random." in said
+    assert "flaky: step0, step1, step2" in said
+    assert run_command([*asked, "--epsilon", "0"]) == 0
+    assert "step2 is the first that fails" in " ".join(capsys.readouterr().out.split())
+    run_command(["keep", str(noisy), "--out", str(tmp_path / "kept.suite.json"), "--as-found"])
+    assert "--agent AGENT --epsilon 0.5 --max-fail 0" in " ".join(capsys.readouterr().out.split())
+
+
 def test_questions_that_are_none(tested: Path, tmp_path: Path, capsys) -> None:
     row = [GOOD, BAD]
     for options, said in (

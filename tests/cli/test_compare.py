@@ -12,6 +12,7 @@ import tightrope as tr
 from tightrope.cli import run_command
 from tightrope.runs.gates import PLAIN
 from tightrope.runs.run import open_run
+from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import compare_safety, run_suite
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
@@ -139,3 +140,16 @@ def test_code_named_by_a_run_is_not_imported_unasked(runs: tuple[Path, Path]) ->
     assert found.executed == 0, "nothing had to be loaded"
     with pytest.raises(tr.errors.UsageError, match="trust"):
         tr.compare_agents([tr.Contender.of_run(old, "careful"), tr.Contender.of_run(new, "zigzag")])
+
+
+def test_a_file_that_the_run_has_tested_brings_what_is_known_and_another_is_told_apart(
+    runs: tuple[Path, Path], capsys
+) -> None:
+    old, _ = runs
+    command = ["compare", "careful", f"careful={CAREFUL}", "--in", str(old), "--trust", "--epsilon", "0.3", "--json"]
+    assert run_command(command) == 0
+    assert f"careful={CAREFUL}" in capsys.readouterr().out, "it plays with noise, so it is not the one of the run"
+    assert run_command([*command[:1], f"careful={CAREFUL}", f"z={ZIGZAG}", "--in", str(old), "--trust"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    missing = len(set(open_run(old).safety) - set(CONTROLS))
+    assert f"{missing} time{'s' * (missing > 1)} a suite was executed now" in said, "for the newcomer alone"

@@ -195,7 +195,7 @@ def test_kinds_of_failure_appear_and_go_through_training() -> None:
     rates, kinds = training_charts(history, grid_run().task)
     (view,) = rates.views
     assert [point["x"] for point in view["series"][0]["points"]] == [10, 20, 30]
-    assert kinds.said == ("Of 4 kinds of failure 1 went, and 3 are left at at-30",)
+    assert kinds.said == ("Of 4 kinds of failure 1 is met no more, and 3 are left at at-30",)
     assert [column["text"] for column in kinds.views[0]["columns"]] == ["10", "20", "30"]
     assert {row[2:4] for row in kinds.table.rows} == {
         ("at-10", "at-30"),

@@ -28,6 +28,26 @@ def ladder_truth(rungs: int, up: float, limit: int) -> float:
     return float(chance[rungs])
 
 
+def trapped_ladder(rungs: int, up: float, limit: int, trap: float) -> tuple[Task, float]:
+    """A ladder whose lowest rung gives way with probability ``trap``; and the probability of failing either way."""
+    lost = rungs + 2
+    table = {rung: [((up, rung + 1), (1 - up, max(rung - 1, 0)))] * 2 for rung in range(1, rungs)}
+    table[0] = [((up, 1), (1 - up - trap, 0), (trap, lost))] * 2
+    task = tabular_task(
+        table, goals={rungs + 1}, unsafe={rungs, lost}, name=f"trapped-{rungs}-{up}-{trap}", max_steps=limit
+    )
+    chance = np.zeros(rungs + 3)
+    chance[0] = 1.0
+    for _ in range(limit):
+        moved = np.zeros_like(chance)
+        moved[[rungs, lost]] = chance[[rungs, lost]]
+        for rung in range(rungs):
+            for probability, after in table[rung][0]:
+                moved[after] += probability * chance[rung]
+        chance = moved
+    return task, float(chance[rungs] + chance[lost])
+
+
 def height(transition) -> float:
     """How far up: a good danger function."""
     return float(transition.observation)

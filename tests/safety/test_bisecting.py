@@ -53,7 +53,7 @@ def test_what_cannot_be_told_is_flaky_and_its_neighbours_are_tried() -> None:
     found = tr.bisect_checkpoints(CORRIDOR, agents, NARROW, length=1, most=20)
     assert [each.agent for each in found.flaky] == ["coin"]
     assert not found.found
-    assert found.sentence() == "it begins after step-2 and at late-0 at the latest; flaky between them: coin"
+    assert found.sentence() == "It begins after step-2 and at late-0 at the latest; flaky between them: coin"
 
 
 def test_chance_is_decided_by_the_test_and_not_by_one_execution() -> None:

@@ -71,8 +71,8 @@ def estimate_failure(
         agent: Who plays, with the noise it has in use.
         danger: A number for each transition, higher when closer to harm; None: a guide is learned.
         length: Watch at most so many steps of an episode; None: until it ends.
-        budget: Steps to spend, learning included; default: 200,000. What is begun is finished, so it may be passed a
-            little.
+        budget: Steps to spend, learning included; default: 200,000. Eight repetitions are finished once begun, so it
+            may be passed where they are dearer than the trial.
         seed: All randomness follows from it.
         engine: Whose workers to use; default: one made for the occasion.
         backend: Of an engine made for the occasion, by its name.
@@ -259,6 +259,7 @@ class _Work:
             probability=probability,
             method=SPLITTING,
             guide=guide.name,
+            plain=plain_estimate(met, plain),
             repetitions=len(repetitions),
             notes=notes,
             failures=tuple(failures[:KEPT_FAILURES]),

@@ -36,6 +36,8 @@ class FailureEstimate(Shown):
     """The mean length of a plain episode."""
     length: int | None = None
     """At most so many steps of an episode were watched; None: until it ended."""
+    plain: Estimate | None = None
+    """What the plain episodes among those of splitting say by themselves. It holds whatever the guide leaves out."""
     repetitions: int = 0
     """Independent runs of splitting behind the interval."""
     notes: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ class FailureEstimate(Shown):
             "cost": self.cost,
             "episode_steps": self.episode_steps,
             "length": self.length,
+            "plain": None if self.plain is None else self.plain.to_json(),
             "repetitions": self.repetitions,
             "plain_episodes_needed": self.plain_episodes_needed,
             "saving": self.saving,
@@ -87,6 +90,18 @@ class FailureEstimate(Shown):
         if self.method == SPLITTING and saving is not None and saving >= 1:
             text += f"; plain episodes would have taken {float(f'{saving:.2g}'):,.0f} times the steps"
         return f"{text}."
+
+    def reservation(self) -> str | None:
+        """What the answer takes for granted, in words; None where nothing is."""
+        within, alone = self.probability.high, None if self.plain is None else self.plain.high
+        if self.method != SPLITTING or self.notes or self.plain is None or alone is None or within is None:
+            return None
+        if alone <= within:
+            return None
+        return (
+            f"{self.agent}: this is about the kinds of failure that the guide leads to. Of a kind that it leads away "
+            f"from, {self.plain.n:,} plain episodes alone tell: at most {percent(alone)}."
+        )
 
     def probability_text(self) -> str:
         """The probability with its limits: in percent, or as it is where that would read 0.0 %."""

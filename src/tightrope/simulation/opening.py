@@ -8,15 +8,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from tightrope.simulation.conformance.examination import REPLAY, Conformance, examine
+from tightrope.simulation.conformance.examination import A_MOMENT, REPLAY, Conformance, examine
 from tightrope.simulation.forking.environment import ForkedEnv
 from tightrope.simulation.fresh_seeds import WarySimulator, fresh_seeds_of
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import find_snapshotter
 from tightrope.tasks.task import Task
-
-A_MOMENT = 1.0
-"""Seconds for which randomness is looked for that comes late; where the episodes of a run meet it, they tell, too."""
 
 LOG = logging.getLogger("tightrope")
 

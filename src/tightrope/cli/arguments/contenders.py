@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tightrope.cli.arguments.options import named_agent
 from tightrope.errors import UsageError
-from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
-    from tightrope.agents import Agent
     from tightrope.runs.questions.contest import Contender
     from tightrope.runs.run import Run
+    from tightrope.settings import AgentConfig
 
 
 def contenders_of(
-    sides: list[str], place: Path | None, agent_a: str | None, agent_b: str | None, *, trust: bool
+    sides: list[str], run: Run | None, manner: AgentConfig, agent_a: str | None, agent_b: str | None, *, trust: bool
 ) -> tuple[list[Contender], list[Contender]]:
     """The contenders that the command line names, and those whose cases they are judged in besides."""
-    if place is not None:
-        return _files(sides, place, trust)
+    if run is not None:
+        return _files(sides, run, manner.changed(trust=trust)), list(_stored(run, trust).values())
     return _runs([Path(side) for side in sides], agent_a, agent_b, trust), []
 
 
-def _files(sides: list[str], place: Path, trust: bool) -> tuple[list[Contender], list[Contender]]:
-    from tightrope.runs.questions.contest import Contender
-    from tightrope.runs.run import open_run
+def _files(sides: list[str], run: Run, manner: AgentConfig) -> list[Contender]:
+    stored = _stored(run, manner.trust)
+    return _told_apart([stored.get(side) or _newcomer(side, run, manner, stored) for side in sides], sides)
 
-    run = open_run(place, trust=trust)
-    stored = {name: Contender.of_run(run, name, trust=trust) for name in run.agents}
-    contenders = []
-    for side in sides:
-        name, source = named_agent(side)
-        newcomer = Contender(
-            name=name or Path(source).stem,
-            run=run,
-            load=partial(_loaded, AgentConfig(source=source, name=name, trust=trust), run),
-        )
-        contenders.append(stored.get(side, newcomer))
-    return _told_apart(contenders, sides), list(stored.values())
+
+def _stored(run: Run, trust: bool) -> dict[str, Contender]:
+    from tightrope.runs.questions.contest import Contender
+
+    return {name: Contender.of_run(run, name, trust=trust) for name in run.agents}
+
+
+def _newcomer(side: str, run: Run, manner: AgentConfig, stored: dict[str, Contender]) -> Contender:
+    """An agent file; one that the run has tested, playing as it did there, brings what is known of it."""
+    from tightrope.runs.campaign import load_agents
+    from tightrope.runs.questions.contest import Contender
+
+    name, source = named_agent(side)
+    (agent,) = load_agents((manner.changed(source=source, name=name),), run.task).values()
+    if agent.name in stored and agent.fingerprint == run.agents[agent.name].fingerprint:
+        return stored[agent.name]
+    # A name that the run has given to another agent would be taken for that one.
+    return Contender(name=side if agent.name in stored else agent.name, run=run, load=lambda: agent)
 
 
 def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bool) -> list[Contender]:
@@ -77,10 +81,3 @@ def _told_apart(contenders: list[Contender], places: list[str]) -> list[Contende
         )
         for contender, place in zip(contenders, places, strict=True)
     ]
-
-
-def _loaded(config: AgentConfig, run: Run) -> Agent:
-    from tightrope.runs.campaign import load_agents
-
-    (agent,) = load_agents((config,), run.task).values()
-    return agent

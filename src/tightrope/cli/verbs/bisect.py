@@ -14,9 +14,10 @@ from tightrope.cli.output.words import share
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
-from tightrope.settings import BisectConfig, SafetyConfig
+from tightrope.settings import AgentConfig, BisectConfig, SafetyConfig
 
 if TYPE_CHECKING:
+    from tightrope.runs.run import Run
     from tightrope.safety import Bisection, TestSuite
     from tightrope.tasks import Task
 
@@ -25,7 +26,7 @@ NEEDS_ARGUMENTS = True
 
 
 @verb
-@takes(bisect=own(BisectConfig))
+@takes(bisect=own(BisectConfig), agents=own(AgentConfig))
 def command(
     checkpoints: Annotated[
         list[str],
@@ -48,11 +49,18 @@ def command(
     seed: SeedOption = 0,
     trust: TrustOption = False,
 ) -> int:
-    """Find the first checkpoint that fails a case, in about log2 of their number tests."""
+    """Find the first checkpoint that fails a case, in about log2 of their number tests.
+
+    Checkpoints play as the run's agents do.
+    """
+    from tightrope.cli.arguments.manner import manner_of, manner_text
     from tightrope.safety.failing.bisecting import bisect_checkpoints
 
     interface, asked = current_interface(), given.changed("bisect", BisectConfig())
-    task, suite, stored_length = _asked(place, case, trust)
+    run, task, suite, stored_length = _asked(place, case, trust)
+    manner = manner_of(run, given)
+    if played := manner_text(manner):
+        interface.say(played)
     with interface.progress() as show:
         found = bisect_checkpoints(
             task,
@@ -62,6 +70,8 @@ def command(
             length=asked.length or stored_length,
             most=asked.most,
             seed=seed,
+            behaviour=manner.behaviour,
+            epsilon=manner.epsilon,
             trust=trust,
             on_progress=show,
         )
@@ -107,14 +117,14 @@ def _files(given: list[str]) -> list[str]:
     return given
 
 
-def _asked(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int | None]:
-    """The task, what is to be passed, and how long to watch."""
+def _asked(place: Path, case: str | None, trust: bool) -> tuple[Run | None, Task, TestSuite, int | None]:
+    """The run if there is one, the task, what is to be passed, and how long to watch."""
     if place.is_dir():
         return _of_run(place, case, trust)
     return _of_suite(place, case, trust)
 
 
-def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int | None]:
+def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Run | None, Task, TestSuite, int | None]:
     from tightrope.runs.questions.replaying import find_case
     from tightrope.runs.run import open_run
     from tightrope.safety import group_failures, kept_suite
@@ -130,10 +140,10 @@ def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite
         prefix = groups[int(number) - 1].representative.case.prefix
     else:
         prefix = find_case(run, case).result.case.prefix
-    return run.task, kept_suite(run.task, [prefix]), run.config.safety.length
+    return run, run.task, kept_suite(run.task, [prefix]), run.config.safety.length
 
 
-def _of_suite(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSuite, int | None]:
+def _of_suite(place: Path, case: str | None, trust: bool) -> tuple[Run | None, Task, TestSuite, int | None]:
     from tightrope.runs.trust import require_trust
     from tightrope.safety import kept_suite, load_suite
     from tightrope.tasks import task_from_label
@@ -147,4 +157,4 @@ def _of_suite(place: Path, case: str | None, trust: bool) -> tuple[Task, TestSui
             f"{place} has {len(suite)} cases, and {len(found)} of them fit; name one with --case: "
             f"{', '.join(dict.fromkeys(each.id for each in suite.cases[:8]))}"
         )
-    return task, kept_suite(task, [found[0].prefix]), SafetyConfig.length
+    return None, task, kept_suite(task, [found[0].prefix]), SafetyConfig.length

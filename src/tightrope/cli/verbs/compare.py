@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tightrope.cli.arguments.given import Given, own, takes
 from tightrope.cli.arguments.options import TrustOption
 from tightrope.cli.output.interface import MAY_STAND_ALONE, current_interface
 from tightrope.cli.output.verdicts import code_of, place_text, print_gates
@@ -14,6 +15,7 @@ from tightrope.cli.output.words import counted, percent, points, share
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
+from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
     from tightrope.evaluation import PlainComparison
@@ -27,6 +29,7 @@ SHOWN = 10
 
 
 @verb
+@takes(agents=own(AgentConfig))
 def command(
     sides: Annotated[
         list[str],
@@ -49,19 +52,26 @@ def command(
             "situations like these), with 3 when that cannot be told.",
         ),
     ] = None,
+    given: Given = Given(),
     trust: TrustOption = False,
 ) -> int:
     """Set agents side by side: in plain episodes, then suite by suite, where what got worse is listed first.
 
-    Agents that never met are tested now with the cases that only the other knows.
+    Agents that never met are tested now with the cases that only the other knows. Files play as the run's agents do.
     """
     from tightrope.cli.arguments.contenders import contenders_of
+    from tightrope.cli.arguments.manner import manner_of, manner_text
     from tightrope.runs.gates import comparison_gates
     from tightrope.runs.questions.contest import compare_agents
+    from tightrope.runs.run import open_run
 
     interface = current_interface()
     general_too = None if fail_if_worse is None else _in_general(fail_if_worse)
-    contenders, examples = contenders_of(sides, place, agent_a, agent_b, trust=trust)
+    run = None if place is None else open_run(place, trust=trust)
+    manner = manner_of(run, given)
+    contenders, examples = contenders_of(sides, run, manner, agent_a, agent_b, trust=trust)
+    if run is not None and (played := manner_text(manner)):
+        interface.say(played)
     with interface.progress() as show:
         found = compare_agents(contenders, examples=examples, on_progress=show)
     for comparison in found:

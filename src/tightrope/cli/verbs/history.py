@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 EXAMPLE = "tightrope run CartPole-v1 --agent checkpoints/ --out run/   then   tightrope history run/"
 NEEDS_ARGUMENTS = True
 NEVER, SOME, HALF = "·", "▪", "■"
-"""A kind of failure at a checkpoint: it passes, fails now and then, fails half of the executions or more."""
+"""A kind of failure at a checkpoint: not met, met now and then, met in half of the executions or more. One that is not
+met may have made room for another kind in the same case."""
 
 
 @verb
@@ -113,8 +114,12 @@ def _print(interface: Interface, history: History, risks: dict[str, FailureEstim
         for row in history.failures
     ]
     if kinds:
-        title = f"Kinds of failure ({NEVER} passes, {SOME} fails, {HALF} fails half or more, space: not tested)"
-        interface.table(title, ("case", "over training", "appears at", "gone at", "avoidable"), kinds)
+        legend = f"{NEVER} does not fail so, {SOME} fails so, {HALF} half of the time or more, space: not tested"
+        interface.table(
+            f"Kinds of failure ({legend})",
+            ("case", "over training", "appears at", "met no more at", "avoidable"),
+            kinds,
+        )
     _say(interface, history.failures, history)
 
 
@@ -125,7 +130,7 @@ def _say(interface: Interface, failures: tuple[FailureRow, ...], history: Histor
     left = sum(row.gone is None for row in failures)
     newest = history.checkpoints[-1].agent
     kinds = counted(len(failures), "kind of failure", "kinds of failure")
-    gone = counted(len(failures) - left, "has gone", "have gone")
+    gone = counted(len(failures) - left, "is met no more", "are met no more")
     interface.say(f"Of {kinds} {gone}, and {counted(left, 'is', 'are')} left at {newest}.")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tightrope.cli.arguments.given import Given, own, takes
+from tightrope.cli.arguments.manner import manner_of, manner_options
 from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.arguments.stored import stored_config
 from tightrope.cli.output.interface import current_interface
@@ -85,7 +86,8 @@ def _report(run: Run, keeping: Keeping, out: Path) -> None:
     interface.table(f"Kept: {len(keeping.suite)} situations in {out}", columns, rows)
     if keeping.left_out:
         interface.say(f"Left out, because nobody could have avoided them: {keeping.left_out} failure groups.")
-    interface.remark(f"Run it on every checkpoint: tightrope safety {out} --agent AGENT --max-fail 0")
+    played = manner_options(manner_of(run, Given()))
+    interface.remark(f"Run it on every checkpoint: tightrope safety {out} --agent AGENT{played} --max-fail 0")
     interface.data(
         {
             "suite": str(out),

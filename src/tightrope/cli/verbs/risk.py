@@ -87,6 +87,8 @@ def _print(interface: Interface, title: str, found: list[FailureEstimate]) -> No
     interface.table(title, columns, rows)
     for risk in found:
         interface.say(risk.sentence())
+        if reserved := risk.reservation():
+            interface.say(reserved)
         for note in risk.notes:
             interface.say(f"{risk.agent}: {note}.")
 

@@ -140,7 +140,8 @@ def kind_label(row: FailureRow) -> str:
 def _kinds_said(history: History) -> str:
     left = sum(row.gone is None for row in history.failures)
     kinds, newest = len(history.failures), history.checkpoints[-1].agent
-    return f"Of {number(kinds)} kinds of failure {number(kinds - left)} went, and {number(left)} are left at {newest}"
+    no_more, still = (f"{number(count)} {'is' if count == 1 else 'are'}" for count in (kinds - left, left))
+    return f"Of {number(kinds)} kinds of failure {no_more} met no more, and {still} left at {newest}"
 
 
 def _cell(history: History, row: FailureRow, name: str, place: int, task: Task) -> Json:
@@ -158,7 +159,7 @@ def _cell(history: History, row: FailureRow, name: str, place: int, task: Task) 
 
 def _kinds_table(history: History, task: Task) -> Table:
     names = [each.agent for each in history.checkpoints]
-    header = ("case", "place", "appears at", "gone at", "avoidable", "why", *names)
+    header = ("case", "place", "appears at", "met no more at", "avoidable", "why", *names)
     rows = tuple(
         (
             row.representative,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
+from typing import Literal
 
 from tightrope.agents import Agent, load_agent
 from tightrope.display import Shown
@@ -12,7 +13,7 @@ from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.suites.suite import TestSuite
-from tightrope.settings import BisectConfig
+from tightrope.settings import AgentConfig, BisectConfig
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
 
@@ -79,9 +80,10 @@ class Bisection(Shown):
             newest = self.checked[-1]
             if newest.passed:
                 return f"{newest.agent}, the newest, passes: there is nothing to look for"
-            return f"no checkpoint that was tested fails beyond doubt; flaky: {unclear}"
-        after = "before the oldest that was told" if last is None else f"after {last.agent}"
-        return f"it begins {after} and at {first.agent} at the latest; flaky between them: {unclear}"
+            return f"No checkpoint that was tested fails beyond doubt; flaky: {unclear}"
+        if last is None:
+            return f"It begins at {first.agent} at the latest; whether earlier is not told, flaky before it: {unclear}"
+        return f"It begins after {last.agent} and at {first.agent} at the latest; flaky between them: {unclear}"
 
 
 def bisect_checkpoints(
@@ -93,6 +95,8 @@ def bisect_checkpoints(
     length: int | None = BisectConfig.length,
     most: int = BisectConfig.most,
     seed: int = 0,
+    behaviour: Literal["greedy", "sampled"] = AgentConfig.behaviour,
+    epsilon: float = AgentConfig.epsilon,
     trust: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> Bisection:
@@ -110,6 +114,8 @@ def bisect_checkpoints(
         length: Steps to watch after hand-over; None: to the task's time limit, at most 500.
         most: Executions after which a checkpoint is flaky.
         seed: All randomness follows from it.
+        behaviour: Of agents that are loaded from files: take the best action, or draw one.
+        epsilon: Of agents that are loaded from files: share of steps in which a random action is played instead.
         trust: Whether loading a file may run code that is in it.
         on_progress: Told how far the work has come.
     """
@@ -119,7 +125,11 @@ def bisect_checkpoints(
     low, high = 0, len(checkpoints) - 1
     wanted: int | None = low
     while wanted is not None:
-        agent = _agent(checkpoints[wanted], task, trust)
+        checkpoint = checkpoints[wanted]
+        if isinstance(checkpoint, (str, PathLike)):
+            agent = load_agent(checkpoint, task, behaviour=behaviour, epsilon=epsilon, trust=trust)
+        else:
+            agent = checkpoint
         checked[wanted] = _decided(task, agent, wanted, suite, limit, length, most, seed)
         if on_progress is not None:
             on_progress(Progress("bisect", len(checked), len(checkpoints), checked[wanted].agent))
@@ -155,9 +165,3 @@ def _decided(
         fail_frequency=decision.estimate,
         executions=decision.executions,
     )
-
-
-def _agent(checkpoint: Agent | str | PathLike[str], task: Task, trust: bool) -> Agent:
-    if isinstance(checkpoint, (str, PathLike)):
-        return load_agent(checkpoint, task, trust=trust)
-    return checkpoint

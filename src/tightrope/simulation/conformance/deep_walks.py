@@ -50,11 +50,6 @@ class DeepWalks:
         return list(dict.fromkeys((*self._drawing, *sorted(self._longest.values(), key=len, reverse=True)[:2])))
 
     @property
-    def deepest(self) -> int:
-        """Steps of the longest walk."""
-        return max((len(way) for way in self.ways), default=0)
-
-    @property
     def drew(self) -> bool:
         """Whether anything was drawn, or could have been: not every environment shows it."""
         return bool(self._drawing)

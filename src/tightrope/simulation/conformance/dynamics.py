@@ -9,7 +9,7 @@ from typing import Any
 
 from tightrope.errors import EnvironmentFailure
 from tightrope.seeding import derive_seed, generator
-from tightrope.simulation.conformance.deep_walks import DeepWalks
+from tightrope.simulation.conformance.deep_walks import DeepWalks, Way
 from tightrope.simulation.conformance.reproducing import opened
 from tightrope.simulation.conformance.roundtrip import renewed_walk
 from tightrope.simulation.conformance.trial_walk import Difference, Recording, Walk
@@ -39,55 +39,79 @@ def examine_dynamics(
 
     ``seconds``: what finding the deeper ones may take, and playing them again.
     """
-    seen = _Reseeding(task, method).first_difference(recordings, SECONDS_OF_RESEEDING, fewest=1)
-    if seen is not None:
-        return _stochastic(seen)
-    with opened(task) as env:
-        if draws_nothing(env):
-            return Dynamics(deterministic=True, evidence="the environment says that its steps draw nothing")
-        is_seen = shows_its_draws(env)
-        walks, note = _walk_deep(task, env, method, seconds)
     reseeding = _Reseeding(task, method)
-    deep = [reseeding.record(way) for way in walks.ways]
-    seen = reseeding.first_difference(deep, seconds, fewest=FEWEST_RESEEDINGS)
+    seen = reseeding.first_difference(recordings, SECONDS_OF_RESEEDING, fewest=1)
     if seen is not None:
         return _stochastic(seen)
-    extent = f"in {walks.steps:,} steps, at most {walks.deepest:,} in one episode"
-    if not walks.drew:
-        return Dynamics(deterministic=True, evidence=f"nothing was drawn {extent}", note=note)
-    doubt = "its generators are drawn from" if is_seen else "what it draws cannot be seen"
+    found = _walked_deep(task, method, seconds)
+    if found is None:
+        return Dynamics(deterministic=True, evidence="the environment says that its steps draw nothing")
+    reseeding = _Reseeding(task, method)
+    seen = reseeding.first_difference(found.ways, seconds, fewest=FEWEST_RESEEDINGS)
+    if seen is not None:
+        return _stochastic(seen)
+    deepest = max(map(len, found.ways), default=0)
+    extent = f"in {found.steps:,} steps, at most {deepest:,} in one episode"
+    if not found.drew:
+        return Dynamics(deterministic=True, evidence=f"nothing was drawn {extent}", note=found.note)
+    doubt = "its generators are drawn from" if found.is_seen else "what it draws cannot be seen"
     changed = f"{reseeding.agreed} fresh seeds changed nothing {extent}"
-    return Dynamics(deterministic=True, evidence=f"{doubt}, but {changed}", note=note)
+    return Dynamics(deterministic=True, evidence=f"{doubt}, but {changed}", note=found.note)
 
 
 def _stochastic(seen: Difference) -> Dynamics:
     return Dynamics(deterministic=False, evidence=f"under fresh seeds, {seen.what} differs at step {seen.step}")
 
 
-def _walk_deep(task: Task, env: Any, method: type[Snapshotter] | None, seconds: float) -> tuple[DeepWalks, str]:
-    simulator = Simulator(task, env, None if method is None else method(env), watched=True)
-    walks = DeepWalks(simulator, generator("deep", task.label))
-    try:
-        walks.go(seconds)
-    except EnvironmentFailure as error:
-        # No reason to refuse: whoever comes there is told, and most never do.
-        return walks, f"deep into an episode, {error}"
-    return walks, ""
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """What deep walks came to. Nothing in it holds the environment, as a process may be able to hold only one."""
+
+    ways: list[Way]
+    steps: int
+    drew: bool
+    is_seen: bool
+    """Whether the environment shows what it draws."""
+    note: str
+
+
+def _walked_deep(task: Task, method: type[Snapshotter] | None, seconds: float) -> _Found | None:
+    """None for an environment that draws nothing by its own word."""
+    note = ""
+    with opened(task) as env:
+        if draws_nothing(env):
+            return None
+        simulator = Simulator(task, env, None if method is None else method(env), watched=True)
+        walks = DeepWalks(simulator, generator("deep", task.label))
+        try:
+            walks.go(seconds)
+        except EnvironmentFailure as error:
+            # No reason to refuse: whoever comes there is told, and most never do.
+            note = f"deep into an episode, {error}"
+        return _Found(ways=walks.ways, steps=walks.steps, drew=walks.drew, is_seen=shows_its_draws(env), note=note)
 
 
 class _Reseeding:
-    """Plays recordings again under fresh seeds, in one environment."""
+    """Plays walks again under fresh seeds, in one environment."""
 
     def __init__(self, task: Task, method: type[Snapshotter] | None) -> None:
         self._task, self._method = task, method
         self.agreed = 0
         """Fresh seeds under which everything was the same."""
 
-    def first_difference(self, recordings: Sequence[Recording], seconds: float, *, fewest: int) -> Difference | None:
-        """The first one met, or None after as many fresh seeds as there is time for, and no fewer than ``fewest``."""
+    def first_difference(
+        self, walks: Sequence[Recording] | Sequence[Way], seconds: float, *, fewest: int
+    ) -> Difference | None:
+        """The first one met, or None after as many fresh seeds as there is time for, and no fewer than ``fewest``.
+
+        Ways, which are actions after the task's own reset, are recorded first.
+        """
         deadline = time.perf_counter() + seconds
         with opened(self._task) as env:
             walk = self._walk(env)
+            recordings = [
+                known if isinstance(known, Recording) else walk.record_along(self._task.seed, known) for known in walks
+            ]
             reseed = canonical_reseed(env)
             for attempt in range(MOST_RESEEDINGS):
                 for recording in recordings:
@@ -100,11 +124,6 @@ class _Reseeding:
                 if time.perf_counter() > deadline and self.agreed >= fewest:
                     break
         return None
-
-    def record(self, way: Sequence[Any]) -> Recording:
-        """What is seen along these actions after the task's own reset."""
-        with opened(self._task) as env:
-            return self._walk(env).record_along(self._task.seed, way)
 
     def _walk(self, env: Any) -> Walk:
         return Walk(self._task, env) if self._method is None else renewed_walk(self._task, env, self._method)[0]

@@ -26,6 +26,9 @@ from tightrope.trace import ActionTrace
 REPLAY = "replay"
 """The way that needs no snapshotter: play the actions again from reset."""
 
+A_MOMENT = 1.0
+"""Seconds for which randomness is looked for that comes late; where the episodes of a run meet it, they tell, too."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rejection:
@@ -68,7 +71,7 @@ class Conformance(Shown):
         return True
 
 
-def examine(task: Task, seconds: float) -> Conformance:
+def examine(task: Task, seconds: float = A_MOMENT) -> Conformance:
     """Find the fastest exact way to save the task's environments; NotReproducible when not even replay is exact.
 
     ``seconds``: how long to look for randomness that comes late.

@@ -1,0 +1,35 @@
+"""How agent files play that are set into the situations of a run: as its own agents do, unless told otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tightrope.settings import AgentConfig
+
+if TYPE_CHECKING:
+    from tightrope.cli.arguments.given import Given
+    from tightrope.runs.run import Run
+
+
+def manner_of(run: Run | None, given: Given) -> AgentConfig:
+    """Behaviour and noise, without a source: those of the run's agents where they agree, and what was given."""
+    usual = AgentConfig(source="")
+    found = {(each.behaviour, each.epsilon) for each in run.config.agents} if run is not None else set()
+    if len(found) == 1:
+        behaviour, epsilon = found.pop()
+        usual = usual.changed(behaviour=behaviour, epsilon=epsilon)
+    return given.changed("agents", usual)
+
+
+def manner_text(manner: AgentConfig) -> str | None:
+    """How the files play, in words; None where they do what they would alone."""
+    if manner.epsilon == 0 and manner.behaviour == "greedy":
+        return None
+    noise = f" with {manner.epsilon:g} of the actions random" if manner.epsilon else ""
+    return f"Agent files play {manner.behaviour}{noise}."
+
+
+def manner_options(manner: AgentConfig) -> str:
+    """The options that make an agent file play so, as they stand in a command after it."""
+    behaviour = f" --behaviour {manner.behaviour}" if manner.behaviour != "greedy" else ""
+    return behaviour + (f" --epsilon {manner.epsilon:g}" if manner.epsilon else "")

@@ -125,7 +125,9 @@ def _ways(run: Run) -> str:
     listed = ", ".join(_ways_of(kind, number) for kind, number in kinds.items())
     states = sum(len(reference.boundary_states) for reference in references)
     resets = counted(len({reference.actions.seed for reference in references}), "reset")
-    told = f"{counted(len(references), 'reference')} from {resets} ({listed}), with {counted(states, 'boundary state')}."
+    told = (
+        f"{counted(len(references), 'reference')} from {resets} ({listed}), with {counted(states, 'boundary state')}."
+    )
     if not states:
         told += (
             " No action was seen to lead into trouble there, so no suite has a case. More --references may "

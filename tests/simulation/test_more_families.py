@@ -53,6 +53,7 @@ def test_families_of_gymnasium(library: str, name: str, method: str, options: di
 @pytest.mark.parametrize("options", [{"use_lidar": False}, {"use_lidar": True}])
 def test_pipes_that_random_flights_never_meet_are_random(options: dict[str, Any]) -> None:
     """The first new pipe is drawn at step 85; uniformly random flights end at 50."""
+    pytest.importorskip("flappy_bird_gymnasium")
     make_env = partial(registered, "flappy_bird_gymnasium", "FlappyBird-v0", **options)
     assert not tr.check_task(a_task(make_env, max_steps=300), seconds=100).deterministic
 

@@ -47,7 +47,7 @@ def print_ending(
 
 
 def _mark(shown: RunResults, said: Headline) -> str:
-    """Whether the gates passed, and without gates whether nobody fails; no tick stands before bad news."""
+    """Whether the gates passed, and without gates whether nobody fails; a tick never stands before a failure."""
     from tightrope.report.verdict import stays_away
 
     away = any(stays_away(plain) for plain in shown.plain.values())

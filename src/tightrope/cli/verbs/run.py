@@ -184,7 +184,10 @@ def _report(interface: Interface, run: Run) -> int:
         print_guidance(interface, safety, run.plain)
         print_reasons(interface, run.task, safety, run)
     else:
-        interface.say("No reference was found, so no suite could be made; see the search section of the report.")
+        interface.say(
+            "No reference was found, so no suite could be made. In a campaign file, search: {method: archive}, more "
+            "search steps or a demonstration may help."
+        )
     print_gates(interface, gates)
     say_what_no_gate_limits(interface, run.config, run.plain, gates)
     interface.say(f"Report: {run.report_path}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tightrope.errors import EnvironmentFailure
+from tightrope.errors import EnvironmentFailure, TaskError
 from tightrope.seeding import derive_seed, generator
 from tightrope.simulation.conformance.deep_walks import DeepWalks, Way
 from tightrope.simulation.conformance.reproducing import opened
@@ -85,7 +85,7 @@ def _walked_deep(task: Task, method: type[Snapshotter] | None, seconds: float) -
         walks = DeepWalks(simulator, generator("deep", task.label))
         try:
             walks.go(seconds)
-        except EnvironmentFailure as error:
+        except (EnvironmentFailure, TaskError) as error:
             # No reason to refuse: whoever comes there is told, and most never do.
             note = f"deep into an episode, {error}"
         return _Found(ways=walks.ways, steps=walks.steps, drew=walks.drew, is_seen=shows_its_draws(env), note=note)

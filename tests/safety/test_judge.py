@@ -163,6 +163,10 @@ def test_what_is_no_result_is_refused() -> None:
         SafetyResult.from_json({**data, "version": 99})
     with pytest.raises(FormatError, match="damaged"):
         SafetyResult.from_json({**data, "cases": {}})
+    first = next(iter(data["cases"].values()))
+    first["episodes"][0]["seed"] = {"": None}
+    with pytest.raises(FormatError, match="is no seed of an execution"):
+        SafetyResult.from_json(data)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tightrope.cli.output.interface import Interface
+from tightrope.cli.output.words import counted
 
 if TYPE_CHECKING:
     from tightrope.runs.questions.reasons import Results
@@ -18,8 +19,13 @@ def print_reasons(interface: Interface, task: Task, results: Results, run: Run |
     from tightrope.safety.failing.groups import rest_of_groups
 
     for agent, groups in groups_of(results).items():
-        interface.say(f"Why {agent} fails ({len(groups)} group{'s' * (len(groups) > 1)} of fails):")
-        shown = [group for group in groups if group.explanation is not None][:SHOWN] or groups[:SHOWN]
+        explained = [group for group in groups if group.explanation is not None]
+        told = [f"{counted(len(explained), 'group')} of fails"] if explained else []
+        if len(explained) < len(groups):
+            # Nothing joins those to others, so each is one case.
+            told.append(f"{counted(len(groups) - len(explained), 'case')} not explained")
+        interface.say(f"Why {agent} fails ({', '.join(told)}):")
+        shown = explained[:SHOWN] or groups[:SHOWN]
         for group in shown:
             interface.say(f"  {group_line(group, task)}")
         rest = rest_of_groups(groups, len(shown))

@@ -181,6 +181,13 @@ def _claims_from_json(data: Mapping[str, Any]) -> SuiteSurvival:
     )
 
 
+def _whole(seed: Any) -> int:
+    """A seed as it was written: executions of two agents are paired by it."""
+    if type(seed) is not int:
+        raise TypeError(f"{seed!r:.60} is no seed of an execution")
+    return seed
+
+
 def _episodes(data: Mapping[str, Any], suite: TestSuite, read_episode: ReadEpisode) -> list[Episode]:
     return [
         read_episode(
@@ -188,7 +195,7 @@ def _episodes(data: Mapping[str, Any], suite: TestSuite, read_episode: ReadEpiso
                 start=case.prefix,
                 agent=data["agent"],
                 length=data["length"],
-                seed=stored["seed"],
+                seed=_whole(stored["seed"]),
                 fixed_prefix=data["fixed_prefix"],
             ),
             {name: value for name, value in stored.items() if name != "seed"},

@@ -44,6 +44,11 @@ def test_a_misspelt_key_names_its_line_and_the_nearest_right_one(tmp_path: Path)
         load_config(path)
 
 
+def test_a_key_that_is_no_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"line 2: 'execution.0' is 0: keys should be strings"):
+        load_config(write(tmp_path, "task: FrozenLake-v1\nexecution: {0: 1}\n"))
+
+
 @pytest.mark.parametrize(
     ("setting", "told"),
     [

@@ -140,15 +140,18 @@ def _rule(item: Any, model: type[BaseModel]) -> str:
     *outer, last = item["loc"]
     within = isinstance(last, int)
     found = _fields_at(outer[:-1] if within else outer, model).get(outer[-1] if within else last)
-    rule = "" if found is None else broken_rule(_item(found.type, last) if within else found.type, item["input"])
+    kind = None if found is None else _item(found.type, last) if within else found.type
+    rule = "" if kind is None else broken_rule(kind, item["input"])
     if found is None or not rule:
         return f"{item['msg'][0].lower()}{item['msg'][1:]}"
     return f"it must be {rule}{found.advice}"
 
 
 def _item(type_: Any, index: int) -> Any:
-    """What stands at a place of a list."""
+    """What stands at a place of a list; None where the setting is a table, and the place a key that is no name."""
     types = get_args(type_)
+    if not types:
+        return None
     return types[index] if index < len(types) and types[-1] is not Ellipsis else types[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from tightrope.display import Shown
 from tightrope.explanation import words
@@ -13,12 +14,28 @@ from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
 
+class Cause(StrEnum):
+    """Where chance decides: what lost a fail that no single decision is to blame for."""
+
+    LOST = "lost"
+    """When it took over, nobody who was tried survived."""
+    LITTLE_BY_LITTLE = "little by little"
+    """Many of its decisions, each of which gave a little away."""
+    WORSE = "worse"
+    """Others survive more often from where it took over; at which decision it parts from them was not found."""
+    LUCK = "luck"
+    """Its decisions gave hardly anything away."""
+    OPEN = "open"
+    """Nobody was shown to do better, and nobody was shown not to."""
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Explanation(Shown):
     """Why an episode failed: the last moment from which somebody could still have survived, and what was done there.
 
     On deterministic tasks survival is shown by an escape that was replayed, and doom by a proof. Where chance decides,
-    the moment is the decision with the largest drop of the survival estimate.
+    the moment is the decision with the largest drop of the survival estimate; or no single one is to blame, and
+    ``cause`` says what is.
     """
 
     _shown = ("depth", "action", "better", "agents_fault", "proven")
@@ -58,6 +75,14 @@ class Explanation(Shown):
     """Where chance decides: how much less often somebody survives after the decision than before it."""
     estimates: tuple[tuple[int, Estimate], ...] = field(default=(), repr=False)
     """Where chance decides: how often somebody survives from a moment on, by depth."""
+    cause: Cause | None = None
+    """Where chance decides: what lost it, if not a single decision."""
+    given_away: Estimate | None = None
+    """Where chance decides: the share of the best known chance to survive that all its decisions in an episode gave
+    away, in the mean over the fails of this cause."""
+    behind: Estimate | None = None
+    """Where chance decides: how much less often it survives from where it took over than the best player known, over
+    the fails of this cause."""
     steps: int = field(default=0, repr=False, compare=False)
     """Environment steps that it took to find out, where that was counted."""
 

@@ -11,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.guards.calls import calls_out
+from tightrope.seeding import stable_hash
 from tightrope.simulation import Simulator, open_simulator, play
 from tightrope.tasks.observations import own_copy, shown_mask
 from tightrope.tasks.task import Task
@@ -49,6 +50,12 @@ def watch(task: Task, work: tuple[Watch, ...]) -> list[list[Sight]]:
     """What was seen along each trace."""
     with closing(open_simulator(task)) as simulator:
         return [_seen(simulator, each) for each in work]
+
+
+def keys_along(task: Task, traces: tuple[ActionTrace, ...]) -> list[list[int]]:
+    """The hashed state keys of each trace, from reset on."""
+    with closing(open_simulator(task)) as simulator:
+        return [[stable_hash(simulator.key()) for _ in play(simulator, trace)] for trace in traces]
 
 
 def _seen(simulator: Simulator, work: Watch) -> list[Sight]:

@@ -2,6 +2,6 @@
 
 from tightrope.explanation.closeup import CloseUp, Instant, close_up
 from tightrope.explanation.explaining import explain, explain_episodes
-from tightrope.explanation.explanation import Explanation
+from tightrope.explanation.explanation import Cause, Explanation
 
-__all__ = ["CloseUp", "Explanation", "Instant", "close_up", "explain", "explain_episodes"]
+__all__ = ["Cause", "CloseUp", "Explanation", "Instant", "close_up", "explain", "explain_episodes"]

@@ -32,11 +32,11 @@ DOUBTFUL = 0.25
 """Where so much may have been given away, it is not called luck."""
 FEWEST_RETURNS = 2
 """How often a decision comes in the fails, in the mean, below which there is nothing to learn together."""
-SHARE_OF_LEARNING = 0.6
+SHARE_OF_LEARNING = 0.75
 """Of the steps; the rest measures the most frequent decisions with fresh runs."""
 MOST_MEASURED, PLACES = 5, 8
 """Decisions that are measured, and episodes in which each is, from the shortest on."""
-FEWEST_RUNS, MOST_RUNS = 40, 800
+FEWEST_RUNS, MOST_RUNS, OTHERS = 40, 800, 4
 POWER = 2.8
 """Standard errors that a drop should measure: then 80 in 100 of such drops are shown at 95 %."""
 EPISODES_AT_A_TIME = 16
@@ -67,6 +67,8 @@ def explain_by_model(
     engine: Engine, episodes: Sequence[Episode], length: int, actions: tuple[Action, ...], steps: int
 ) -> list[Explanation | None] | None:
     """Why each failed; None where that stays open, and None for all where there is too much to learn."""
+    if not engine.task.key_is_exact:
+        return None
     fails = _fails(engine, episodes)
     made = Counter(decision for fail in fails for decision in fail.decisions)
     if not made or made.total() < FEWEST_RETURNS * len(made):
@@ -81,7 +83,7 @@ def explain_by_model(
         fail.places = [order[decision] for decision in fail.decisions]
     before, after = model.of(list(made))
     found = _Found(fails, list(made), before, after, model.steps, length)
-    measure = _Measure(learner, policy, actions, steps - learner.spent)
+    measure = _Measure(learner, policy, actions, steps)
     return found.explanations(measure)
 
 
@@ -137,7 +139,9 @@ class _Found:
             better: dict[Action, list[ActionTrace | None]] = {}
             if place < MOST_MEASURED:
                 left = min(MOST_MEASURED, len(frequent)) - place
-                shared, better = measure.drop(decision, [self.fails[each] for each in members], *self._known(decision), left)
+                shared, better = measure.drop(
+                    decision, [self.fails[each] for each in members], *self._known(decision), left
+                )
             if not (shared.low or 0.0) > 0:
                 rest += members
                 continue
@@ -168,6 +172,8 @@ class _Found:
                 found.setdefault(Cause.LITTLE_BY_LITTLE, []).append(number)
             elif given[0] < LITTLE and high <= DOUBTFUL:
                 found.setdefault(Cause.LUCK, []).append(number)
+            else:
+                found.setdefault(Cause.OPEN, []).append(number)
         return found
 
     def _known(self, decision: Decision) -> tuple[float, float]:
@@ -195,7 +201,7 @@ class _Found:
             action: way
             for action, ways in better.items()
             for way in ways
-            if way is not None and way.prefix(depth) == start
+            if way is not None and len(way) > depth and way.prefix(depth) == start
         }
         return replace(
             self._bare(number),
@@ -210,7 +216,7 @@ class _Found:
 
     def _by_all(self, number: int, cause: Cause, given: Estimate) -> Explanation:
         bare, fail = replace(self._bare(number), cause=cause, given_away=given), self.fails[number]
-        if cause is Cause.LUCK:
+        if cause is not Cause.LITTLE_BY_LITTLE:
             return bare
         costs: defaultdict[int, float] = defaultdict(float)
         for place in fail.places:
@@ -254,22 +260,27 @@ class _Measure:
         starts = [fail.trace.prefix(fail.depth(decision)) for fail in chosen]
         noise = before * (1 - before) + after * (1 - after)
         enough = noise * (POWER / (before - after)) ** 2
-        mean = max(1, self.learner.spent // self.learner.runs)
-        spare = (self.steps - self.learner.spent) // shares // (mean * (len(self.actions) + 1))
+        # The best and what was done are run often; each other action a quarter as often, to see if it is better, too.
+        arms = 2 + (len(self.actions) - 2) / OTHERS
+        spare = (self.steps - self.learner.spent) / shares / (self.learner.length * arms)
         runs = int(max(FEWEST_RUNS, min(enough, spare, MOST_RUNS))) // len(starts) + 1
-        best, _ = self._fared(starts, None, runs)
-        tried = {action: self._fared(starts, action, runs) for action in self.actions}
-        taken = tried[decision[1]][0]
-        better = {
-            action: ways
-            for action, (rate, ways) in tried.items()
-            if action != decision[1] and (drop_between(rate, taken).low or 0.0) > 0
-        }
-        return drop_between(best, taken), better
+        best, ways = self._fared(starts, None, runs)
+        taken, _ = self._fared(starts, decision[1], runs)
+        drop = drop_between(best, taken)
+        if not (drop.low or 0.0) > 0:
+            return drop, {}
+        better = {way.actions[len(start)]: ways for start, way in zip(starts, ways, strict=True) if way is not None}
+        for action in self.actions:
+            if action not in better and action != decision[1]:
+                rate, ways = self._fared(starts, action, runs // OTHERS + 1)
+                if (drop_between(rate, taken).low or 0.0) > 0:
+                    better[action] = ways
+        return drop, better
 
     def _fared(
         self, starts: Sequence[ActionTrace], first: Action | None, runs: int
     ) -> tuple[Estimate, list[ActionTrace | None]]:
-        tried = [each for each in self.learner.fare(starts, self.policy, first, runs) if each is not None]
-        survived = sum(each.survived[0] for each in tried)
-        return rate_estimate(survived, runs * len(tried)), [each.escapes[0] for each in tried]
+        tried = self.learner.fare(starts, self.policy, first, runs)
+        counts = [each.survived[0] for each in tried if each is not None]
+        ways = [None if each is None else each.escapes[0] for each in tried]
+        return rate_estimate(sum(counts), runs * len(counts)), ways

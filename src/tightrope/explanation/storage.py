@@ -8,7 +8,7 @@ from typing import Any
 
 from tightrope.agents.preferences import Meaning, Preferences
 from tightrope.explanation.closeup import CloseUp, Instant
-from tightrope.explanation.explanation import Explanation
+from tightrope.explanation.explanation import Cause, Explanation
 from tightrope.files import hash_from_text
 from tightrope.reference import Survivability
 from tightrope.statistics import Estimate
@@ -36,12 +36,15 @@ def explanation_to_json(explanation: Explanation) -> dict[str, Any]:
         "curve": [[depth, str(verdict)] for depth, verdict in explanation.curve],
         "drop": None if explanation.drop is None else explanation.drop.to_json(),
         "estimates": [[depth, estimate.to_json()] for depth, estimate in explanation.estimates],
+        "cause": None if explanation.cause is None else str(explanation.cause),
+        "given_away": None if explanation.given_away is None else explanation.given_away.to_json(),
+        "behind": None if explanation.behind is None else explanation.behind.to_json(),
     }
 
 
 def explanation_from_json(data: Mapping[str, Any]) -> Explanation:
     """The explanation that ``explanation_to_json`` described."""
-    key, seen, drop = data["key"], data["observation"], data["drop"]
+    key, seen, cause = data["key"], data["observation"], data.get("cause")
     return Explanation(
         trace=trace_from_json(data["trace"]),
         handover=int(data["handover"]),
@@ -58,8 +61,11 @@ def explanation_from_json(data: Mapping[str, Any]) -> Explanation:
         observation=None if seen is None else tuple(map(float, seen)),
         reach=None if data.get("reach") is None else tuple((float(low), float(high)) for low, high in data["reach"]),
         curve=tuple((int(depth), Survivability(verdict)) for depth, verdict in data["curve"]),
-        drop=None if drop is None else Estimate.from_json(drop),
+        drop=_estimate(data["drop"]),
         estimates=tuple((int(depth), Estimate.from_json(estimate)) for depth, estimate in data["estimates"]),
+        cause=None if cause is None else Cause(cause),
+        given_away=_estimate(data.get("given_away")),
+        behind=_estimate(data.get("behind")),
     )
 
 
@@ -128,6 +134,10 @@ def _wanted_from_json(data: Mapping[str, Any]) -> Preferences:
 def _number(number: float) -> float | str:
     """JSON has no word for what is not finite."""
     return number if math.isfinite(number) else str(number)
+
+
+def _estimate(data: Any) -> Estimate | None:
+    return None if data is None else Estimate.from_json(data)
 
 
 def _action(data: Any) -> Action | None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tightrope.exploration.best_survival import played_by
 from tightrope.statistics import Estimate
-from tightrope.statistics.words import change_text, plainly
+from tightrope.statistics.words import change_text, interval_text, percent, plainly
 from tightrope.trace import Action
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ BLAME = {True: "avoidable", False: "not avoidable after hand-over", None: "not k
 
 def sentence(why: Explanation, names: Sequence[str] = ()) -> str:
     """The explanation in words; ``names`` are those of the actions 0, 1, …"""
+    if why.cause is not None:
+        return _by_cause(why, names)
     if why.depth is None or why.action is None:
         return _nowhere(why)
     if why.drop is not None:
@@ -76,10 +79,59 @@ def _by_chance(why: Explanation, drop: Estimate, names: Sequence[str]) -> str:
     return f"At step {why.depth} it chose {done}, after which even the best player known survives {less}{instead}"
 
 
+def _by_cause(why: Explanation, names: Sequence[str]) -> str:
+    """What lost it where no single decision did."""
+    from tightrope.explanation.explanation import Cause
+
+    if why.cause is Cause.LOST:
+        return f"Lost when it took over, as far as is known: {_tried(why)}"
+    if why.given_away is not None:
+        given = plainly(f"{percent(why.given_away.value)} ({interval_text(why.given_away)})")
+        if why.cause is Cause.LUCK:
+            return (
+                f"Bad luck: all its decisions together gave away {given} of the best known chance to survive, in the "
+                f"mean of these fails"
+            )
+        if why.cause is Cause.OPEN:
+            return (
+                f"No decision stands out, and whether it was bad luck is not decided: all its decisions together gave "
+                f"away {given} of the best known chance to survive, in the mean of these fails"
+            )
+        return (
+            f"Little by little: no single decision lost it, and all together gave away {given} of the best known "
+            f"chance to survive, in the mean of these fails; most of it {named(why.action, names)}, here at step "
+            f"{why.depth} for the last time"
+        )
+    less = "" if why.behind is None else _less(why.behind, "the best player known")
+    told = f"from where it took over, it survives {less}"
+    if why.cause is Cause.WORSE:
+        return f"Others would have survived more often: {told}{_whom(why)}; which decision lost it was not found"
+    if why.cause is Cause.LUCK:
+        return f"Bad luck, as far as is known: {told}"
+    return f"Whether anybody would have done better is not known: {told}"
+
+
+def _tried(why: Explanation) -> str:
+    if not why.estimates:
+        return "nobody who was tried survived from there"
+    best = why.estimates[0][1]
+    return f"of {best.n} runs from there of the best player known{_whom(why)}, none survived"
+
+
+def _whom(why: Explanation) -> str:
+    """Who the best player known is, here."""
+    who = played_by(why.estimates[0][1]) if why.estimates else ""
+    return f" (here {who})" if who else ""
+
+
 def _survives_less(drop: Estimate) -> str:
     """``33 percentage points less often (20 to 45) than before``."""
+    return _less(drop, "before")
+
+
+def _less(drop: Estimate, other: str) -> str:
     value, low, high = (None if side is None else -side for side in (drop.value, drop.high, drop.low))
-    return plainly(change_text(replace(drop, value=value, low=low, high=high), "before"))
+    return plainly(change_text(replace(drop, value=value, low=low, high=high), other))
 
 
 def _nowhere(why: Explanation) -> str:
@@ -92,6 +144,8 @@ def _nowhere(why: Explanation) -> str:
 
 def survival_in_words(why: Explanation) -> str:
     """How survival went over time: "survivable until step 83, then not"."""
+    if why.cause is not None:
+        return _over_time(why)
     if why.depth is None:
         return "never survivable" if why.proven else "not known to be survivable at any step"
     if why.drop is not None:
@@ -99,6 +153,14 @@ def survival_in_words(why: Explanation) -> str:
     if why.proven:
         return f"survivable until step {why.depth}, then not"
     return f"survivable until step {why.depth}, then not known to be; proven doomed from step {why.first_doomed} on"
+
+
+def _over_time(why: Explanation) -> str:
+    """How often somebody survives from hand-over on, and from the last decision on."""
+    if not why.estimates:
+        return "how often anybody survives is not known"
+    told = [f"{plainly(percent(estimate.value))} from step {depth} on" for depth, estimate in why.estimates]
+    return f"the best player known survives {' and '.join(dict.fromkeys((told[0], told[-1])))}"
 
 
 def either(actions: Sequence[Action], names: Sequence[str]) -> str:

@@ -33,6 +33,7 @@ ROUNDS_OF_LEARNING, RUNS_TO_LEARN, CURIOSITY = range(2, 7), 16, 0.2
 """A model learnt from what others played knows little of where its own policy leads, so it is tried and learnt anew:
 at least twice, and again while that has cost less than an eighth of the steps."""
 FINALISTS = 3
+OF = "over fresh runs of: "
 TRIALS_AT_A_TIME = 8
 """Situations in one piece of work: opening an environment must not cost more than using it."""
 
@@ -293,4 +294,9 @@ class _Search:
 def _bound(survived: int, runs: int, policy: str) -> Estimate:
     """The share that survived, with its lower limit; nothing bounds it from above, for somebody may do better."""
     rate = rate_estimate(survived, runs)
-    return Estimate(rate.value, rate.low, 1.0, runs, f"{rate.method} from below, over fresh runs of: {policy}")
+    return Estimate(rate.value, rate.low, 1.0, runs, f"{rate.method} from below, {OF}{policy}")
+
+
+def played_by(estimate: Estimate) -> str:
+    """Who survived so often, as far as the estimate says."""
+    return estimate.method.partition(OF)[2]

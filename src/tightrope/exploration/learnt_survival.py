@@ -1,4 +1,4 @@
-"""How often a learnt policy survives in a small task, from every situation and after every action, with what is not sure.
+"""How often a learnt policy survives in a small task: from every situation, after every action, and how sure that is.
 
 Runs of one policy say how often it survives where they began. Counted step by step they say it of every situation they
 passed, and thousands of steps from all over the task make each of these numbers far surer than its own few runs. The
@@ -93,9 +93,9 @@ class LearntSurvival:
             shares = weights / total[self._pairs]
         values = np.ones(len(self.rows) + 2)
         values[-1] = 0.0
-        after = np.zeros(pairs)
+        after: Floats = np.zeros(pairs)
         for left in range(self.length):
-            after = np.bincount(self._pairs, shares * values[self._targets], pairs)
+            after = np.bincount(self._pairs, shares * values[self._targets], pairs).astype(np.float64)
             chosen = self.choices[left]
             now = np.where(chosen >= 0, after[chosen], 0.0)
             values = np.concatenate([now, values[-2:]])

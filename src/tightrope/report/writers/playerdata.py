@@ -68,7 +68,7 @@ def _steps(scene: Scene, instants: Sequence[Instant]) -> list[Json]:
 
 def _survival(why: Explanation, instants: Sequence[Instant]) -> list[Json]:
     """For each moment whether it is survivable, doomed or neither; by chance, how often somebody survives."""
-    if why.drop is not None:
+    if why.drop is not None or why.cause is not None:
         known = dict(why.estimates)
         return [
             {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ class FailureGroup(Shown):
         if self.explanation is None:
             return None
         fault = self.explanation.agents_fault
-        if fault is None and self.explanation.drop is not None:
+        if fault is None and self.explanation.drop is not None and self.explanation.cause is None:
             return True if any(tried_by_chance(case) and case.avoidable.low for case in self.members) else None
         return fault
 
@@ -76,6 +76,14 @@ class _Member:
     def known(self) -> int:
         """How much is known of why it failed."""
         return (self.explanation is not None) + (self.close_up is not None)
+
+    @property
+    def cause(self) -> Hashable:
+        """What it shares with others where no single decision is to blame: the cause, and what was measured of it."""
+        why = self.explanation
+        if why is None or why.cause is None:
+            return None
+        return why.cause, repr(why.given_away), repr(why.behind)
 
     @property
     def decided(self) -> bool:
@@ -157,8 +165,12 @@ def _sorted_by_cause(members: Sequence[_Member]) -> list[list[_Member]]:
     spans = _spans([member.explanation for member in members])
     groups: list[list[_Member]] = []
     of_case: dict[str, list[_Member]] = {}
+    of_cause: dict[Hashable, list[_Member]] = {}
     for member in members:
-        if member.decided:
+        same: list[_Member] | None
+        if member.cause is not None:
+            same = of_cause.get(member.cause)
+        elif member.decided:
             same = next((group for group in groups if _belongs(member, group, spans)), None)
         else:
             # It belongs to its case alone, and looking that up spares thousands of fails the way through all groups.
@@ -168,6 +180,8 @@ def _sorted_by_cause(members: Sequence[_Member]) -> list[list[_Member]]:
             groups.append(same)
         same.append(member)
         of_case.setdefault(member.case.case.id, same)
+        if member.cause is not None:
+            of_cause.setdefault(member.cause, same)
     return groups
 
 
@@ -205,6 +219,8 @@ def _belongs(member: _Member, group: Sequence[_Member], spans: Sequence[float]) 
 def _same(one: _Member, other: _Member, spans: Sequence[float] | None = None) -> bool:
     """Whether two fails have one cause; what was not decided stands for itself, but for the case it happened in."""
     a, b = one.explanation, other.explanation
+    if one.cause != other.cause:
+        return False
     if a is None or b is None or a.depth is None or b.depth is None:
         return one.case.case.id == other.case.case.id
     # No two decisions of real numbers are the same: near each other in what was seen, they are one.

@@ -10,6 +10,7 @@ from tightrope.execution import Engine
 from tightrope.explanation import Explanation, explain_episodes
 from tightrope.explanation.explaining import EFFORT
 from tightrope.safety.failing.groups import group_failures
+from tightrope.safety.failing.together import explain_together
 from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.trace import Action
@@ -28,6 +29,8 @@ def explain_failures(
 
     Where the budget ends, the rest stays unexplained. ``results`` are those of one agent, all of one length.
     """
+    if not engine.deterministic:
+        return explain_together(engine, results, actions, steps)
     return _Telling(engine=engine, results=tuple(results), actions=actions, steps=steps).all()
 
 
@@ -42,7 +45,7 @@ class _Telling:
 
     def all(self) -> dict[str, Explanation]:
         """Ask with little effort, then with more."""
-        for effort, share in EFFORTS if self.engine.deterministic else EFFORTS[-1:]:
+        for effort, share in EFFORTS:
             self._ask(self._open(), effort, int(self.steps * share))
         return self.found
 

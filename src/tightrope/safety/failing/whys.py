@@ -10,8 +10,7 @@ from tightrope.agents import Agent, own_actions
 from tightrope.display import Shown
 from tightrope.errors import AgentFailure
 from tightrope.execution import Engine
-from tightrope.explanation import CloseUp, Explanation, close_up, explain_episodes
-from tightrope.explanation.explaining import EFFORT
+from tightrope.explanation import CloseUp, Explanation, close_up
 from tightrope.explanation.storage import (
     close_up_from_json,
     close_up_to_json,
@@ -21,19 +20,12 @@ from tightrope.explanation.storage import (
 from tightrope.files import check_header
 from tightrope.safety.failing.groups import group_failures
 from tightrope.safety.failing.telling import explain_failures
-from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.settings import SafetyConfig
-from tightrope.simulation.conformance.examination import REPLAY
 
 FORMAT, VERSION = "tightrope/whys", 1
 MOST_GROUPS = 5
 """Groups that are looked at: a handful of findings, and not hundreds."""
-STEPS_BY_CHANCE, STEPS_BY_REPLAY = 60_000, 100_000
-"""About what one explanation takes where chance decides, and where besides every situation is a replay: with fewer runs
-of each decision it would say nothing."""
-DECISIONS = 100
-"""Situations that one explanation asks about where chance decides: two for each decision."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -52,20 +44,11 @@ def explain_groups(
 
     All of it has one budget, in which the groups share.
     """
-    if engine.deterministic:
-        found = explain_failures(engine, results, own_actions(agent), steps)
-    else:
-        groups = group_failures(results)
-        most = min(MOST_GROUPS, steps // _price(engine))
-        found = _by_chance(engine, agent, results[0], [group.representative for group in groups][:most], steps)
+    found = explain_failures(engine, results, own_actions(agent), steps)
     groups = group_failures(replace(result, explanations={**result.explanations, **found}) for result in results)
     looked = [group.representative.case.id for group in groups if group.explanation is not None][:MOST_GROUPS]
     close_ups = {case: _looked_at(engine, agent, found[case]) for case in looked if case in found}
     return {case: Why(explanation=why, close_up=close_ups.get(case)) for case, why in found.items()}
-
-
-def _price(engine: Engine) -> int:
-    return STEPS_BY_REPLAY if engine.conformance.method == REPLAY else STEPS_BY_CHANCE
 
 
 def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:
@@ -73,19 +56,6 @@ def with_whys(result: SafetyResult, whys: Mapping[str, Why]) -> SafetyResult:
     close_ups = {case: why.close_up for case, why in whys.items() if why.close_up is not None}
     explanations = {**result.explanations, **{case: why.explanation for case, why in whys.items()}}
     return replace(result, explanations=explanations, close_ups={**result.close_ups, **close_ups})
-
-
-def _by_chance(
-    engine: Engine, agent: Agent, result: SafetyResult, cases: Sequence[CaseResult], steps: int
-) -> dict[str, Explanation]:
-    found = explain_episodes(
-        engine,
-        [case.failing_episodes[0] for case in cases],
-        length=result.length,
-        actions=own_actions(agent),
-        effort=max(1, min(EFFORT, steps // (DECISIONS * max(len(cases), 1)))),
-    )
-    return {case.case.id: why for case, why in zip(cases, found, strict=True) if why is not None}
 
 
 def _looked_at(engine: Engine, agent: Agent, why: Explanation) -> CloseUp | None:

@@ -1,0 +1,198 @@
+"""Fails where chance decides, all of an agent's together: what they share is found out once, and told of each.
+
+First come those that were lost when the agent took over, as far as is known: that was found out before anyone was
+blamed. Where situations come again, a model of the task tells the others apart. Where they do not, or it cannot, the
+agent is compared with the best player known from the same situations: apart where it fails mostly and where it does so
+now and then, and with fresh runs of it, since these cases were picked because it failed in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil, hypot, sqrt
+
+from tightrope.execution import Engine, Rollout
+from tightrope.explanation import Cause, Explanation, explain_episodes
+from tightrope.explanation.by_model import explain_by_model
+from tightrope.explanation.explaining import EFFORT
+from tightrope.outcome import Outcome
+from tightrope.safety.judging.avoidable import tried_by_chance
+from tightrope.safety.judging.case_results import CaseResult
+from tightrope.safety.judging.results import SafetyResult
+from tightrope.seeding import derive_seed
+from tightrope.simulation.conformance.examination import REPLAY
+from tightrope.statistics import Estimate, Stratum, stratified_rate_estimate
+from tightrope.trace import Action
+
+MOSTLY = 0.5
+"""Cases that it fails more often than this are told apart from those that it fails now and then."""
+AS_GOOD = 0.1
+"""Where the best player known is at most so much better, in survival, failing is called bad luck."""
+MOST_RUNS = 400
+"""Fresh runs of the agent, all cases of one comparison together: then a difference is known to some 0.07."""
+DISAGREEING = 0.1
+"""How far from what was measured a model may be, in the mean and beyond chance, before nothing it says is told."""
+SHARE_OF_COMPARING = 0.1
+"""Of the steps, for these; the model has the others where situations come again."""
+STEPS_BY_CHANCE, STEPS_BY_REPLAY = 60_000, 100_000
+"""About what looking through one episode by itself takes, and where besides every situation is a replay: with fewer
+runs of each decision it would say nothing."""
+DECISIONS = 100
+"""Situations that this asks about: two for each decision."""
+MOST_ALONE = 3
+"""Episodes that are looked through by themselves."""
+
+Explanations = dict[str, Explanation]
+
+
+def explain_together(
+    engine: Engine, results: Sequence[SafetyResult], actions: Sequence[Action] | None, steps: int
+) -> Explanations:
+    """By case id, why cases of one agent failed. What cannot be told within the steps is left out."""
+    agent, length = results[0].agent, results[0].length
+    cases = {case.case.id: case for result in results for case in result.distinct_cases if case.fails}
+    every = engine.task.possible_actions if actions is None else tuple(actions)
+    may = engine.task.search_actions if every is None else every
+    found = {name: _lost(case, length) for name, case in cases.items() if _was_lost(case)}
+    by_model = _by_model(engine, _rest(cases, found), length, may, int(steps * (1 - SHARE_OF_COMPARING)))
+    found |= by_model
+    rest = _rest(cases, found)
+    if agent in engine.agents:
+        found |= _compared(engine, agent, rest, length, int(steps * SHARE_OF_COMPARING))
+    worse = {name: rest[name] for name in rest if name in found and found[name].cause is Cause.WORSE}
+    left = 0 if by_model else int(steps * (1 - SHARE_OF_COMPARING))
+    return found | _alone(engine, worse, length, may, left)
+
+
+def _rest(cases: Mapping[str, CaseResult], found: Mapping[str, Explanation]) -> dict[str, CaseResult]:
+    return {name: case for name, case in cases.items() if name not in found}
+
+
+def _was_lost(case: CaseResult) -> bool:
+    """Whether nobody who was tried survived from where the agent took over, the agent included."""
+    best = case.survival.best
+    return tried_by_chance(case) and best is not None and best.value == 0 and case.fails == len(case.returns)
+
+
+def _lost(case: CaseResult, length: int) -> Explanation:
+    return replace(_bare(case, length), cause=Cause.LOST)
+
+
+def _bare(case: CaseResult, length: int) -> Explanation:
+    episode, best = case.failing_episodes[0], case.survival.best
+    return Explanation(
+        trace=episode.trace,
+        handover=episode.prefix_steps,
+        horizon=length,
+        depth=None,
+        action=None,
+        agents_fault=None,
+        proven=False,
+        estimates=() if best is None else ((episode.prefix_steps, best),),
+    )
+
+
+def _by_model(
+    engine: Engine, cases: Mapping[str, CaseResult], length: int, actions: tuple[Action, ...], steps: int
+) -> Explanations:
+    asked = [case.survival for case in cases.values() if case.survival.best is not None]
+    if asked and not any(survival.thorough for survival in asked):
+        # Whoever looked for the best player found too much to learn.
+        return {}
+    episodes = [case.failing_episodes[0] for case in cases.values()]
+    whys = explain_by_model(engine, episodes, length, actions, steps) or [None] * len(cases)
+    found = {name: why for name, why in zip(cases, whys, strict=True) if why is not None}
+    return found if _agrees([(found[name], case) for name, case in cases.items() if name in found]) else {}
+
+
+def _agrees(told: Sequence[tuple[Explanation, CaseResult]]) -> bool:
+    """Whether the model says of hand-overs what was measured there: else its keys are not what they seem."""
+    away, noise = [], []
+    for why, case in told:
+        best = case.survival.best
+        if tried_by_chance(case) and best is not None and best.value is not None and why.estimates:
+            expected = why.estimates[0][1].value or 0.0
+            away.append(abs(expected - best.value))
+            noise.append(sqrt(expected * (1 - expected) / best.n))
+    return sum(away) <= sum(noise) + DISAGREEING * len(away)
+
+
+def _compared(engine: Engine, agent: str, cases: Mapping[str, CaseResult], length: int, steps: int) -> Explanations:
+    """Those with one comparison: it fails mostly, or now and then."""
+    known = {name: case for name, case in cases.items() if tried_by_chance(case)}
+    mostly = {name: case for name, case in known.items() if (case.fail_frequency.value or 0.0) > MOSTLY}
+    others = {name: case for name, case in known.items() if name not in mostly}
+    parts = [part for part in (mostly, others) if part]
+    found: Explanations = {}
+    for part in parts:
+        behind = _behind(engine, agent, [*part.values()], length, steps // len(parts))
+        if behind.low is None or behind.high is None:
+            continue
+        cause = Cause.WORSE if behind.low > 0 else Cause.LUCK if behind.high <= AS_GOOD else Cause.OPEN
+        fault = True if cause is Cause.WORSE else None
+        for name, case in part.items():
+            found[name] = replace(_bare(case, length), cause=cause, behind=behind, agents_fault=fault)
+    return found
+
+
+def _behind(engine: Engine, agent: str, cases: Sequence[CaseResult], length: int, steps: int) -> Estimate:
+    """How much less often the agent survives in these cases than those who were seen to survive best."""
+    runs = _runs(engine, cases, steps)
+    rollouts = [
+        Rollout(
+            start=case.case.prefix,
+            agent=agent,
+            length=length,
+            seed=derive_seed("behind", case.case.id, number),
+            fixed_prefix=True,
+        )
+        for case in cases
+        for number in range(runs)
+    ]
+    episodes = engine.run(rollouts)
+    own, best = [], []
+    for place, case in enumerate(cases):
+        played = [each for each in episodes[place * runs : (place + 1) * runs] if each.error is None]
+        seen = case.survival.best
+        if not played or seen is None:
+            continue
+        survived = round((seen.value or 0.0) * seen.n)
+        best.append(Stratum(values=[1.0] * survived + [0.0] * (seen.n - survived), weight=1.0))
+        own.append(Stratum(values=[float(each.outcome is not Outcome.UNSAFE) for each in played], weight=1.0))
+    return _difference(stratified_rate_estimate(best), stratified_rate_estimate(own))
+
+
+def _runs(engine: Engine, cases: Sequence[CaseResult], steps: int) -> int:
+    """Runs of each case, by what its executions took; one at least."""
+    replays = engine.conformance.method == REPLAY
+    taken = [len(episode.actions) + replays * len(case.case.prefix) for case in cases for episode in case.episodes]
+    mean = sum(taken) / max(1, len(taken))
+    return max(1, min(ceil(MOST_RUNS / len(cases)), int(steps / max(1.0, mean * len(cases)))))
+
+
+def _difference(best: Estimate, own: Estimate) -> Estimate:
+    if best.value is None or own.value is None:
+        return Estimate.of_nothing()
+    value = best.value - own.value
+    down = hypot(best.value - (best.low or 0.0), (own.high or 0.0) - own.value)
+    up = hypot((best.high or 0.0) - best.value, own.value - (own.low or 0.0))
+    method = "95% Newcombe, stratified by case, fresh runs"
+    return Estimate(value, max(-1.0, value - down), min(1.0, value + up), best.n + own.n, method)
+
+
+def _alone(
+    engine: Engine, cases: Mapping[str, CaseResult], length: int, actions: tuple[Action, ...], steps: int
+) -> Explanations:
+    """Of those that others would have survived, the shortest looked through by themselves for the decision."""
+    price = STEPS_BY_REPLAY if engine.conformance.method == REPLAY else STEPS_BY_CHANCE
+    most = min(MOST_ALONE, steps // price)
+    chosen = sorted(cases, key=lambda name: len(cases[name].failing_episodes[0].trace))[:most]
+    whys = explain_episodes(
+        engine,
+        [cases[name].failing_episodes[0] for name in chosen],
+        length=length,
+        actions=actions,
+        effort=max(1, min(EFFORT, steps // (DECISIONS * max(most, 1)))),
+    )
+    return {name: why for name, why in zip(chosen, whys, strict=True) if why is not None and why.agents_fault}

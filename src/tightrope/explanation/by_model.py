@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.execution import Engine, Episode
+from tightrope.explanation.cause import Cause
 from tightrope.explanation.chance import drop_between
-from tightrope.explanation.explanation import Cause, Explanation
+from tightrope.explanation.explanation import Explanation
 from tightrope.explanation.learning import Learner
 from tightrope.explanation.watching import keys_along
 from tightrope.exploration.learnt_survival import Decision
@@ -135,16 +136,15 @@ class _Found:
         frequent = sorted(by_decision, key=lambda decision: -len(by_decision[decision]))
         for place, decision in enumerate(frequent):
             members = by_decision[decision]
-            shared = self._drop(decision)
-            better: dict[Action, list[ActionTrace | None]] = {}
+            shared, better = self._drop(decision), dict[Action, list[ActionTrace | None]]()
             if place < MOST_MEASURED:
                 left = min(MOST_MEASURED, len(frequent)) - place
-                shared, better = measure.drop(
-                    decision, [self.fails[each] for each in members], *self._known(decision), left
-                )
-            if not (shared.low or 0.0) > 0:
-                rest += members
-                continue
+                fails = [self.fails[each] for each in members]
+                measured, better = measure.drop(decision, fails, *self._known(decision), left)
+                if (measured.high or 0.0) < (shared.low or 0.0):
+                    rest += members
+                    continue
+                shared = measured if _shown(measured) else shared
             for each in members:
                 found[each] = self._by_decision(each, decision, shared, better)
         for cause, members in self._without(rest).items():
@@ -242,6 +242,10 @@ class _Found:
         )
 
 
+def _shown(drop: Estimate) -> bool:
+    return (drop.low or 0.0) > 0
+
+
 @dataclass
 class _Measure:
     """Fresh runs from where a decision was made, which no model has a part in but for whom they follow."""
@@ -267,13 +271,11 @@ class _Measure:
         best, ways = self._fared(starts, None, runs)
         taken, _ = self._fared(starts, decision[1], runs)
         drop = drop_between(best, taken)
-        if not (drop.low or 0.0) > 0:
-            return drop, {}
         better = {way.actions[len(start)]: ways for start, way in zip(starts, ways, strict=True) if way is not None}
-        for action in self.actions:
+        for action in self.actions if _shown(drop) else ():
             if action not in better and action != decision[1]:
                 rate, ways = self._fared(starts, action, runs // OTHERS + 1)
-                if (drop_between(rate, taken).low or 0.0) > 0:
+                if _shown(drop_between(rate, taken)):
                     better[action] = ways
         return drop, better
 

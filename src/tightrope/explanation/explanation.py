@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from tightrope.display import Shown
 from tightrope.explanation import words
+from tightrope.explanation.cause import Cause
 from tightrope.reference import Survivability
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
-
-
-class Cause(StrEnum):
-    """Where chance decides: what lost a fail that no single decision is to blame for."""
-
-    LOST = "lost"
-    """When it took over, nobody who was tried survived."""
-    LITTLE_BY_LITTLE = "little by little"
-    """Many of its decisions, each of which gave a little away."""
-    WORSE = "worse"
-    """Others survive more often from where it took over; at which decision it parts from them was not found."""
-    LUCK = "luck"
-    """Its decisions gave hardly anything away."""
-    OPEN = "open"
-    """Nobody was shown to do better, and nobody was shown not to."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tightrope.agents.preferences import Meaning, Preferences
+from tightrope.explanation.cause import Cause
 from tightrope.explanation.closeup import CloseUp, Instant
-from tightrope.explanation.explanation import Cause, Explanation
+from tightrope.explanation.explanation import Explanation
 from tightrope.files import hash_from_text
 from tightrope.reference import Survivability
 from tightrope.statistics import Estimate

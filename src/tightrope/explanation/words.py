@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tightrope.explanation.cause import Cause
 from tightrope.exploration.best_survival import played_by
 from tightrope.statistics import Estimate
 from tightrope.statistics.words import change_text, interval_text, percent, plainly
@@ -81,25 +82,26 @@ def _by_chance(why: Explanation, drop: Estimate, names: Sequence[str]) -> str:
 
 def _by_cause(why: Explanation, names: Sequence[str]) -> str:
     """What lost it where no single decision did."""
-    from tightrope.explanation.explanation import Cause
-
     if why.cause is Cause.LOST:
-        return f"Lost when it took over, as far as is known: {_tried(why)}"
+        return f"Nobody known survives the next {why.horizon} steps from where it took over{_tried(why)}"
+    if why.cause is Cause.UNBEATEN:
+        tried = "of all who were tried from where it took over, it survives most often itself"
+        return f"Nobody better is known: {tried}{_itself(why)}"
     if why.given_away is not None:
         given = plainly(f"{percent(why.given_away.value)} ({interval_text(why.given_away)})")
         if why.cause is Cause.LUCK:
             return (
                 f"Bad luck: all its decisions together gave away {given} of the best known chance to survive, in the "
-                f"mean of these fails"
+                f"mean of fails like this"
             )
         if why.cause is Cause.OPEN:
             return (
                 f"No decision stands out, and whether it was bad luck is not decided: all its decisions together gave "
-                f"away {given} of the best known chance to survive, in the mean of these fails"
+                f"away {given} of the best known chance to survive, in the mean of fails like this"
             )
         return (
-            f"Little by little: no single decision lost it, and all together gave away {given} of the best known "
-            f"chance to survive, in the mean of these fails; most of it {named(why.action, names)}, here at step "
+            f"Little by little: no single decision stands out, and all together gave away {given} of the best known "
+            f"chance to survive, in the mean of fails like this; most of it {named(why.action, names)}, here at step "
             f"{why.depth} for the last time"
         )
     less = "" if why.behind is None else _less(why.behind, "the best player known")
@@ -112,10 +114,13 @@ def _by_cause(why: Explanation, names: Sequence[str]) -> str:
 
 
 def _tried(why: Explanation) -> str:
-    if not why.estimates:
-        return "nobody who was tried survived from there"
-    best = why.estimates[0][1]
-    return f"of {best.n} runs from there of the best player known{_whom(why)}, none survived"
+    return f": of {why.estimates[0][1].n} runs of the best{_whom(why)}, none did" if why.estimates else ""
+
+
+def _itself(why: Explanation) -> str:
+    return (
+        f", in {plainly(percent(why.estimates[0][1].value))} of {why.estimates[0][1].n} runs" if why.estimates else ""
+    )
 
 
 def _whom(why: Explanation) -> str:

@@ -223,10 +223,12 @@ def _sorted(changes: Iterable[Change]) -> list[Change]:
 
 
 def kind_name(run: RunResults, group: FailureGroup) -> str:
-    """A kind of failure by the place of its representative and the decision there: ``#7, step 31: left``."""
+    """A kind of failure by the place of its representative and its decision, or the cause: ``#7, step 31: left``."""
     place = group.representative.case.place
     where = group.representative.case.id[:8] if place is None else f"#{place}"
     why = group.explanation
+    if why is not None and why.cause is not None:
+        return f"{where}: {why.cause}"
     if why is None or why.depth is None or why.action is None:
         return where
     return f"{where}, step {why.depth}: {action_text(why.action, run.action_names)}"

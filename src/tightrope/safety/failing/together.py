@@ -16,6 +16,7 @@ from tightrope.execution import Engine, Rollout
 from tightrope.explanation import Cause, Explanation, explain_episodes
 from tightrope.explanation.by_model import explain_by_model
 from tightrope.explanation.explaining import EFFORT
+from tightrope.exploration.best_survival import played_by
 from tightrope.outcome import Outcome
 from tightrope.safety.judging.avoidable import tried_by_chance
 from tightrope.safety.judging.case_results import CaseResult
@@ -54,7 +55,7 @@ def explain_together(
     cases = {case.case.id: case for result in results for case in result.distinct_cases if case.fails}
     every = engine.task.possible_actions if actions is None else tuple(actions)
     may = engine.task.search_actions if every is None else every
-    found = {name: _lost(case, length) for name, case in cases.items() if _was_lost(case)}
+    found = {name: replace(_bare(case, length), cause=Cause.LOST) for name, case in cases.items() if _was_lost(case)}
     by_model = _by_model(engine, _rest(cases, found), length, may, int(steps * (1 - SHARE_OF_COMPARING)))
     found |= by_model
     rest = _rest(cases, found)
@@ -73,10 +74,6 @@ def _was_lost(case: CaseResult) -> bool:
     """Whether nobody who was tried survived from where the agent took over, the agent included."""
     best = case.survival.best
     return tried_by_chance(case) and best is not None and best.value == 0 and case.fails == len(case.returns)
-
-
-def _lost(case: CaseResult, length: int) -> Explanation:
-    return replace(_bare(case, length), cause=Cause.LOST)
 
 
 def _bare(case: CaseResult, length: int) -> Explanation:
@@ -119,12 +116,17 @@ def _agrees(told: Sequence[tuple[Explanation, CaseResult]]) -> bool:
 
 
 def _compared(engine: Engine, agent: str, cases: Mapping[str, CaseResult], length: int, steps: int) -> Explanations:
-    """Those with one comparison: it fails mostly, or now and then."""
+    """Those with one comparison: nobody does better, or it fails mostly, or now and then."""
     known = {name: case for name, case in cases.items() if tried_by_chance(case)}
+    found = {
+        name: replace(_bare(case, length), cause=Cause.UNBEATEN)
+        for name, case in known.items()
+        if case.survival.best is not None and played_by(case.survival.best) == agent
+    }
+    known = _rest(known, found)
     mostly = {name: case for name, case in known.items() if (case.fail_frequency.value or 0.0) > MOSTLY}
     others = {name: case for name, case in known.items() if name not in mostly}
     parts = [part for part in (mostly, others) if part]
-    found: Explanations = {}
     for part in parts:
         behind = _behind(engine, agent, [*part.values()], length, steps // len(parts))
         if behind.low is None or behind.high is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tightrope as tr
+from tightrope.explanation import Cause
 from tightrope.explanation.words import either, named, sentence, survival_in_words
 from tightrope.reference import Survivability
 from tightrope.statistics import Estimate
@@ -114,3 +115,68 @@ def test_survival_over_time() -> None:
     assert unproven.first_doomed == 78
     told = "survivable until step 75, then not known to be; proven doomed from step 78 on"
     assert survival_in_words(unproven) == told
+
+
+def share(value: float, low: float, high: float) -> Estimate:
+    return Estimate(value, low, high, 5000, "95% by drawing again what 5000 steps of a learnt model showed")
+
+
+BEST = Estimate(0.4, 0.2, 1.0, 25, "95% Clopper-Pearson from below, over fresh runs of: random actions")
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (
+            {"cause": Cause.LOST, "estimates": ((70, BEST),)},
+            "Nobody known survives the next 40 steps from where it took over: of 25 runs of the best (here random "
+            "actions), none did",
+        ),
+        (
+            {"cause": Cause.LUCK, "given_away": share(0.02, 0.01, 0.05)},
+            "Bad luck: all its decisions together gave away 2.0% (1.0–5.0%) of the best known chance to survive, in "
+            "the mean of fails like this",
+        ),
+        (
+            {"cause": Cause.LITTLE_BY_LITTLE, "given_away": share(0.2, 0.1, 0.3), "depth": 75, "action": 0},
+            "Little by little: no single decision stands out, and all together gave away 20% (10–30%) of the best "
+            "known chance to survive, in the mean of fails like this; most of it right+B, here at step 75 for the "
+            "last time",
+        ),
+        (
+            {"cause": Cause.OPEN, "given_away": share(0.1, 0.0, 0.4)},
+            "No decision stands out, and whether it was bad luck is not decided: all its decisions together gave away "
+            "10% (0–40%) of the best known chance to survive, in the mean of fails like this",
+        ),
+        (
+            {"cause": Cause.WORSE, "behind": drop(0.4, 0.3, 0.5), "estimates": ((70, BEST),)},
+            "Others would have survived more often: from where it took over, it survives 40 percentage points less "
+            "often (30 to 50) than the best player known (here random actions); which decision lost it was not found",
+        ),
+        (
+            {"cause": Cause.LUCK, "behind": drop(0.02, -0.05, 0.08)},
+            "Bad luck, as far as is known: from where it took over, it survives 2.0 percentage points less often (from "
+            "8.0 less to 5.0 more) than the best player known",
+        ),
+        (
+            {"cause": Cause.OPEN, "behind": drop(0.1, -0.1, 0.3)},
+            "Whether anybody would have done better is not known: from where it took over, it survives 10 percentage "
+            "points less often (from 30 less to 10 more) than the best player known",
+        ),
+        (
+            {"cause": Cause.UNBEATEN, "estimates": ((70, BEST),)},
+            "Nobody better is known: of all who were tried from where it took over, it survives most often itself, in "
+            "40% of 25 runs",
+        ),
+    ],
+)
+def test_what_no_single_decision_lost(fields: dict[str, object], told: str) -> None:
+    known = {"depth": None, "action": None, "better": (), "doomed": (), "proven": False, "agents_fault": None}
+    assert sentence(why(**{**known, **fields}), NAMES) == told
+
+
+def test_over_time_it_is_said_how_often_somebody_survives() -> None:
+    known = {"depth": None, "action": None, "proven": False, "cause": Cause.LUCK}
+    told = survival_in_words(why(**known, estimates=((70, BEST), (79, share(0.1, 0.0, 0.2)))))
+    assert told == "the best player known survives 40% from step 70 on and 10% from step 79 on"
+    assert survival_in_words(why(**known)) == "how often anybody survives is not known"

@@ -2,7 +2,7 @@
 
 Runs of one policy say how often it survives where they began. Counted step by step they say it of every situation they
 passed, and thousands of steps from all over the task make each of these numbers far surer than its own few runs. The
-policy was learnt from other runs than these, so that a decision does not look bad because its rivals were lucky. What
+policy was learnt from other runs than these, so that a decision does not look worse because others were lucky. What
 rests on it is as right as the keys: two situations with one key are taken for one.
 """
 

@@ -220,7 +220,11 @@ class CaseView:
     def why(self) -> str:
         """Why it failed, in a sentence; empty where it did not, or nobody asked."""
         known = self.suite.result.explanations.get(self.id) if self.result.fails else None
-        return "" if known is None else known.sentence(self.suite.run.task)
+        if known is None:
+            return ""
+        # Where chance decides, its other fails may have other causes, and the case be judged by all of them.
+        which = f"The first of its {self.result.fails} fails: " if self._by_chance and self.result.fails > 1 else ""
+        return f"{which}{known.sentence(self.suite.run.task)}"
 
     @property
     def failing_trace(self) -> ActionTrace | None:

@@ -19,6 +19,7 @@ from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.questions.reasons import groups_of
 from tightrope.safety import TestCase, TestSuite, group_failures
 from tightrope.safety.failing.together import explain_together
+from tightrope.simulation import Simulator
 from tightrope.testing import FunctionAgent
 from tightrope.trace import ActionTrace
 
@@ -151,6 +152,24 @@ def test_a_model_that_says_what_was_not_seen_is_not_told(monkeypatch: pytest.Mon
     told = planted_result()
     assert {why.cause for why in told.explanations.values()} >= {Cause.LOST, Cause.WORSE}
     assert all(why.given_away is None for why in told.explanations.values())
+
+
+@pytest.mark.parametrize("budget", [6_000, 60_000])
+def test_the_budget_is_kept(planted: tr.SafetyResult, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, step = 0, Simulator.step
+
+    def counted(self: Simulator, action: object) -> object:
+        nonlocal steps
+        steps += 1
+        return step(self, action)
+
+    monkeypatch.setattr(Simulator, "step", counted)
+    task = PLANTED.task()
+    agent = FunctionAgent(lambda state: CARELESS.get(int(state), 0), "careless")
+    with Engine(task, {agent.name: agent}) as engine:
+        explain_together(engine, [replace(planted, explanations={})], None, budget)
+    # Decisions are measured with at least 40 runs of each action, whatever they cost.
+    assert 0 < steps <= 1.2 * budget + 5_000
 
 
 def test_a_campaign_on_slippery_ice_ends_with_a_handful_of_findings(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tightrope.execution import Engine, Episode
 from tightrope.explanation.cause import Cause
-from tightrope.explanation.chance import drop_between
+from tightrope.explanation.chance import MOST_MOMENTS, drop_between
 from tightrope.explanation.explanation import Explanation
 from tightrope.explanation.learning import Learner
 from tightrope.explanation.watching import keys_along
@@ -116,6 +116,7 @@ class _Found:
         self, fails: list[_Fail], made: list[Decision], before: Floats, after: Floats, steps: int, length: int
     ) -> None:
         self.fails, self.made, self.before, self.steps, self.length = fails, made, before, steps, length
+        self._known_survival: dict[int, Estimate] = {}
         self.drops = before - after
         with np.errstate(invalid="ignore", divide="ignore"):
             kept = np.where(before > 0, after / before, 1.0)
@@ -236,10 +237,16 @@ class _Found:
             agents_fault=None,
             proven=False,
             estimates=tuple(
-                (fail.episode.prefix_steps + at, self._estimate(self.before[:, place]))
+                (fail.episode.prefix_steps + at, self._survival(place))
                 for at, place in enumerate(fail.places)
+                if at == 0 or at >= len(fail.places) - MOST_MOMENTS
             ),
         )
+
+    def _survival(self, place: int) -> Estimate:
+        if place not in self._known_survival:
+            self._known_survival[place] = self._estimate(self.before[:, place])
+        return self._known_survival[place]
 
 
 def _shown(drop: Estimate) -> bool:

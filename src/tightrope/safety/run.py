@@ -72,7 +72,7 @@ def run_suite(
         survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
         actions: What the agent can do; None: all the environment takes.
         explain: Whether to find out why each failing case failed, which ``failure_groups`` rests on; None: where
-            ``survivable`` is asked and nothing is random, since elsewhere it takes thousands of steps for each decision.
+            ``survivable`` is asked and nothing is random, since elsewhere it takes up to 100,000 steps.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
         engine: Where to run; default: one made for the occasion.
         backend: Of an engine made for the occasion, by its name.

@@ -34,8 +34,8 @@ MOST_RUNS = 400
 """Fresh runs of the agent, all cases of one comparison together: then a difference is known to some 0.07."""
 DISAGREEING = 0.1
 """How far from what was measured a model may be, in the mean and beyond chance, before nothing it says is told."""
-SHARE_OF_COMPARING = 0.1
-"""Of the steps, for these; the model has the others where situations come again."""
+SHARE_OF_COMPARING, SHARE_WITHOUT_MODEL = 0.1, 0.25
+"""Of the steps, for these: where a model of the task has the others, and where it has not."""
 STEPS_BY_CHANCE, STEPS_BY_REPLAY = 60_000, 100_000
 """About what looking through one episode by itself takes, and where besides every situation is a replay: with fewer
 runs of each decision it would say nothing."""
@@ -57,12 +57,13 @@ def explain_together(
     may = engine.task.search_actions if every is None else every
     found = {name: replace(_bare(case, length), cause=Cause.LOST) for name, case in cases.items() if _was_lost(case)}
     by_model = _by_model(engine, _rest(cases, found), length, may, int(steps * (1 - SHARE_OF_COMPARING)))
-    found |= by_model
+    found |= by_model or {}
     rest = _rest(cases, found)
+    share = SHARE_WITHOUT_MODEL if by_model is None else SHARE_OF_COMPARING
     if agent in engine.agents:
-        found |= _compared(engine, agent, rest, length, int(steps * SHARE_OF_COMPARING))
+        found |= _compared(engine, agent, rest, length, int(steps * share))
     worse = {name: rest[name] for name in rest if name in found and found[name].cause is Cause.WORSE}
-    left = 0 if by_model else int(steps * (1 - SHARE_OF_COMPARING))
+    left = 0 if by_model is not None else int(steps * (1 - share))
     return found | _alone(engine, worse, length, may, left)
 
 
@@ -92,13 +93,15 @@ def _bare(case: CaseResult, length: int) -> Explanation:
 
 def _by_model(
     engine: Engine, cases: Mapping[str, CaseResult], length: int, actions: tuple[Action, ...], steps: int
-) -> Explanations:
+) -> Explanations | None:
+    """None where situations do not come again; nothing where what it says is not so."""
     asked = [case.survival for case in cases.values() if case.survival.best is not None]
     if asked and not any(survival.thorough for survival in asked):
         # Whoever looked for the best player found too much to learn.
-        return {}
-    episodes = [case.failing_episodes[0] for case in cases.values()]
-    whys = explain_by_model(engine, episodes, length, actions, steps) or [None] * len(cases)
+        return None
+    whys = explain_by_model(engine, [case.failing_episodes[0] for case in cases.values()], length, actions, steps)
+    if whys is None:
+        return None
     found = {name: why for name, why in zip(cases, whys, strict=True) if why is not None}
     return found if _agrees([(found[name], case) for name, case in cases.items() if name in found]) else {}
 
@@ -127,7 +130,7 @@ def _compared(engine: Engine, agent: str, cases: Mapping[str, CaseResult], lengt
     mostly = {name: case for name, case in known.items() if (case.fail_frequency.value or 0.0) > MOSTLY}
     others = {name: case for name, case in known.items() if name not in mostly}
     parts = [part for part in (mostly, others) if part]
-    for part in parts:
+    for part in (_affordable(engine, part, steps // len(parts)) for part in parts):
         behind = _behind(engine, agent, [*part.values()], length, steps // len(parts))
         if behind.low is None or behind.high is None:
             continue
@@ -138,8 +141,16 @@ def _compared(engine: Engine, agent: str, cases: Mapping[str, CaseResult], lengt
     return found
 
 
+def _affordable(engine: Engine, cases: dict[str, CaseResult], steps: int) -> dict[str, CaseResult]:
+    """As many of them as one run each has steps for; the others are not explained."""
+    names = list(cases)[: int(steps / max(1.0, _mean_steps(engine, [*cases.values()])))]
+    return {name: cases[name] for name in names}
+
+
 def _behind(engine: Engine, agent: str, cases: Sequence[CaseResult], length: int, steps: int) -> Estimate:
     """How much less often the agent survives in these cases than those who were seen to survive best."""
+    if not cases:
+        return Estimate.of_nothing()
     runs = _runs(engine, cases, steps)
     rollouts = [
         Rollout(
@@ -166,11 +177,16 @@ def _behind(engine: Engine, agent: str, cases: Sequence[CaseResult], length: int
 
 
 def _runs(engine: Engine, cases: Sequence[CaseResult], steps: int) -> int:
-    """Runs of each case, by what its executions took; one at least."""
+    """Runs of each case; one at least."""
+    affordable = int(steps / max(1.0, _mean_steps(engine, cases) * len(cases)))
+    return max(1, min(ceil(MOST_RUNS / len(cases)), affordable))
+
+
+def _mean_steps(engine: Engine, cases: Sequence[CaseResult]) -> float:
+    """What one execution of these cases took, in the mean."""
     replays = engine.conformance.method == REPLAY
-    taken = [len(episode.actions) + replays * len(case.case.prefix) for case in cases for episode in case.episodes]
-    mean = sum(taken) / max(1, len(taken))
-    return max(1, min(ceil(MOST_RUNS / len(cases)), int(steps / max(1.0, mean * len(cases)))))
+    taken = [len(each.actions) + replays * len(case.case.prefix) for case in cases for each in case.episodes]
+    return sum(taken) / max(1, len(taken))
 
 
 def _difference(best: Estimate, own: Estimate) -> Estimate:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import tightrope as tr
@@ -173,6 +175,12 @@ BEST = Estimate(0.4, 0.2, 1.0, 25, "95% Clopper-Pearson from below, over fresh r
 def test_what_no_single_decision_lost(fields: dict[str, object], told: str) -> None:
     known = {"depth": None, "action": None, "better": (), "doomed": (), "proven": False, "agents_fault": None}
     assert sentence(why(**{**known, **fields}), NAMES) == told
+
+
+def test_who_does_best_is_told_with_the_names_of_the_actions() -> None:
+    held = replace(BEST, method="95% Clopper-Pearson from below, over fresh runs of: action 2 held, with foresight")
+    told = sentence(why(depth=None, action=None, cause=Cause.LOST, estimates=((70, held),)), NAMES)
+    assert "(here left held, with foresight)" in told
 
 
 def test_over_time_it_is_said_how_often_somebody_survives() -> None:

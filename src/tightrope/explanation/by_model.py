@@ -92,10 +92,14 @@ def _fails(engine: Engine, episodes: Sequence[Episode]) -> list[_Fail]:
     traces = [episode.trace for episode in episodes]
     parts = [tuple(traces[at : at + EPISODES_AT_A_TIME]) for at in range(0, len(traces), EPISODES_AT_A_TIME)]
     keys = [row for part in engine.map(keys_along, parts) for row in part]
-    return [
-        _Fail(episode, [*zip(row[episode.prefix_steps : -1], episode.actions, strict=True)], [])
-        for episode, row in zip(episodes, keys, strict=True)
-    ]
+    return [_Fail(episode, _decisions(episode, row), []) for episode, row in zip(episodes, keys, strict=True)]
+
+
+def _decisions(episode: Episode, keys: Sequence[int]) -> list[Decision]:
+    """What the agent decided where; nothing where the episode no longer goes as it went."""
+    if len(keys) != len(episode.trace) + 1:
+        return []
+    return list(zip(keys[episode.prefix_steps : -1], episode.actions, strict=True))
 
 
 def _starts(fails: Sequence[_Fail], made: Counter[Decision]) -> dict[Decision, ActionTrace]:
@@ -103,9 +107,9 @@ def _starts(fails: Sequence[_Fail], made: Counter[Decision]) -> dict[Decision, A
     found: dict[Decision, ActionTrace] = {}
     for fail in fails:
         for number, decision in enumerate(fail.decisions):
-            prefix = fail.trace.prefix(fail.episode.prefix_steps + number)
-            if decision not in found or len(prefix) < len(found[decision]):
-                found[decision] = prefix
+            depth = fail.episode.prefix_steps + number
+            if decision not in found or depth < len(found[decision]):
+                found[decision] = fail.trace.prefix(depth)
     return {decision: found[decision] for decision, _ in made.most_common()}
 
 
@@ -132,7 +136,7 @@ class _Found:
             worst = self._worst(fail)
             if worst is not None:
                 by_decision[worst].append(number)
-            elif not np.isnan(self.given[number][0]):
+            elif fail.decisions and not np.isnan(self.given[number][0]):
                 rest.append(number)
         frequent = sorted(by_decision, key=lambda decision: -len(by_decision[decision]))
         for place, decision in enumerate(frequent):
@@ -157,7 +161,7 @@ class _Found:
     def _worst(self, fail: _Fail) -> Decision | None:
         """The decision that cost most, where one cost enough by itself."""
         costs = self.drops[0, fail.places]
-        if np.isnan(costs).all():
+        if not len(costs) or np.isnan(costs).all():
             return None
         worst = fail.places[int(np.nanargmax(costs))]
         shown = self.drops[0, worst] >= NOTICEABLE and np.quantile(self.drops[1:, worst], 0.025) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 4
 """Actions that are named one by one; of more it is said how many they are."""
+NUMBERED = re.compile(r"\baction (\d+)\b")
 MISSING = "Why it failed was not asked"
 BLAME = {True: "avoidable", False: "not avoidable after hand-over", None: "not known to be avoidable"}
 """Whose fault it was."""
@@ -83,7 +85,7 @@ def _by_chance(why: Explanation, drop: Estimate, names: Sequence[str]) -> str:
 def _by_cause(why: Explanation, names: Sequence[str]) -> str:
     """What lost it where no single decision did."""
     if why.cause is Cause.LOST:
-        return f"Nobody known survives the next {why.horizon} steps from where it took over{_tried(why)}"
+        return f"Nobody known survives the next {why.horizon} steps from where it took over{_tried(why, names)}"
     if why.cause is Cause.UNBEATEN:
         tried = "of all who were tried from where it took over, it survives most often itself"
         return f"Nobody better is known: {tried}{_itself(why)}"
@@ -107,14 +109,14 @@ def _by_cause(why: Explanation, names: Sequence[str]) -> str:
     less = "" if why.behind is None else _less(why.behind, "the best player known")
     told = f"from where it took over, it survives {less}"
     if why.cause is Cause.WORSE:
-        return f"Others would have survived more often: {told}{_whom(why)}; which decision lost it was not found"
+        return f"Others would have survived more often: {told}{_whom(why, names)}; which decision lost it was not found"
     if why.cause is Cause.LUCK:
         return f"Bad luck, as far as is known: {told}"
     return f"Whether anybody would have done better is not known: {told}"
 
 
-def _tried(why: Explanation) -> str:
-    return f": of {why.estimates[0][1].n} runs of the best{_whom(why)}, none did" if why.estimates else ""
+def _tried(why: Explanation, names: Sequence[str]) -> str:
+    return f": of {why.estimates[0][1].n} runs of the best{_whom(why, names)}, none did" if why.estimates else ""
 
 
 def _itself(why: Explanation) -> str:
@@ -123,9 +125,10 @@ def _itself(why: Explanation) -> str:
     )
 
 
-def _whom(why: Explanation) -> str:
-    """Who the best player known is, here."""
+def _whom(why: Explanation, names: Sequence[str]) -> str:
+    """Who the best player known is, here: ``(here main engine held)``."""
     who = played_by(why.estimates[0][1]) if why.estimates else ""
+    who = NUMBERED.sub(lambda found: named(int(found[1]), names), who)
     return f" (here {who})" if who else ""
 
 

@@ -4,7 +4,7 @@ Every way gets the same number of steps, counted in the environments themselves:
 and all. Its failing episodes are then judged alike, which is not counted: the moment each was lost, whether somebody
 survives from there after hand-over, and which are one (`tightrope.failures`).
 
-    python -m benchmarks.failures --steps 20000 --seeds 2 --tasks cartpole hopper --keep hunts.jsonl
+    python -m benchmarks.failures --steps 12000 --seeds 3 --tasks CartPole Hopper --keep hunts.jsonl
 
 adds one line for every hunt to the file, skips those it has, and prints the table of ``docs/failures.md``.
 """
@@ -35,9 +35,7 @@ from tightrope.failures.moments import find_moments
 from tightrope.seeding import derive_seed, generator
 
 AGENTS = Path(__file__).parents[1] / "agents"
-STEPS, QUICK_STEPS = 20_000, 2_000
-MOST_JUDGED = 24
-"""Failing episodes of one hunt that are judged; of more, drawn ones, from which the rest is estimated."""
+STEPS, QUICK_STEPS = 12_000, 2_000
 WATCH = 100
 AIM = 5.0
 ROUNDS = 8
@@ -57,17 +55,22 @@ class Place:
     options: Mapping[str, Any] = field(default_factory=dict)
     share: float = 1.0
     """Of the steps that other tasks get: where a step takes a millisecond or more."""
+    judged: int = 24
+    """Failing episodes of one hunt that are judged; of more, drawn ones, from which the rest is estimated."""
 
 
 TASKS: dict[str, Place] = {
     "CartPole": Place("CartPole-v1", "gallery/cartpole-{}.onnx"),
-    "FrozenLake, slippery": Place("FrozenLake-v1", "gallery/frozenlake-{}.onnx"),
-    "FrozenLake, not slippery": Place("FrozenLake-v1", "gallery/frozenlake-{}.onnx", {"is_slippery": False}),
+    "FrozenLake, slippery": Place("FrozenLake-v1", "gallery/frozenlake-{}.onnx", judged=100),
+    "FrozenLake, not slippery": Place(
+        "FrozenLake-v1", "gallery/frozenlake-{}.onnx", {"is_slippery": False}, judged=100
+    ),
     "LunarLander": Place("LunarLander-v3", "gallery/lunarlander-{}.onnx"),
     "MiniGrid": Place("MiniGrid-LavaCrossingS9N1-v0", "gallery/minigrid-{}.onnx", {"observation": "image"}),
     "Hopper": Place("Hopper-v5", "gallery/hopper-{}.onnx"),
-    "Freeway": Place("ALE/Freeway-v5", "gallery/freeway-{}.onnx", {"obs_type": "ram"}, 0.5),
-    "Mario 1-1": Place("mario", "mario/1-1-dense-2-moves-{}.onnx", {"level": "1-1"}, 0.25),
+    "Freeway": Place("ALE/Freeway-v5", "gallery/freeway-{}.onnx", {"obs_type": "ram"}, 0.5, 16),
+    "highway": Place("highway-fast-v0", "gallery/highway-{}.onnx", share=0.125, judged=8),
+    "Mario 1-1": Place("mario", "mario/1-1-dense-2-moves-{}.onnx", {"level": "1-1"}, 0.25, 8),
 }
 
 
@@ -139,12 +142,15 @@ def plain_episodes(hunt: Hunt) -> None:
 
 
 def uniform_states(hunt: Hunt) -> None:
-    """Of the agent's own runs and of searched ways."""
-    references = tr.find_references(
-        hunt.task, 4, [hunt.agent], tr.Budget(steps=hunt.steps // 4), hunt.seed, probe=False, engine=hunt.engine
-    )
-    if references:
-        hunt.play(hunt.cases(tr.uniform_suite(references, 400, hunt.seed)))
+    """Of the agent's own runs and of searched ways, again with others while steps last."""
+    for number in range(ROUNDS):
+        if hunt.spent >= hunt.steps:
+            return
+        seed = derive_seed("round", hunt.seed, number)
+        budget = tr.Budget(steps=(hunt.steps - hunt.spent) // 4)
+        references = tr.find_references(hunt.task, 4, [hunt.agent], budget, seed, probe=False, engine=hunt.engine)
+        if references:
+            hunt.play(hunt.cases(tr.uniform_suite(references, 400, seed)))
 
 
 def random_prefixes(hunt: Hunt) -> None:
@@ -236,7 +242,10 @@ class Bag:
     stage: str
     way: str
     seed: int
+    asked: int
+    """Steps that it was given: what ends early has found no more in all of them."""
     steps: int
+    """Steps that it took."""
     failed: int
     judged: int
     avoidable: int
@@ -253,7 +262,7 @@ class Bag:
     def rate(self) -> float:
         """Distinct avoidable failures per 1000 steps; those that were not judged are taken to be like the others."""
         everything = self.avoidable * self.failed / max(self.judged, 1)
-        return 1000 * expected_causes(self.avoidable, self.distinct, everything) / max(self.steps, 1)
+        return 1000 * expected_causes(self.avoidable, self.distinct, everything) / max(self.steps, self.asked)
 
 
 def hunts(
@@ -286,12 +295,13 @@ def _hunts(name: str, stage: str, path: Path, ways: Sequence[str], steps: int, s
             WAYS[way](hunt)
             spent = hunt.spent
         with tr.Engine(task, {each.name: each for each in judges}) as engine:
-            judged, avoidable, distinct = _judged(engine, hunt.failed)
+            judged, avoidable, distinct = _judged(engine, hunt.failed, place.judged)
         yield Bag(
             place=name,
             stage=stage,
             way=way,
             seed=seed,
+            asked=steps,
             steps=spent,
             failed=len(hunt.failed),
             judged=judged,
@@ -305,10 +315,10 @@ def _few_numbers(task: tr.Task) -> bool:
     return isinstance(space, gym.spaces.Discrete) or int(np.prod(space.shape or (MOST_NUMBERS + 1,))) <= MOST_NUMBERS
 
 
-def _judged(engine: tr.Engine, failed: list[tr.Episode]) -> tuple[int, int, int]:
+def _judged(engine: tr.Engine, failed: list[tr.Episode], most: int) -> tuple[int, int, int]:
     """How many failing episodes were judged, how many of them were avoidable, and by how many causes."""
     found: list[FoundFailure] = []
-    for place in generator("judged").permutation(len(failed))[:MOST_JUDGED]:
+    for place in generator("judged").permutation(len(failed))[:most]:
         [moment], _ = find_moments(engine, [failed[place]], [*engine.agents])
         start = Disturbance(reset=failed[place].trace.seed, depth=0)
         found.append(FoundFailure(episode=failed[place], disturbance=start, moment=moment, looked=True))

@@ -10,6 +10,7 @@ is, the more likely in use.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +21,7 @@ from tightrope.failures.arms import Arms
 from tightrope.failures.blurred import BlurredAgent
 from tightrope.failures.causes import most_likely_first, one_of_each_cause
 from tightrope.failures.likelihood import candidates
-from tightrope.failures.moments import find_moments, price
+from tightrope.failures.moments import NEAREST_BY_CHANCE, find_moments, price
 from tightrope.failures.result import Disturbance, FailureSearch, FoundFailure
 from tightrope.failures.tries import BEGINNING, MOMENT, RESET, Tries, Try
 from tightrope.outcome import Outcome, StopReason
@@ -51,6 +52,8 @@ MOST_INSTEAD = 4
 """Other actions that are tried there."""
 AT_A_TIME = 4
 """Disturbances and runs that are drawn before the outcome of any is known."""
+NOTHING_NEW = 16
+"""Draws in a row that lead nowhere new, after which what was survived is disturbed again."""
 IN_VAIN = 48
 """Draws in a row that lead nowhere new, after which all there is has been met."""
 
@@ -149,8 +152,14 @@ class _Search:
             seed=self.seed,
             longest=self.longest,
             noise=self.noise,
+            chance=not self.engine.deterministic,
         )
-        self._met: set[int] = set()
+        self._met: set[tuple[int, int]] = set()
+        """Situations in which the agent took over, with their reset seed: a key is one only within what it began as."""
+        self._lost: Counter[Hashable] = Counter()
+        """How often it failed alike, as far as is seen without judging."""
+        self._survived: list[tuple[Episode, Disturbance]] = []
+        """What led to new situations without a failure: disturbed again where nothing else is new."""
         self._runs_met: set[tuple[Hashable, ...]] = set()
         self._smaller: list[Try] = []
         self._resets = 0
@@ -172,11 +181,21 @@ class _Search:
             new = self._play([*smaller, *(self._tries.drawn(source) for source in sources if source != RESET)])
             new += sum(self._play_run() for source in sources if source == RESET and not share.spent)
             idle = 0 if new else idle + count
+            if idle >= NOTHING_NEW and self._disturb_again():
+                idle = 0
             share.spend(self.meter.steps - before)
             if self.on_progress is not None:
                 note = f"{len(self.found)} failures in {self.episodes} episodes"
                 self.on_progress(Progress("failures", self.meter.steps, whole.steps, note))
         return StopReason.BUDGET_SPENT if share.spent else StopReason.EXHAUSTED
+
+    def _disturb_again(self) -> bool:
+        """Go on from where disturbances led: farther from normal operation, which is left for last."""
+        added = self._survived[: max(0, MOST_RUNS - len(self._tries.runs))]
+        for episode, disturbance in added:
+            self._tries.add(episode, disturbance)
+        self._survived.clear()
+        return bool(added)
 
     def with_moments(self) -> list[FoundFailure]:
         """The failures with the moments they were lost, the most likely first while the budget lasts."""
@@ -206,7 +225,8 @@ class _Search:
         number, self._resets = self._resets, self._resets + 1
         reset = self._tries.reset(number)
         start, seed = ActionTrace(self.engine.task.label, reset), derive_seed("failure run", self.seed, number)
-        [episode] = self._run([Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True)])
+        plain = Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True, record_keys=True)
+        [episode] = self._run([plain])
         self.episodes += 1
         if episode.error is not None or not episode.actions:
             return False
@@ -219,21 +239,29 @@ class _Search:
         self._repeated = 0
         self._runs_met.add(shown)
         failed = self._note(episode, Disturbance(reset=reset, depth=0))
-        self._arms.learn((RESET,), float(failed), price(self.engine, [episode]))
+        self._arms.learn((RESET,), self._worth(episode) if failed else 0.0, price(self.engine, [episode]))
         if not failed:
             self._tries.add(episode, Disturbance(reset=reset, depth=0))
         return True
 
     @property
     def _sources(self) -> list[str]:
-        runs = [RESET] if self._repeated < ALL_ALIKE else []
+        self._tries.all_alike = self._repeated >= ALL_ALIKE
+        runs = [] if self._tries.all_alike else [RESET]
         return [*runs, BEGINNING, *([MOMENT] if self._tries.runs else [])]
 
     def _play(self, tries: Sequence[Try]) -> int:
         """Play disturbances, then the agent; how many situations were new."""
         starts = list(self._starts(tries))
         rollouts = [
-            Rollout(start=start, agent=self.agent, length=self.length, seed=self._seed(start), fixed_prefix=True)
+            Rollout(
+                start=start,
+                agent=self.agent,
+                length=self.length,
+                seed=self._seed(start),
+                fixed_prefix=True,
+                record_keys=True,
+            )
             for start in starts
         ]
         new = 0
@@ -242,21 +270,40 @@ class _Search:
             if not episode.reached_handover or episode.error is not None or episode.checksum is None:
                 self._arms.learn(tried.arms, 0.0, price(self.engine, [episode]))
                 continue
-            is_new = episode.checksum not in self._met
-            self._met.add(episode.checksum)
-            new += is_new
-            failed = is_new and self._note(episode, self._tries.disturbance(tried))
+            situation = (episode.trace.seed, episode.checksum)
+            is_new = situation not in self._met
+            self._met.add(situation)
+            # Where chance decides, the same situation can be lost in another way.
+            failed = (is_new or self._tries.chance) and self._note(episode, self._tries.disturbance(tried))
+            new += is_new or failed
             worth = self._worth(episode) if failed else 0.0
             self._arms.learn(tried.arms, worth, price(self.engine, [episode]))
+            if is_new and not failed:
+                self._survived.append((episode, self._tries.disturbance(tried)))
             # What is surely lost before hand-over is not made better by being made smaller.
             if not failed or worth >= DOUBT:
                 self._halve(tried, failed, episode)
         return new
 
     def _worth(self, episode: Episode) -> float:
-        """How likely a failure was avoidable: surely where the agent had time to do otherwise."""
+        """How likely a failure was avoidable, and how likely unlike those before it."""
+        likely = self._likely_avoidable(episode)
+        alike = self._alike(episode)
+        self._lost[alike] += 1
+        return likely / self._lost[alike]
+
+    def _alike(self, episode: Episode) -> Hashable:
+        """Where it was lost at the latest, and what was done there."""
+        steps = min(len(episode.actions), 1 if self.engine.deterministic else NEAREST_BY_CHANCE)
+        assert episode.keys is not None
+        return int(episode.keys[-steps - 1]), episode.actions[-steps]
+
+    def _likely_avoidable(self, episode: Episode) -> float:
+        """Surely where the agent had time to do otherwise."""
         if len(episode.actions) >= SOON:
             return 1.0
+        if not self.engine.deterministic:
+            return 0.0  # who survives so near to the harm is not looked for
         self._soon += 1
         if self._doubted >= FIRST_DOUBTED and self._soon % ONE_IN:
             return self._avoidable / self._doubted
@@ -295,13 +342,13 @@ class _Search:
         blurred = [
             Rollout(start=prefix, agent=self.blurred, length=tried.steps, seed=self._seed(prefix), fixed_prefix=True)
             for prefix, tried in zip(prefixes, tries, strict=True)
-            if not tried.actions
+            if tried.is_blurred
         ]
         seen = iter(self._run(blurred))
         if self.engine.conformance.method != REPLAY:
             self.meter.spend(sum(len(tried.played) for tried in tries))
         for prefix, tried in zip(prefixes, tries, strict=True):
-            yield prefix.then(tried.played) if tried.actions else next(seen).trace
+            yield next(seen).trace if tried.is_blurred else prefix.then(tried.played)
 
     def _seed(self, start: ActionTrace) -> int:
         return derive_seed("failure", self.seed, self.episodes, start.id)

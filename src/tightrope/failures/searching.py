@@ -214,7 +214,7 @@ class _Search:
 
     def _play_runs(self, share: Meter) -> None:
         for _ in range(self.reset_seeds):
-            if share.spent:
+            if share.spent or self._repeated >= ALL_ALIKE:
                 return
             before = self.meter.steps
             self._play_run()

@@ -18,9 +18,10 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +223,7 @@ def mdpfuzz(hunt: Hunt) -> None:
             failed = episode.reached_handover and episode.outcome is tr.Outcome.UNSAFE
             return float(episode.total_reward), failed, seen, 0.0
 
-    with suppress(StopIteration):
+    with suppress(StopIteration), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         Fuzzer(hunt.seed, 5, 0.1, 0.1, OnPrefixes(WATCH)).fuzzing(20, test_budget=hunt.steps)
     Counted.seen = None
 

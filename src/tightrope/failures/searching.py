@@ -53,7 +53,7 @@ MOST_INSTEAD = 4
 AT_A_TIME = 4
 """Disturbances and runs that are drawn before the outcome of any is known."""
 NOTHING_NEW = 16
-"""Draws in a row that lead nowhere new, after which what was survived is disturbed again."""
+"""Draws in a row that lead nowhere new, after which each action is tried where disturbances led: the world is small."""
 IN_VAIN = 48
 """Draws in a row that lead nowhere new, after which all there is has been met."""
 
@@ -155,7 +155,7 @@ class _Search:
             chance=not self.engine.deterministic,
         )
         self._met: set[tuple[int, int]] = set()
-        """Situations in which the agent took over, with their reset seed: a key is one only within what it began as."""
+        """Situations in which the agent took over, with their reset seed: the same place on another map is another."""
         self._lost: Counter[Hashable] = Counter()
         """How often it failed alike, as far as is seen without judging."""
         self._survived: list[tuple[Episode, Disturbance]] = []
@@ -163,6 +163,7 @@ class _Search:
         self._runs_met: set[tuple[Hashable, ...]] = set()
         self._smaller: list[Try] = []
         self._resets = 0
+        self._is_small = False
         self._repeated = self._soon = self._doubted = self._avoidable = 0
 
     def run(self, kept: float) -> StopReason:
@@ -172,7 +173,7 @@ class _Search:
         self._play_runs(whole.share((1 - kept) * RUNS_SHARE).start())
         share.spend(self.meter.steps)
         idle = 0
-        while self._resets and not share.spent and idle < IN_VAIN:
+        while self._resets and not share.spent and (idle < IN_VAIN or self._smaller):
             before = self.meter.steps
             left = share.remaining().steps
             count = AT_A_TIME if left is None else max(1, min(AT_A_TIME, left // (self.length + self.longest)))
@@ -190,12 +191,16 @@ class _Search:
         return StopReason.BUDGET_SPENT if share.spent else StopReason.EXHAUSTED
 
     def _disturb_again(self) -> bool:
-        """Go on from where disturbances led: farther from normal operation, which is left for last."""
-        added = self._survived[: max(0, MOST_RUNS - len(self._tries.runs))]
-        for episode, disturbance in added:
+        """Try each action once where disturbances led: farther from normal operation, which is left for last."""
+        known = len(self._tries.runs)
+        for episode, disturbance in self._survived[: max(0, MOST_RUNS - known)]:
             self._tries.add(episode, disturbance)
         self._survived.clear()
-        return bool(added)
+        # The first time from where the first run began as well.
+        places = [*range(0 if self._is_small else min(1, known)), *range(known, len(self._tries.runs))]
+        self._is_small = True
+        self._smaller += [tried for run in places for tried in self._tries.each_action(run)]
+        return bool(places)
 
     def with_moments(self) -> list[FoundFailure]:
         """The failures with the moments they were lost, the most likely first while the budget lasts."""
@@ -214,7 +219,7 @@ class _Search:
 
     def _play_runs(self, share: Meter) -> None:
         for _ in range(self.reset_seeds):
-            if share.spent or self._repeated >= ALL_ALIKE:
+            if share.spent or self._all_alike:
                 return
             before = self.meter.steps
             self._play_run()
@@ -231,7 +236,7 @@ class _Search:
         if episode.error is not None or not episode.actions:
             return False
         # Where every reset is the same, every run is the one before: the same failure again is no failure found.
-        shown = (episode.checksum, episode.actions, episode.outcome)
+        shown = (episode.checksum, episode.actions, episode.rewards, episode.outcome)
         if shown in self._runs_met:
             self._arms.learn((RESET,), 0.0, price(self.engine, [episode]))
             self._repeated += 1
@@ -245,9 +250,13 @@ class _Search:
         return True
 
     @property
+    def _all_alike(self) -> bool:
+        """Whether every reset seems to lead to the same world."""
+        return self._repeated >= ALL_ALIKE
+
+    @property
     def _sources(self) -> list[str]:
-        self._tries.all_alike = self._repeated >= ALL_ALIKE
-        runs = [] if self._tries.all_alike else [RESET]
+        runs = [] if self._all_alike else [RESET]
         return [*runs, BEGINNING, *([MOMENT] if self._tries.runs else [])]
 
     def _play(self, tries: Sequence[Try]) -> int:
@@ -270,7 +279,7 @@ class _Search:
             if not episode.reached_handover or episode.error is not None or episode.checksum is None:
                 self._arms.learn(tried.arms, 0.0, price(self.engine, [episode]))
                 continue
-            situation = (episode.trace.seed, episode.checksum)
+            situation = (0 if self._all_alike else episode.trace.seed, episode.checksum)
             is_new = situation not in self._met
             self._met.add(situation)
             # Where chance decides, the same situation can be lost in another way.
@@ -278,7 +287,7 @@ class _Search:
             new += is_new or failed
             worth = self._worth(episode) if failed else 0.0
             self._arms.learn(tried.arms, worth, price(self.engine, [episode]))
-            if is_new and not failed:
+            if is_new and not failed and len(self._survived) < MOST_RUNS:
                 self._survived.append((episode, self._tries.disturbance(tried)))
             # What is surely lost before hand-over is not made better by being made smaller.
             if not failed or worth >= DOUBT:
@@ -356,7 +365,7 @@ class _Search:
     def _note(self, episode: Episode, disturbance: Disturbance) -> bool:
         if episode.outcome is not Outcome.UNSAFE:
             return False
-        self.found.append(FoundFailure(episode=episode, disturbance=disturbance))
+        self.found.append(FoundFailure(episode=replace(episode, keys=None), disturbance=disturbance))
         return True
 
     def _run(self, rollouts: Sequence[Rollout]) -> list[Episode]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -78,13 +78,11 @@ class Tries:
     """Whether the task is stochastic."""
     beginnings: int = 0
     """From how many other resets random actions were played."""
-    all_alike: bool = False
-    """Whether every reset leads to the same situation."""
 
     def add(self, episode: Episode, disturbance: Disturbance) -> None:
         """Another run that can be disturbed."""
         if episode.actions:
-            self.runs.append(episode)
+            self.runs.append(replace(episode, keys=None))
             self.before.append(disturbance)
 
     def drawn(self, source: str) -> Try:
@@ -121,7 +119,7 @@ class Tries:
         """Random actions from a reset on."""
         steps = int(self.rng.integers(1, LONGEST_BEGINNING + 1))
         # Starts differ in how hard they are, and the task's own is the one that everybody has.
-        arm = OWN_START if self.all_alike else self.arms.best([OWN_START, OTHER_STARTS])
+        arm = self.arms.best([OWN_START, OTHER_STARTS])
         self.beginnings += arm == OTHER_STARTS
         number = self.beginnings if arm == OTHER_STARTS else 0
         actions = self._played_instead(RANDOM, self.task.search_actions, steps)
@@ -141,6 +139,13 @@ class Tries:
         kind = self.arms.best([*kinds, RANDOM, *([BLURRED] if self.noise else [])])
         instead = self._played_instead(kind, actions, steps)
         return Try(run, depth, steps, instead, ((run, part), kind, (LASTS, steps), MOMENT), trace.seed)
+
+    def each_action(self, run: int) -> list[Try]:
+        """One step of each action where the agent took over; its own leads to where the others are tried next."""
+        trace, depth = self.runs[run].trace, self.runs[run].prefix_steps
+        actions = enumerate(candidates(self.task, trace.actions[depth], self.rng))
+        arms = (run, 0), (LASTS, 1), MOMENT
+        return [Try(run, depth, 1, (each,), (*arms, kind), trace.seed) for kind, each in actions]
 
     def _steps(self) -> int:
         """How long: 1, 2, 4, … steps; where chance decides, none may be enough."""

@@ -130,14 +130,15 @@ class Maps(gym.Env[int, int]):
     observation_space, action_space = gym.spaces.Discrete(24), gym.spaces.Discrete(2)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
-        self.cell, self.aside, self.open = 0, False, (np.random.default_rng(seed).random(12) < 0.3).tolist()
+        drawn = np.random.default_rng(seed).random(13).tolist()
+        self.cell, self.aside, self.prize, self.open = 0, False, drawn[0], [each < 0.3 for each in drawn[1:]]
         return 0, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         fell = self.aside and self.open[self.cell]
         self.cell, self.aside = self.cell + 1, bool(action)
         over = fell or self.cell == 11
-        return self.cell + 12 * self.aside, float(np.dot(self.open, range(12))), over, False, {"fell": fell}
+        return self.cell + 12 * self.aside, self.prize, over, False, {"fell": fell}
 
 
 def test_the_same_place_on_another_map_is_another_situation() -> None:
@@ -147,9 +148,10 @@ def test_the_same_place_on_another_map_is_another_situation() -> None:
         goal=lambda t: t.terminated and not t.info["fell"],
         unsafe=lambda t: t.info.get("fell", False),
     )
-    agent = tr.load_agent(lambda seen: int(seen == 3), task, name="curious")
-    found = tr.search_failures(task, agent, tr.Budget(steps=10_000), moments=False)
-    assert found.failed > 24, "there are no more keys than that"
+    agent = tr.load_agent(lambda seen: 0, task, name="straight")
+    found = tr.search_failures(task, agent, tr.Budget(steps=6_000), moments=False)
+    assert found.stop_reason is tr.StopReason.BUDGET_SPENT, "there is always another map"
+    assert found.failed > 6
 
 
 def test_where_chance_decides_the_same_situation_can_be_lost_again() -> None:

@@ -17,16 +17,15 @@ import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from benchmarks.hunting import OURS, PLAIN, UNIFORM, WATCH, WAYS, Hunt, counted
 from benchmarks.measuring import Figure
 
 import tightrope as tr
@@ -39,13 +38,9 @@ from tightrope.simulation.fresh_seeds import UNTIL_TRUSTED
 
 AGENTS = Path(__file__).parents[1] / "agents"
 STEPS, QUICK_STEPS = 12_000, 2_000
-WATCH = 100
 AIM = 5.0
-ROUNDS = 8
 TOO_MANY = 1.2
 """Times the steps that a hunt was given: one that took more is no match for the others."""
-PLAIN, UNIFORM = "plain episodes", "uniform states"
-OURS = ("boundary states, searched references", "boundary states, own runs", "failure search")
 MOST_NUMBERS = 64
 """mdpfuzz models what it has seen by mixtures of normal distributions: of more numbers than these it does not end."""
 
@@ -62,6 +57,8 @@ class Place:
     """Of the steps that other tasks get: where a step takes a millisecond or more."""
     judged: int = 24
     """Failing episodes of one hunt that are judged; of more, drawn ones, from which the rest is estimated."""
+    effort: float = math.inf
+    """Steps for judging one of them."""
 
 
 TASKS: dict[str, Place] = {
@@ -74,168 +71,8 @@ TASKS: dict[str, Place] = {
     "MiniGrid": Place("MiniGrid-LavaCrossingS9N1-v0", "gallery/minigrid-{}.onnx", {"observation": "image"}),
     "Hopper": Place("Hopper-v5", "gallery/hopper-{}.onnx"),
     "Freeway": Place("ALE/Freeway-v5", "gallery/freeway-{}.onnx", {"obs_type": "ram"}, 0.5, 16),
-    "highway": Place("highway-fast-v0", "gallery/highway-{}.onnx", share=0.125, judged=8),
+    "highway": Place("highway-fast-v0", "gallery/highway-{}.onnx", share=0.08, judged=6, effort=600),
     "Mario 1-1": Place("mario", "mario/1-1-dense-2-moves-{}.onnx", {"level": "1-1"}, 0.25, 8),
-}
-
-
-class Counted(gym.Wrapper[Any, Any, Any, Any]):
-    """Counts every step that is made in any environment of the task."""
-
-    steps = 0
-    seen: list[Any] | None = None
-    """What was observed, while somebody wants to know."""
-
-    def step(self, action: Any) -> Any:
-        """Count it."""
-        Counted.steps += 1
-        answer = self.env.step(action)
-        if Counted.seen is not None:
-            Counted.seen.append(answer[0])
-        return answer
-
-
-def _counted(make_env: Callable[[], Any]) -> Any:
-    return Counted(make_env())
-
-
-@dataclass
-class Hunt:
-    """One way to look for failures, and what it has found."""
-
-    task: tr.Task
-    agent: Any
-    engine: tr.Engine
-    steps: int
-    seed: int
-    failed: list[tr.Episode] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.begun = Counted.steps
-
-    @property
-    def spent(self) -> int:
-        """Steps so far."""
-        return Counted.steps - self.begun
-
-    def play(self, starts: Iterator[tr.ActionTrace] | Sequence[tr.ActionTrace], length: int | None = WATCH) -> None:
-        """Let the agent go on from these situations while steps last."""
-        for start in starts:
-            if self.spent >= self.steps:
-                return
-            self.played(start, length)
-
-    def played(self, start: tr.ActionTrace, length: int | None = WATCH) -> tr.Episode:
-        """One episode from there; one that fails after hand-over is kept."""
-        seed = derive_seed("hunt", self.seed, start.id)
-        rollout = tr.Rollout(start=start, agent=self.agent.name, length=length, seed=seed, fixed_prefix=True)
-        [episode] = self.engine.run([rollout])
-        if episode.reached_handover and episode.outcome is tr.Outcome.UNSAFE:
-            self.failed.append(episode)
-        return episode
-
-    def cases(self, suite: tr.TestSuite) -> list[tr.ActionTrace]:
-        """The situations of a suite in drawn order: the first are no worse a sample than all."""
-        order = generator("hunt", self.seed).permutation(len(suite.cases))
-        return [suite.cases[place].prefix for place in order]
-
-
-def plain_episodes(hunt: Hunt) -> None:
-    """From one reset after the other."""
-    resets = (derive_seed("plain hunt", hunt.seed, number) for number in range(hunt.steps))
-    hunt.play((tr.ActionTrace(hunt.task.label, reset) for reset in resets), length=None)
-
-
-def uniform_states(hunt: Hunt) -> None:
-    """Of the agent's own runs and of searched ways, again with others while steps last."""
-    for number in range(ROUNDS):
-        if hunt.spent >= hunt.steps:
-            return
-        seed = derive_seed("round", hunt.seed, number)
-        budget = tr.Budget(steps=(hunt.steps - hunt.spent) // 4)
-        references = tr.find_references(hunt.task, 4, [hunt.agent], budget, seed, probe=False, engine=hunt.engine)
-        if references:
-            hunt.play(hunt.cases(tr.uniform_suite(references, 400, seed)))
-
-
-def random_prefixes(hunt: Hunt) -> None:
-    """Of up to 40 actions."""
-    hunt.play([case.prefix for case in tr.random_suite(hunt.task, 2_000, hunt.seed).cases])
-
-
-def searched_references(hunt: Hunt) -> None:
-    """Boundary states of ways that searches found."""
-    _boundary_states(hunt, [])
-
-
-def own_runs(hunt: Hunt) -> None:
-    """Boundary states of the agent's runs."""
-    _boundary_states(hunt, [hunt.agent])
-
-
-def _boundary_states(hunt: Hunt, agents: list[Any]) -> None:
-    """Again with other references while steps last: half of what is left for finding, half for playing."""
-    for number in range(ROUNDS):
-        if hunt.spent >= hunt.steps:
-            return
-        budget = tr.Budget(steps=(hunt.steps - hunt.spent) // 2)
-        seed = derive_seed("round", hunt.seed, number)
-        references = tr.find_references(hunt.task, 4, agents, budget, seed, engine=hunt.engine)
-        if references:
-            hunt.play(hunt.cases(tr.interval_suite(references, 1)))
-
-
-def failure_search(hunt: Hunt) -> None:
-    """Small disturbances of the agent's runs."""
-    found = tr.search_failures(
-        hunt.task, hunt.agent, tr.Budget(steps=hunt.steps), hunt.seed, length=WATCH, moments=False, engine=hunt.engine
-    )
-    hunt.failed += [failure.episode for failure in found.failures]
-
-
-def mdpfuzz(hunt: Hunt) -> None:
-    """What mdpfuzz mutates here are prefixes of up to 40 actions: they are all that every task lets one choose."""
-    from mdpfuzz.executor import Executor
-    from mdpfuzz.mdpfuzz import Fuzzer
-
-    actions, longest = hunt.task.search_actions, 40
-
-    class OnPrefixes(Executor):
-        def generate_inputs(self, rng: Any, n: int) -> Any:
-            return rng.random((n, longest + 1))
-
-        def generate_input(self, rng: Any) -> Any:
-            return rng.random(longest + 1)
-
-        def mutate(self, input: Any, rng: Any, **options: Any) -> Any:
-            return np.where(rng.random(len(input)) < 0.1, rng.random(len(input)), input)
-
-        def load_policy(self, **options: Any) -> Any:
-            return None
-
-        def execute_policy(self, input: Any, policy: Any) -> Any:
-            if hunt.spent >= hunt.steps:
-                raise StopIteration
-            played = [actions[int(part * len(actions))] for part in input[1 : 2 + int(input[0] * longest)]]
-            Counted.seen = []
-            episode = hunt.played(tr.ActionTrace(hunt.task.label, hunt.task.seed).then(played))
-            seen = np.array([np.ravel(np.asarray(each, float)) for each in Counted.seen or [0.0]])
-            failed = episode.reached_handover and episode.outcome is tr.Outcome.UNSAFE
-            return float(episode.total_reward), failed, seen, 0.0
-
-    with suppress(StopIteration), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-        Fuzzer(hunt.seed, 5, 0.1, 0.1, OnPrefixes(WATCH)).fuzzing(20, test_budget=hunt.steps)
-    Counted.seen = None
-
-
-WAYS: dict[str, Callable[[Hunt], None]] = {
-    PLAIN: plain_episodes,
-    "random prefixes": random_prefixes,
-    UNIFORM: uniform_states,
-    OURS[0]: searched_references,
-    OURS[1]: own_runs,
-    OURS[2]: failure_search,
-    "mdpfuzz": mdpfuzz,
 }
 
 
@@ -287,7 +124,7 @@ def hunts(
 def _hunts(name: str, stage: str, path: Path, ways: Sequence[str], steps: int, seed: int) -> Iterator[Bag]:
     place = TASKS[name]
     task = tr.make_task(place.task, **place.options)
-    task = replace(task, make_env=partial(_counted, task.make_env))
+    task = replace(task, make_env=partial(counted, task.make_env))
     agent = tr.load_agent(path, task)
     # Those who may show that a failure was avoidable; ways to look for failures know the tested one alone.
     others = path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.onnx")
@@ -298,7 +135,7 @@ def _hunts(name: str, stage: str, path: Path, ways: Sequence[str], steps: int, s
             continue
         failed, spent = _hunted(way, task, agent, steps, seed)
         with tr.Engine(task, {each.name: each for each in judges}) as engine:
-            judged, avoidable, distinct = _judged(engine, failed, place.judged)
+            judged, avoidable, distinct = _judged(engine, failed, place)
         yield Bag(
             place=name,
             stage=stage,
@@ -348,11 +185,11 @@ def _few_numbers(task: tr.Task) -> bool:
     return isinstance(space, gym.spaces.Discrete) or int(np.prod(space.shape or (MOST_NUMBERS + 1,))) <= MOST_NUMBERS
 
 
-def _judged(engine: tr.Engine, failed: list[tr.Episode], most: int) -> tuple[int, int, int]:
+def _judged(engine: tr.Engine, failed: list[tr.Episode], asked: Place) -> tuple[int, int, int]:
     """How many failing episodes were judged, how many of them were avoidable, and by how many causes."""
     found: list[FoundFailure] = []
-    for place in generator("judged").permutation(len(failed))[:most]:
-        [moment], _ = find_moments(engine, [failed[place]], [*engine.agents])
+    for place in generator("judged").permutation(len(failed))[: asked.judged]:
+        [moment], _ = find_moments(engine, [failed[place]], [*engine.agents], limit=asked.effort)
         start = Disturbance(reset=failed[place].trace.seed, depth=0)
         found.append(FoundFailure(episode=failed[place], disturbance=start, moment=moment, looked=True))
     causes = sum(bool(each.avoidable) for each in one_of_each_cause(found))
@@ -446,6 +283,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=[*TASKS], default=[*TASKS])
     parser.add_argument("--ways", nargs="+", choices=[*WAYS], default=[*WAYS])
     parser.add_argument("--keep", type=Path, default=Path("hunts.jsonl"))
+    parser.add_argument("--write", action="store_true", help="make what the file holds item 10 of README.md")
     options = parser.parse_args()
     lines = options.keep.read_text(encoding="utf-8").splitlines() if options.keep.exists() else []
     bags = [Bag(**json.loads(line)) for line in lines]
@@ -454,6 +292,10 @@ def main() -> None:
         with options.keep.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(bag)) + "\n")
     print(table(bags))
+    if options.write:
+        from benchmarks.run import write_down
+
+        write_down(10, [*figures_of(bags)])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ is, the more likely in use.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,10 +19,10 @@ from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochas
 from tightrope.failures.arms import Arms
 from tightrope.failures.blurred import BlurredAgent
 from tightrope.failures.causes import most_likely_first, one_of_each_cause
-from tightrope.failures.likelihood import candidates
-from tightrope.failures.moments import NEAREST_BY_CHANCE, find_moments, price
+from tightrope.failures.moments import find_moments, price
 from tightrope.failures.result import Disturbance, FailureSearch, FoundFailure
 from tightrope.failures.tries import BEGINNING, MOMENT, RESET, Tries, Try
+from tightrope.failures.worth import DOUBT, Worth
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import derive_seed, generator
@@ -41,15 +40,6 @@ MOST_RUNS = 64
 MOMENTS_AT_A_TIME = 4
 ALL_ALIKE = 3
 """Runs in a row that are like earlier ones, after which no other reset is tried: all of them are one."""
-SOON = 8
-"""Who fails within so many steps of hand-over was often lost before it: such a failure counts as much as others like it
-were seen to be avoidable by another action at hand-over."""
-DOUBT = 0.1
-"""Where fewer of them were, they are not made smaller."""
-FIRST_DOUBTED, ONE_IN = 8, 8
-"""Of those, which are looked at: the first, then one in so many."""
-MOST_INSTEAD = 4
-"""Other actions that are tried there."""
 AT_A_TIME = 4
 """Disturbances and runs that are drawn before the outcome of any is known."""
 NOTHING_NEW = 16
@@ -156,15 +146,14 @@ class _Search:
         )
         self._met: set[tuple[int, int]] = set()
         """Situations in which the agent took over, with their reset seed: the same place on another map is another."""
-        self._lost: Counter[Hashable] = Counter()
-        """How often it failed alike, as far as is seen without judging."""
         self._survived: list[tuple[Episode, Disturbance]] = []
         """What led to new situations without a failure: disturbed again where nothing else is new."""
         self._runs_met: set[tuple[Hashable, ...]] = set()
         self._smaller: list[Try] = []
         self._resets = 0
         self._is_small = False
-        self._repeated = self._soon = self._doubted = self._avoidable = 0
+        self._repeated = 0
+        self._worth = Worth(self.engine, self.agent, self._rng, self._run, self._seed)
 
     def run(self, kept: float) -> StopReason:
         """Play the runs, then disturb them until what may be spent is spent."""
@@ -244,7 +233,7 @@ class _Search:
         self._repeated = 0
         self._runs_met.add(shown)
         failed = self._note(episode, Disturbance(reset=reset, depth=0))
-        self._arms.learn((RESET,), self._worth(episode) if failed else 0.0, price(self.engine, [episode]))
+        self._arms.learn((RESET,), self._worth.of(episode) if failed else 0.0, price(self.engine, [episode]))
         if not failed:
             self._tries.add(episode, Disturbance(reset=reset, depth=0))
         return True
@@ -285,7 +274,7 @@ class _Search:
             # Where chance decides, the same situation can be lost in another way.
             failed = (is_new or self._tries.chance) and self._note(episode, self._tries.disturbance(tried))
             new += is_new or failed
-            worth = self._worth(episode) if failed else 0.0
+            worth = self._worth.of(episode) if failed else 0.0
             self._arms.learn(tried.arms, worth, price(self.engine, [episode]))
             if is_new and not failed and len(self._survived) < MOST_RUNS:
                 self._survived.append((episode, self._tries.disturbance(tried)))
@@ -293,47 +282,6 @@ class _Search:
             if not failed or worth >= DOUBT:
                 self._halve(tried, failed, episode)
         return new
-
-    def _worth(self, episode: Episode) -> float:
-        """How likely a failure was avoidable, and how likely unlike those before it."""
-        likely = self._likely_avoidable(episode)
-        alike = self._alike(episode)
-        self._lost[alike] += 1
-        return likely / self._lost[alike]
-
-    def _alike(self, episode: Episode) -> Hashable:
-        """Where it was lost at the latest, and what was done there."""
-        steps = min(len(episode.actions), 1 if self.engine.deterministic else NEAREST_BY_CHANCE)
-        assert episode.keys is not None
-        return int(episode.keys[-steps - 1]), episode.actions[-steps]
-
-    def _likely_avoidable(self, episode: Episode) -> float:
-        """Surely where the agent had time to do otherwise."""
-        if len(episode.actions) >= SOON:
-            return 1.0
-        if not self.engine.deterministic:
-            return 0.0  # who survives so near to the harm is not looked for
-        self._soon += 1
-        if self._doubted >= FIRST_DOUBTED and self._soon % ONE_IN:
-            return self._avoidable / self._doubted
-        escapes = self._escapes(episode)
-        self._doubted += 1
-        self._avoidable += escapes
-        return float(escapes)
-
-    def _escapes(self, episode: Episode) -> bool:
-        """Whether the agent lasts at least twice as long where another action is played first."""
-        start = episode.rollout.start
-        actions = candidates(self.engine.task, episode.actions[0], self._rng) if episode.actions else []
-        others = [action for action in actions if action != episode.actions[0]]
-        chosen = [others[place] for place in self._rng.permutation(len(others))[:MOST_INSTEAD]]
-        rollouts = [
-            Rollout(
-                start=start.then([action]), agent=self.agent, length=2 * SOON, seed=self._seed(start), fixed_prefix=True
-            )
-            for action in chosen
-        ]
-        return any(each.reached_handover and each.outcome is not Outcome.UNSAFE for each in self._run(rollouts))
 
     def _halve(self, tried: Try, failed: bool, episode: Episode) -> None:
         """What failed is tried with less, and what did not although more did, with more; the longest that is survived

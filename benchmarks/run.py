@@ -15,7 +15,9 @@ import os
 import platform
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 from benchmarks import against_naive, box2d, cluster, efficiency, failures, peers, pipeline, resetting, risk, rows
 from benchmarks.measuring import Figure
@@ -46,6 +48,9 @@ wall time, and mean something only on an otherwise idle machine.
 The naive way (`tightrope.execution.naive`) is also the definition of every rollout: the engine's episodes are compared
 with its episodes in the same run. It is measured on a sample of the rollouts and scaled by steps.
 
+Each item says when and where it was measured; figures of different items may come from different machines of the same
+kind, and are not to be compared with each other.
+
 What a search costs is in `python benchmarks/bench_search.py`.
 """
 
@@ -70,20 +75,26 @@ def main() -> None:
 def write_down(item: int, figures: list[Figure]) -> None:
     """Make these the figures of an item, in both files."""
     stored = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
-    stored[str(item)] = [asdict(figure) for figure in figures]
-    ordered = {number: stored[number] for number in sorted(stored)}
+    stored[str(item)] = {"measured": _where_and_when(), "figures": [asdict(figure) for figure in figures]}
+    ordered = {number: stored[number] for number in sorted(stored, key=int)}
     FIGURES.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    found = {int(number): [Figure(**values) for values in listed] for number, listed in ordered.items()}
-    FIGURES.with_name("README.md").write_text(_page(found), encoding="utf-8")
+    FIGURES.with_name("README.md").write_text(_page(ordered), encoding="utf-8")
 
 
-def _page(found: dict[int, list[Figure]]) -> str:
-    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    parts = [PREFACE, f"The last figures: {machine}.\n"]
+def _where_and_when() -> str:
+    cores, system = os.cpu_count(), f"{platform.system()} {platform.machine()}"
+    return f"{date.today():%Y-%m}, {cores} cores, {system}, Python {platform.python_version()}"
+
+
+def _page(stored: dict[str, dict[str, Any]]) -> str:
+    parts = [PREFACE]
     for item, (title, _) in ITEMS.items():
         parts.append(f"## {item}. {title}\n")
-        if item in found:
-            parts += ["| what | figure | aim | met | details |", "|---|---|---|---|---|", *map(_row, found[item]), ""]
+        known = stored.get(str(item))
+        if known is not None:
+            figures = [Figure(**values) for values in known["figures"]]
+            parts.append(f"Measured: {known['measured']}.\n")
+            parts += ["| what | figure | aim | met | details |", "|---|---|---|---|---|", *map(_row, figures), ""]
         else:
             parts.append("no data\n")
     return "\n".join(parts)

@@ -59,8 +59,8 @@ def train(
         str | None,
         typer.Option(
             "--preset",
-            help="fast, fast-sparse, or paper (its hyper-parameters, one game). Default: fast-sparse with --reward "
-            "sparse, else fast.",
+            help="fast, fast-sparse, continue, continue-sparse, or paper (its hyper-parameters, one game). Default: "
+            "continue with --continue, else fast; with -sparse for that reward.",
         ),
     ] = None,
     stages: Annotated[
@@ -101,7 +101,9 @@ def train(
         level=known["level"],
         actions=known["actions"],
         reward=known["reward"],
-        recipe=find_recipe(preset or default_preset(known["reward"]), workers=workers, lanes=lanes),
+        recipe=find_recipe(
+            preset or default_preset(known["reward"], goes_on=agent is not None), workers=workers, lanes=lanes
+        ),
         stages=tuple(stages) or defaults.STAGES,
         agent=agent,
         starts=starts,

@@ -63,6 +63,33 @@ def test_goals_are_n_step_returns_of_double_q_learning():
         assert float(goal) == pytest.approx(expected, abs=1e-5)
 
 
+def test_goals_count_with_slips():
+    careless, careful = small_learner(), small_learner(slips=0.5)
+    careless.memory, _ = filled_memory()
+    careful.memory, _ = filled_memory()
+    for learner in (careless, careful):
+        learner.target[9].bias.data = torch.tensor([0.0, 100.0])
+        learner.network.load_state_dict(learner.target.state_dict())
+    tick, game = torch.tensor([14]), torch.tensor([1])
+    # No episode of seven steps ends between; half of the time the action is drawn from two, and one of them pays 100.
+    lost = careless._goals(tick, game) - careful._goals(tick, game)
+    assert float(lost) == pytest.approx(0.95**3 * 0.5 * 50, rel=0.01)
+
+
+def test_what_is_exported_is_the_running_mean(tmp_path):
+    learner = small_learner(averaging=0.5, learning_rate=1e-2)
+    learner.memory, _ = filled_memory()
+    before = learner.weights()["9.bias"]
+    learner.update()
+    now = learner.network[9].bias.detach().numpy()
+    np.testing.assert_allclose(learner.weights()["9.bias"], (before + now) / 2, rtol=1e-5)
+    learner.save(tmp_path / "checkpoint.pt", {})
+    another = small_learner(averaging=0.5)
+    another.load(tmp_path / "checkpoint.pt")
+    np.testing.assert_array_equal(another.weights()["9.bias"], learner.weights()["9.bias"])
+    assert not np.array_equal(another.weights()["9.bias"], now)
+
+
 def test_it_learns_which_action_pays():
     learner = small_learner(learning_rate=1e-3, target_every=20)
     for tick in range(11):

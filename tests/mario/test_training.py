@@ -126,7 +126,7 @@ def test_the_paper_preset_is_the_papers():
 )
 def test_the_sparse_preset_is_what_trained_the_sparse_agents(actions, since):
     stored = json.loads((AGENTS / f"1-1-sparse-{actions}-training.json").read_text())["config"]["recipe"]
-    stored["last_learning_rate"] = None
+    stored |= {"last_learning_rate": None, "slips": 0.0, "averaging": 0.0}
     assert asdict(PRESETS["fast-sparse"]) == {**stored, "last_exploration": tuple(stored["last_exploration"]), **since}
 
 
@@ -137,9 +137,12 @@ def test_the_sparse_preset_is_what_trained_the_sparse_agents(actions, since):
         (["--reward", "sparse"], "fast-sparse"),
         (["--reward", "sparse", "--preset", "fast"], "fast"),
         (["--preset", "paper"], "paper"),
+        (["--continue", str(AGENTS / "1-1-dense-2-moves-early.onnx")], "continue"),
+        (["--continue", str(AGENTS / "1-1-sparse-2-moves-early.onnx"), "--reward", "sparse"], "continue-sparse"),
+        (["--continue", str(AGENTS / "1-1-dense-2-moves-early.onnx"), "--preset", "fast"], "fast"),
     ],
 )
-def test_the_preset_follows_from_the_reward_unless_it_is_named(tmp_path, monkeypatch, options, preset):
+def test_the_preset_follows_from_what_is_trained_unless_it_is_named(tmp_path, monkeypatch, options, preset):
     trained = []
     monkeypatch.setattr("tightrope_mario.training.train.train", lambda config: trained.append(config) or {})
     assert run_command(["mario", "train", "--out", str(tmp_path), *options]) == 0

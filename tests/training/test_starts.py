@@ -16,6 +16,7 @@ from tightrope.simulation.player import play
 from tightrope.testing import corridor_task
 from tightrope.trace import ActionTrace
 from tightrope.training import Situation, SituationStarts, SituationStartsVector, situations_from
+from tightrope.training.choice import StartChoice
 
 CARTPOLE = tr.make_task("CartPole-v1")
 TRACES = [ActionTrace(CARTPOLE.label, seed, (0, 1) * length) for seed, length in ((0, 3), (1, 5), (2, 8))]
@@ -107,6 +108,21 @@ def test_info_says_at_the_end_where_an_episode_began() -> None:
         _, _, terminated, truncated, info = env.step(0)
         over = terminated or truncated
     assert info["situation"] == 2
+
+
+def test_adaptive_weights_give_up_hope_and_find_it_again() -> None:
+    choice = StartChoice([Situation(trace=ActionTrace("x", 0, (0,))) for _ in range(3)], 1.0, "adaptive", seed=0)
+    for _ in range(300):
+        choice.learn(0, failed=True)
+    for number in range(300):
+        choice.learn(1, failed=number % 3 > 0)
+        choice.learn(2, failed=False)
+    hopeless, mixed, passed = choice.chances
+    assert mixed > 0.6
+    assert 0 < passed < 0.2
+    assert 0 < hopeless < 0.2
+    choice.learn(0, failed=False)
+    assert choice.chances[0] > 0.4, "it can be survived after all"
 
 
 def test_adaptive_weights_follow_the_results() -> None:

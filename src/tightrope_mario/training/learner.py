@@ -112,7 +112,7 @@ class Memory:
 
 
 class Learner:
-    """The network that is trained, its slow copy, and its memory.
+    """The network that is trained, its slow copy, its running mean, and its memory.
 
     On a GPU an update is recorded once and then replayed as a whole: launching its hundred small kernels one by one
     would take longer than running them.
@@ -131,6 +131,8 @@ class Learner:
         self.network = build_network(actions).to(device)
         self.target = build_network(actions).to(device)
         self.target.load_state_dict(self.network.state_dict())
+        self.averaged = build_network(actions).to(device)
+        self.averaged.load_state_dict(self.network.state_dict())
         self.optimiser = torch.optim.Adam(
             self.network.parameters(),
             lr=recipe.learning_rate,
@@ -175,6 +177,9 @@ class Learner:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), LARGEST_GRADIENT)
         self.optimiser.step()
+        with torch.no_grad():
+            kept = list(self.averaged.parameters())
+            torch._foreach_lerp_(kept, list(self.network.parameters()), 1 - self.recipe.averaging)
         self._losses += torch.stack([loss.detach(), torch.ones_like(loss)])
 
     def _record(self) -> Any:
@@ -216,8 +221,8 @@ class Learner:
         return total / count if count else None
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
-        """The network's parameters by layer, as ``"0.weight"``."""
-        return {name: value.detach().cpu().float().numpy() for name, value in self.network.state_dict().items()}
+        """The parameters to be exported by layer, as ``"0.weight"``."""
+        return {name: value.detach().cpu().float().numpy().copy() for name, value in self.averaged.state_dict().items()}
 
     def adopt(self, weights: Mapping[str, NDArray[np.float32]], source: Path) -> None:
         """Begin with the parameters of a trained network."""
@@ -226,13 +231,15 @@ class Learner:
             self.network.load_state_dict(state)
         except RuntimeError as error:
             raise FormatError(f"{source} is not an agent with this network and action set: {error}") from error
-        self.target.load_state_dict(self.network.state_dict())
+        for copy in (self.target, self.averaged):
+            copy.load_state_dict(self.network.state_dict())
 
     def save(self, path: Path, counters: dict[str, float]) -> None:
         """Write everything but the memory; the old file stays whole until the new one is."""
         content = {
             "network": self.network.state_dict(),
             "target": self.target.state_dict(),
+            "averaged": self.averaged.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "updates": self.updates,
             "counters": counters,
@@ -247,6 +254,7 @@ class Learner:
         try:
             self.network.load_state_dict(content["network"])
             self.target.load_state_dict(content["target"])
+            self.averaged.load_state_dict(content.get("averaged", content["network"]))
             self.optimiser.load_state_dict(content["optimiser"])
         except (KeyError, RuntimeError) as error:
             raise FormatError(f"{path} is not a checkpoint of this network and action set: {error}") from error
@@ -257,7 +265,10 @@ class Learner:
         return dict(content["counters"])
 
     def _goals(self, tick: Any, game: Any) -> Any:
-        """n steps of reward, then the target network's value of the action the learning network prefers."""
+        """n steps of reward, then the target network's value of the action the learning network prefers.
+
+        Where slips are counted with, a share of the rest is the mean over all actions.
+        """
         torch, memory, recipe = self._torch, self.memory, self.recipe
         total = torch.zeros(len(tick), device=self.device)
         alive = torch.ones(len(tick), device=self.device)
@@ -270,5 +281,6 @@ class Learner:
         with torch.no_grad():
             later = memory.stacks(tick + recipe.n_step, game)
             preferred = self.network(later).argmax(1, keepdim=True)
-            rest = self.target(later).gather(1, preferred)[:, 0]
+            values = self.target(later)
+            rest = (1 - recipe.slips) * values.gather(1, preferred)[:, 0] + recipe.slips * values.mean(1)
         return total + recipe.discount**recipe.n_step * alive * rest

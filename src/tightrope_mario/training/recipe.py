@@ -53,8 +53,14 @@ class Recipe:
     cut_reward: float
     """What such a cut counts for in learning, on top of the step's reward; returns in the log leave it out."""
     last_learning_rate: float | None = None
-    """Where the learning rate ends, going down in ten stairs, in a training of a given number of steps; None: as it
-    began."""
+    """Where the learning rate ends, going down in ten stairs, in a training of a given number of steps or seconds;
+    None: as it began."""
+    slips: float = 0.0
+    """The share of random actions that values count with. Above 0 the agent learns to keep away from where one such
+    action would be the end."""
+    averaging: float = 0.0
+    """The exported network is a running mean of the learning one that keeps this part of itself at every update; 0:
+    the learning one as it is. From one update to the next a network plays now better, now worse; its mean hardly."""
 
     def learning_rate_at(self, part: float) -> float:
         """The learning rate when this part of the training is over."""
@@ -118,13 +124,22 @@ PRESETS["fast-sparse"] = replace(
     PRESETS["fast"], discount=0.99, n_step=5, reward_scale=0.2, target_every=500, cut_reward=DEATH
 )
 
-FOR_REWARD = {"sparse": "fast-sparse"}
-"""Presets of rewards that "fast" does not suit."""
+# What a trained agent goes on with: smaller steps that end smaller, and fewer random actions, which values count with.
+for reward in ("", "-sparse"):
+    PRESETS[f"continue{reward}"] = replace(
+        PRESETS[f"fast{reward}"],
+        burn_in_ticks=300,
+        learning_rate=1e-4,
+        last_learning_rate=1e-5,
+        last_exploration=(0.2, 0.005),
+        slips=0.05,
+        averaging=0.999,
+    )
 
 
-def default_preset(reward: str) -> str:
+def default_preset(reward: str, *, goes_on: bool = False) -> str:
     """The preset to train with where none is named."""
-    return FOR_REWARD.get(reward, "fast")
+    return ("continue" if goes_on else "fast") + ("-sparse" if reward == "sparse" else "")
 
 
 STANDARD = {"level": defaults.LEVEL, "actions": defaults.ACTIONS, "reward": defaults.REWARD}

@@ -125,8 +125,7 @@ class Session:
     def _learn(self) -> None:
         recipe, now = self.config.recipe, self.learner.memory.now
         if now >= recipe.burn_in_ticks and now % recipe.learn_every == 0:
-            if self.config.max_steps is not None:
-                self.learner.learn_at(recipe.learning_rate_at(self.progress.steps / self.config.max_steps))
+            self.learner.learn_at(recipe.learning_rate_at(self._part_over()))
             for _ in range(recipe.updates):
                 self.learner.update()
 
@@ -158,6 +157,12 @@ class Session:
             self.progress.fails_in_situations.append(failed)
         self.began_at[row] = board["start"][row]
         board["start"][row] = choice.draw() + 1
+
+    def _part_over(self) -> float:
+        """How much of this training is over, by the limit that is nearest."""
+        config, spent = self.config, time.monotonic() - self.began
+        by_steps = 0.0 if config.max_steps is None else self.progress.steps / config.max_steps
+        return max(by_steps, 0.0 if config.max_seconds is None else spent / config.max_seconds)
 
     def _limit_reached(self) -> bool:
         limit = self.config.max_seconds

@@ -22,7 +22,8 @@ WHOLE_CHANGES = (
     "workers", "lanes", "batch", "updates", "n_step", "target_every", "memory_ticks", "burn_in_ticks", "patience",
 )  # fmt: skip
 REAL_CHANGES = (
-    "learning_rate", "last_learning_rate", "discount", "exploration_decay", "reward_scale", "cut_reward",
+    "learning_rate", "last_learning_rate", "discount", "exploration_decay", "reward_scale", "cut_reward", "slips",
+    "averaging",
 )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
     parser.add_argument("--level", choices=LEVEL_NAMES, default=defaults.LEVEL, metavar="LEVEL")
     parser.add_argument("--actions", choices=sorted(ACTION_SETS), default=defaults.ACTIONS)
     parser.add_argument("--reward", choices=sorted(REWARDS), default=defaults.REWARD)
-    parser.add_argument("--preset", choices=sorted(PRESETS), help="default: fast, or fast-sparse with --reward sparse")
+    parser.add_argument("--preset", choices=sorted(PRESETS), help="default: fast, or continue; with -sparse for it")
     parser.add_argument("--stages", type=int, nargs="*", default=defaults.STAGES)
     parser.add_argument("--max-episodes", type=int, default=defaults.MAX_EPISODES)
     parser.add_argument("--max-steps", type=int)
@@ -103,7 +104,9 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
     situations, share, weights = (given.pop(name) for name in ("situations", "share", "weights"))
     if situations is not None:
         given["starts"] = starts_from(situations, given["level"], given["actions"], share=share, weights=weights)
-    recipe = find_recipe(given.pop("preset") or default_preset(given["reward"]), **changes)
+    recipe = find_recipe(
+        given.pop("preset") or default_preset(given["reward"], goes_on=given["agent"] is not None), **changes
+    )
     return TrainingConfig(recipe=recipe, **{**given, "stages": tuple(given["stages"])})
 
 

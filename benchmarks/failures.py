@@ -4,7 +4,7 @@ Every way gets the same number of steps, counted in the environments themselves:
 and all. Its failing episodes are then judged alike, which is not counted: the moment each was lost, whether somebody
 survives from there after hand-over, and which are one (`tightrope.failures`).
 
-    python -m benchmarks.failures --steps 20000 --seeds 2 --tasks cartpole hopper --keep hunts.jsonl
+    python -m benchmarks.failures --steps 12000 --seeds 3 --tasks CartPole Hopper --keep hunts.jsonl
 
 adds one line for every hunt to the file, skips those it has, and prints the table of ``docs/failures.md``.
 """
@@ -17,8 +17,7 @@ import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from benchmarks.hunting import OURS, PLAIN, UNIFORM, WATCH, WAYS, Hunt, counted
 from benchmarks.measuring import Figure
 
 import tightrope as tr
@@ -33,16 +33,14 @@ from tightrope.failures import Disturbance, FoundFailure
 from tightrope.failures.causes import one_of_each_cause
 from tightrope.failures.moments import find_moments
 from tightrope.seeding import derive_seed, generator
+from tightrope.simulation import fresh_seeds_of
+from tightrope.simulation.fresh_seeds import UNTIL_TRUSTED
 
 AGENTS = Path(__file__).parents[1] / "agents"
-STEPS, QUICK_STEPS = 20_000, 2_000
-MOST_JUDGED = 24
-"""Failing episodes of one hunt that are judged; of more, drawn ones, from which the rest is estimated."""
-WATCH = 100
+STEPS, QUICK_STEPS = 12_000, 2_000
 AIM = 5.0
-ROUNDS = 8
-PLAIN, UNIFORM = "plain episodes", "uniform states"
-OURS = ("boundary states, searched references", "boundary states, own runs", "failure search")
+TOO_MANY = 1.2
+"""Times the steps that a hunt was given: one that took more is no match for the others."""
 MOST_NUMBERS = 64
 """mdpfuzz models what it has seen by mixtures of normal distributions: of more numbers than these it does not end."""
 
@@ -57,174 +55,24 @@ class Place:
     options: Mapping[str, Any] = field(default_factory=dict)
     share: float = 1.0
     """Of the steps that other tasks get: where a step takes a millisecond or more."""
+    judged: int = 24
+    """Failing episodes of one hunt that are judged; of more, drawn ones, from which the rest is estimated."""
+    effort: float = math.inf
+    """Steps for judging one of them."""
 
 
 TASKS: dict[str, Place] = {
     "CartPole": Place("CartPole-v1", "gallery/cartpole-{}.onnx"),
-    "FrozenLake, slippery": Place("FrozenLake-v1", "gallery/frozenlake-{}.onnx"),
-    "FrozenLake, not slippery": Place("FrozenLake-v1", "gallery/frozenlake-{}.onnx", {"is_slippery": False}),
+    "FrozenLake, slippery": Place("FrozenLake-v1", "gallery/frozenlake-{}.onnx", judged=100),
+    "FrozenLake, not slippery": Place(
+        "FrozenLake-v1", "gallery/frozenlake-{}.onnx", {"is_slippery": False}, judged=100
+    ),
     "LunarLander": Place("LunarLander-v3", "gallery/lunarlander-{}.onnx"),
     "MiniGrid": Place("MiniGrid-LavaCrossingS9N1-v0", "gallery/minigrid-{}.onnx", {"observation": "image"}),
     "Hopper": Place("Hopper-v5", "gallery/hopper-{}.onnx"),
-    "Freeway": Place("ALE/Freeway-v5", "gallery/freeway-{}.onnx", {"obs_type": "ram"}, 0.5),
-    "Mario 1-1": Place("mario", "mario/1-1-dense-2-moves-{}.onnx", {"level": "1-1"}, 0.25),
-}
-
-
-class Counted(gym.Wrapper[Any, Any, Any, Any]):
-    """Counts every step that is made in any environment of the task."""
-
-    steps = 0
-    seen: list[Any] | None = None
-    """What was observed, while somebody wants to know."""
-
-    def step(self, action: Any) -> Any:
-        """Count it."""
-        Counted.steps += 1
-        answer = self.env.step(action)
-        if Counted.seen is not None:
-            Counted.seen.append(answer[0])
-        return answer
-
-
-def _counted(make_env: Callable[[], Any]) -> Any:
-    return Counted(make_env())
-
-
-@dataclass
-class Hunt:
-    """One way to look for failures, and what it has found."""
-
-    task: tr.Task
-    agent: Any
-    engine: tr.Engine
-    steps: int
-    seed: int
-    failed: list[tr.Episode] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.begun = Counted.steps
-
-    @property
-    def spent(self) -> int:
-        """Steps so far."""
-        return Counted.steps - self.begun
-
-    def play(self, starts: Iterator[tr.ActionTrace] | Sequence[tr.ActionTrace], length: int | None = WATCH) -> None:
-        """Let the agent go on from these situations while steps last."""
-        for start in starts:
-            if self.spent >= self.steps:
-                return
-            self.played(start, length)
-
-    def played(self, start: tr.ActionTrace, length: int | None = WATCH) -> tr.Episode:
-        """One episode from there; one that fails after hand-over is kept."""
-        seed = derive_seed("hunt", self.seed, start.id)
-        rollout = tr.Rollout(start=start, agent=self.agent.name, length=length, seed=seed, fixed_prefix=True)
-        [episode] = self.engine.run([rollout])
-        if episode.reached_handover and episode.outcome is tr.Outcome.UNSAFE:
-            self.failed.append(episode)
-        return episode
-
-    def cases(self, suite: tr.TestSuite) -> list[tr.ActionTrace]:
-        """The situations of a suite in drawn order: the first are no worse a sample than all."""
-        order = generator("hunt", self.seed).permutation(len(suite.cases))
-        return [suite.cases[place].prefix for place in order]
-
-
-def plain_episodes(hunt: Hunt) -> None:
-    """From one reset after the other."""
-    resets = (derive_seed("plain hunt", hunt.seed, number) for number in range(hunt.steps))
-    hunt.play((tr.ActionTrace(hunt.task.label, reset) for reset in resets), length=None)
-
-
-def uniform_states(hunt: Hunt) -> None:
-    """Of the agent's own runs and of searched ways."""
-    references = tr.find_references(
-        hunt.task, 4, [hunt.agent], tr.Budget(steps=hunt.steps // 4), hunt.seed, probe=False, engine=hunt.engine
-    )
-    if references:
-        hunt.play(hunt.cases(tr.uniform_suite(references, 400, hunt.seed)))
-
-
-def random_prefixes(hunt: Hunt) -> None:
-    """Of up to 40 actions."""
-    hunt.play([case.prefix for case in tr.random_suite(hunt.task, 2_000, hunt.seed).cases])
-
-
-def searched_references(hunt: Hunt) -> None:
-    """Boundary states of ways that searches found."""
-    _boundary_states(hunt, [])
-
-
-def own_runs(hunt: Hunt) -> None:
-    """Boundary states of the agent's runs."""
-    _boundary_states(hunt, [hunt.agent])
-
-
-def _boundary_states(hunt: Hunt, agents: list[Any]) -> None:
-    """Again with other references while steps last: half of what is left for finding, half for playing."""
-    for number in range(ROUNDS):
-        if hunt.spent >= hunt.steps:
-            return
-        budget = tr.Budget(steps=(hunt.steps - hunt.spent) // 2)
-        seed = derive_seed("round", hunt.seed, number)
-        references = tr.find_references(hunt.task, 4, agents, budget, seed, engine=hunt.engine)
-        if references:
-            hunt.play(hunt.cases(tr.interval_suite(references, 1)))
-
-
-def failure_search(hunt: Hunt) -> None:
-    """Small disturbances of the agent's runs."""
-    found = tr.search_failures(
-        hunt.task, hunt.agent, tr.Budget(steps=hunt.steps), hunt.seed, length=WATCH, moments=False, engine=hunt.engine
-    )
-    hunt.failed += [failure.episode for failure in found.failures]
-
-
-def mdpfuzz(hunt: Hunt) -> None:
-    """What mdpfuzz mutates here are prefixes of up to 40 actions: they are all that every task lets one choose."""
-    from mdpfuzz.executor import Executor
-    from mdpfuzz.mdpfuzz import Fuzzer
-
-    actions, longest = hunt.task.search_actions, 40
-
-    class OnPrefixes(Executor):
-        def generate_inputs(self, rng: Any, n: int) -> Any:
-            return rng.random((n, longest + 1))
-
-        def generate_input(self, rng: Any) -> Any:
-            return rng.random(longest + 1)
-
-        def mutate(self, input: Any, rng: Any, **options: Any) -> Any:
-            return np.where(rng.random(len(input)) < 0.1, rng.random(len(input)), input)
-
-        def load_policy(self, **options: Any) -> Any:
-            return None
-
-        def execute_policy(self, input: Any, policy: Any) -> Any:
-            if hunt.spent >= hunt.steps:
-                raise StopIteration
-            played = [actions[int(part * len(actions))] for part in input[1 : 2 + int(input[0] * longest)]]
-            Counted.seen = []
-            episode = hunt.played(tr.ActionTrace(hunt.task.label, hunt.task.seed).then(played))
-            seen = np.array([np.ravel(np.asarray(each, float)) for each in Counted.seen or [0.0]])
-            failed = episode.reached_handover and episode.outcome is tr.Outcome.UNSAFE
-            return float(episode.total_reward), failed, seen, 0.0
-
-    with suppress(StopIteration):
-        Fuzzer(hunt.seed, 5, 0.1, 0.1, OnPrefixes(WATCH)).fuzzing(20, test_budget=hunt.steps)
-    Counted.seen = None
-
-
-WAYS: dict[str, Callable[[Hunt], None]] = {
-    PLAIN: plain_episodes,
-    "random prefixes": random_prefixes,
-    UNIFORM: uniform_states,
-    OURS[0]: searched_references,
-    OURS[1]: own_runs,
-    OURS[2]: failure_search,
-    "mdpfuzz": mdpfuzz,
+    "Freeway": Place("ALE/Freeway-v5", "gallery/freeway-{}.onnx", {"obs_type": "ram"}, 0.5, 16),
+    "highway": Place("highway-fast-v0", "gallery/highway-{}.onnx", share=0.08, judged=6, effort=600),
+    "Mario 1-1": Place("mario", "mario/1-1-dense-2-moves-{}.onnx", {"level": "1-1"}, 0.25, 8),
 }
 
 
@@ -236,7 +84,10 @@ class Bag:
     stage: str
     way: str
     seed: int
+    asked: int
+    """Steps that it was given: what ends early has found no more in all of them."""
     steps: int
+    """Steps that it took."""
     failed: int
     judged: int
     avoidable: int
@@ -253,7 +104,7 @@ class Bag:
     def rate(self) -> float:
         """Distinct avoidable failures per 1000 steps; those that were not judged are taken to be like the others."""
         everything = self.avoidable * self.failed / max(self.judged, 1)
-        return 1000 * expected_causes(self.avoidable, self.distinct, everything) / max(self.steps, 1)
+        return 1000 * expected_causes(self.avoidable, self.distinct, everything) / max(self.steps, self.asked)
 
 
 def hunts(
@@ -273,31 +124,60 @@ def hunts(
 def _hunts(name: str, stage: str, path: Path, ways: Sequence[str], steps: int, seed: int) -> Iterator[Bag]:
     place = TASKS[name]
     task = tr.make_task(place.task, **place.options)
-    task = replace(task, make_env=partial(_counted, task.make_env))
+    task = replace(task, make_env=partial(counted, task.make_env))
     agent = tr.load_agent(path, task)
     # Those who may show that a failure was avoidable; ways to look for failures know the tested one alone.
     others = path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.onnx")
     judges = [agent, *(tr.load_agent(other, task) for other in sorted(others) if other != path)]
+    _settle(task, agent)
     for way in ways:
         if way == "mdpfuzz" and not (importlib.util.find_spec("mdpfuzz") and _few_numbers(task)):
             continue
-        with tr.Engine(task, {agent.name: agent}) as engine:
-            hunt = Hunt(task, agent, engine, steps, seed)
-            WAYS[way](hunt)
-            spent = hunt.spent
+        failed, spent = _hunted(way, task, agent, steps, seed)
         with tr.Engine(task, {each.name: each for each in judges}) as engine:
-            judged, avoidable, distinct = _judged(engine, hunt.failed)
+            judged, avoidable, distinct = _judged(engine, failed, place)
         yield Bag(
             place=name,
             stage=stage,
             way=way,
             seed=seed,
+            asked=steps,
             steps=spent,
-            failed=len(hunt.failed),
+            failed=len(failed),
             judged=judged,
             avoidable=avoidable,
             distinct=distinct,
         )
+
+
+def _hunted(way: str, task: tr.Task, agent: Any, steps: int, seed: int) -> tuple[list[tr.Episode], int]:
+    """The failing episodes of one hunt, and the steps it took: not many more than it was given.
+
+    What comes on top of a budget is known only afterwards; where it is much, the hunt is begun again with less.
+    """
+    given = steps
+    while True:
+        with tr.Engine(task, {agent.name: agent}) as engine:
+            hunt = Hunt(task, agent, engine, given, seed)
+            WAYS[way](hunt)
+            spent = hunt.spent
+        if spent <= TOO_MANY * steps:
+            return hunt.failed, spent
+        given = int(given * steps / spent)
+
+
+def _settle(task: tr.Task, agent: Any) -> None:
+    """See whether random numbers that are drawn matter: found out once for a task, as how to save it is, for all ways.
+
+    On a lake that is not slippery this takes more steps than a hunt, and would be paid by the first of them.
+    """
+    doubts = fresh_seeds_of(task)
+    with tr.Engine(task, {agent.name: agent}) as engine:
+        for number in range(UNTIL_TRUSTED):
+            cases = tr.random_suite(task, 4, derive_seed("settle", number)).cases
+            engine.run([tr.Rollout(start=case.prefix, agent=agent.name, length=WATCH) for case in cases])
+            if not engine.deterministic or not doubts.agreed or doubts.agreed >= UNTIL_TRUSTED:
+                return
 
 
 def _few_numbers(task: tr.Task) -> bool:
@@ -305,11 +185,11 @@ def _few_numbers(task: tr.Task) -> bool:
     return isinstance(space, gym.spaces.Discrete) or int(np.prod(space.shape or (MOST_NUMBERS + 1,))) <= MOST_NUMBERS
 
 
-def _judged(engine: tr.Engine, failed: list[tr.Episode]) -> tuple[int, int, int]:
+def _judged(engine: tr.Engine, failed: list[tr.Episode], asked: Place) -> tuple[int, int, int]:
     """How many failing episodes were judged, how many of them were avoidable, and by how many causes."""
     found: list[FoundFailure] = []
-    for place in generator("judged").permutation(len(failed))[:MOST_JUDGED]:
-        [moment], _ = find_moments(engine, [failed[place]], [*engine.agents])
+    for place in generator("judged").permutation(len(failed))[: asked.judged]:
+        [moment], _ = find_moments(engine, [failed[place]], [*engine.agents], limit=asked.effort)
         start = Disturbance(reset=failed[place].trace.seed, depth=0)
         found.append(FoundFailure(episode=failed[place], disturbance=start, moment=moment, looked=True))
     causes = sum(bool(each.avoidable) for each in one_of_each_cause(found))
@@ -337,18 +217,35 @@ def _met(causes: float, draws: float) -> float:
 
 def figures(*, quick: bool) -> Iterator[Figure]:
     """Every way for every agent; the best of ours against plain episodes and uniform states."""
-    rates: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for bag in hunts([*TASKS], [*WAYS], QUICK_STEPS if quick else STEPS, [0]):
-        rates[bag.place, bag.stage][bag.way] = bag.rate
-        note = f"{bag.failed} failing episodes in {bag.steps} steps, {bag.distinct} distinct of {bag.judged} judged"
-        name = f"{bag.place}, {bag.stage} agent: {bag.way}"
-        yield Figure(item=10, name=name, value=bag.rate, unit="per 1000 steps", note=note)
-    for (place, stage), by_way in rates.items():
-        yield _best(f"{place}, {stage} agent: best of ours against plain", by_way, late=stage == "late")
+    yield from figures_of([*hunts([*TASKS], [*WAYS], QUICK_STEPS if quick else STEPS, [0])])
+
+
+def figures_of(bags: Sequence[Bag]) -> Iterator[Figure]:
+    """The mean of each way over the seeds, and for each agent the best of ours."""
+    found: defaultdict[tuple[str, str], defaultdict[str, list[Bag]]] = defaultdict(lambda: defaultdict(list))
+    for bag in bags:
+        found[bag.place, bag.stage][bag.way].append(bag)
+    for (place, stage), by_way in sorted(found.items(), key=lambda row: _place_order(row[0])):
+        rates = {way: [bag.rate for bag in by_way[way]] for way in WAYS if way in by_way}
+        for way, each in rates.items():
+            these = by_way[way]
+            episodes, judged = (sum(getattr(bag, what) for bag in these) for what in ("failed", "judged"))
+            yield Figure(
+                item=10, name=f"{place}, {stage} agent: {way}", value=statistics.mean(each), unit="per 1000 steps",
+                note=f"{len(each)} seeds, {min(each):.2g} to {max(each):.2g}; {episodes} failing episodes in "
+                f"{sum(bag.steps for bag in these)} steps, {judged} judged",
+            )  # fmt: skip
+        means = {way: statistics.mean(each) for way, each in rates.items()}
+        if {PLAIN, UNIFORM, OURS[2]} <= {*means}:
+            yield _best(f"{place}, {stage} agent: best of ours against plain", means, late=stage == "late")
+
+
+def _place_order(row: tuple[str, str]) -> tuple[int, str]:
+    return [*TASKS].index(row[0]), row[1]
 
 
 def _best(name: str, rates: Mapping[str, float], *, late: bool) -> Figure:
-    best = max(OURS, key=lambda way: rates[way])
+    best = max((way for way in OURS if way in rates), key=lambda way: rates[way])
     plain, ours = rates[PLAIN], rates[best]
     value = ours / plain if plain else None
     enough = ours >= AIM * plain and ours >= rates[UNIFORM] and ours > 0
@@ -363,7 +260,7 @@ def table(bags: Sequence[Bag]) -> str:
     for bag in bags:
         rows[bag.place, bag.stage][bag.way].append(bag.rate)
     lines = ["| task, agent | " + " | ".join(WAYS) + " |", "|---" * (len(WAYS) + 1) + "|"]
-    for (place, stage), by_way in sorted(rows.items(), key=lambda row: ([*TASKS].index(row[0][0]), row[0][1])):
+    for (place, stage), by_way in sorted(rows.items(), key=lambda row: _place_order(row[0])):
         best = max((statistics.mean(rates) for way, rates in by_way.items()), default=0.0)
         cells = [_cell(by_way.get(way, []), best) for way in WAYS]
         lines.append(f"| {place}, {stage} | " + " | ".join(cells) + " |")
@@ -386,6 +283,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=[*TASKS], default=[*TASKS])
     parser.add_argument("--ways", nargs="+", choices=[*WAYS], default=[*WAYS])
     parser.add_argument("--keep", type=Path, default=Path("hunts.jsonl"))
+    parser.add_argument("--write", action="store_true", help="make what the file holds item 10 of README.md")
     options = parser.parse_args()
     lines = options.keep.read_text(encoding="utf-8").splitlines() if options.keep.exists() else []
     bags = [Bag(**json.loads(line)) for line in lines]
@@ -394,6 +292,10 @@ def main() -> None:
         with options.keep.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(bag)) + "\n")
     print(table(bags))
+    if options.write:
+        from benchmarks.run import write_down
+
+        write_down(10, [*figures_of(bags)])
 
 
 if __name__ == "__main__":

@@ -69,10 +69,11 @@ def main() -> None:
             print(figure, flush=True)
             figures.append(figure)
         if not options.quick:
-            _write_down(item, figures)
+            write_down(item, figures)
 
 
-def _write_down(item: int, figures: list[Figure]) -> None:
+def write_down(item: int, figures: list[Figure]) -> None:
+    """Make these the figures of an item, in both files."""
     stored = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     stored[str(item)] = {"measured": _where_and_when(), "figures": [asdict(figure) for figure in figures]}
     ordered = {number: stored[number] for number in sorted(stored, key=int)}

@@ -1,6 +1,6 @@
 """Trains the small agents under agents/gallery and writes them as .onnx files: an early and a late one for each task.
 
-    pip install '.[sb3,torch,onnx,atari,mujoco,box2d,minigrid]'
+    pip install '.[sb3,torch,onnx,atari,mujoco,box2d,minigrid,highway]'
     python examples/train_gallery_agents.py            # all of them, less than an hour on one core
     python examples/train_gallery_agents.py frozenlake  # one of them
 
@@ -141,6 +141,11 @@ RECIPES = {
             "policy_kwargs": {"features_extractor_class": Cells, "normalize_images": False},
         },
     ),
+    "highway": Recipe(
+        task="highway-fast-v0",
+        steps=(2_000, 20_000),
+        ppo={"n_steps": 64, "gamma": 0.8, "learning_rate": 5e-4},
+    ),
 }
 
 
@@ -212,6 +217,8 @@ class Exported(torch.nn.Module):
             features = ((features - self.mean) / self.scale).clamp(-self.clip, self.clip)
         if not isinstance(self.policy.features_extractor, FlattenExtractor):
             features = self.policy.features_extractor(features)
+        else:
+            features = features.flatten(1)
         answer = self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
         if isinstance(self.policy.action_space, gym.spaces.Box):
             return answer, self.policy.log_std.expand_as(answer)

@@ -16,6 +16,7 @@ TASKS = {
     "freeway": ("ALE/Freeway-v5", {"obs_type": "ram"}),
     "hopper": ("Hopper-v5", {}),
     "lunarlander": ("LunarLander-v3", {}),
+    "highway": ("highway-fast-v0", {}),
     "minigrid": ("MiniGrid-LavaCrossingS9N1-v0", {"observation": "image"}),
 }
 

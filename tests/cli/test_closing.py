@@ -1,15 +1,20 @@
-"""The mark before the last sentence: no tick stands before bad news."""
+"""How a command ends: no tick stands before bad news, and where nothing failed one is told where to look next."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.report.synthetic import grid_run, no_failure, plainly
-from tightrope.cli.output.closing import _mark
+from tightrope.cli import run_command
+from tightrope.cli.output.closing import _mark, failures_command
 from tightrope.report import AgentInfo
 from tightrope.report.headline import headline
+from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.gates import Gate
 
 
@@ -40,3 +45,22 @@ def test_who_fails_its_cases_has_a_cross_and_who_was_not_tested_a_question() -> 
     assert _mark(run, headline(run)) == "✗"
     nobody = replace(run, safety={}, agents=(AgentInfo(name="a"),))
     assert _mark(nobody, headline(nobody)) == "?"
+
+
+def test_what_to_type_to_look_farther_is_a_command_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+    agent = {"source": "tests.sample_agents:zigzag", "epsilon": 0.1}
+    config = CampaignConfig(task="FrozenLake-v1", options={"is_slippery": False, "map_name": "4x4"}, agents=[agent])
+    program, *words = shlex.split(failures_command(config))
+    assert program == "tightrope"
+    assert run_command([*words, "--steps", "200", "--backend", "inline", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["agent"] == "zigzag"
+    assert words[-2:] == ["--epsilon", "0.1"]
+
+
+def test_who_never_fails_is_told_where_to_look_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lake = ["FrozenLake-v1", "--set", "is_slippery=false", "--agent", "tests.sample_agents:careful"]
+    small = ["--backend", "inline", "--episodes", "2", "--references", "1", "--suite", "simple"]
+    assert run_command(["run", *lake, *small, "--out", str(tmp_path / "run")]) == 0
+    last = " ".join(capsys.readouterr().out.split())
+    assert last.endswith(f"tightrope failures {shlex.join([lake[0], '--set', 'is_slippery=false', *lake[3:]])}"), last

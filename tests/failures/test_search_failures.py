@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
+import numpy as np
 import pytest
 
 import tightrope as tr
@@ -108,6 +110,57 @@ def test_an_agent_without_faults_is_not_blamed() -> None:
     task = corridor_task(10, holes=(3, 6))
     found = tr.search_failures(task, walker(task, holes=(3, 6)), tr.Budget(steps=2_000))
     assert not found.avoidable
+
+
+def test_a_failure_two_slips_away_is_found_in_a_small_world() -> None:
+    """Where nothing near the agent's runs is new, what it survived is disturbed again."""
+    lake = tr.make_task("FrozenLake-v1", is_slippery=False)
+    # It stays in its corner, comes to others from most cells, and walks into a hole from the seventh alone.
+    answers = (0, 3, 2, 3, 0, 0, 2, 0, 3, 1, 0, 0, 0, 2, 1, 0)
+    agent = tr.load_agent(lambda cell: answers[int(cell)], lake, name="cornered")
+    for seed in range(2):
+        [failure] = tr.search_failures(lake, agent, tr.Budget(steps=16_000), seed).avoidable
+        assert failure.moment is not None
+        assert (failure.moment.action, failure.disturbance.total[1] >= 2) == (2, True)
+
+
+class Maps(gym.Env[int, int]):
+    """A corridor of 12 cells with a door to the side in each, some of them open: which, the reset seed says."""
+
+    observation_space, action_space = gym.spaces.Discrete(24), gym.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        drawn = np.random.default_rng(seed).random(13).tolist()
+        self.cell, self.aside, self.prize, self.open = 0, False, drawn[0], [each < 0.3 for each in drawn[1:]]
+        return 0, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        fell = self.aside and self.open[self.cell]
+        self.cell, self.aside = self.cell + 1, bool(action)
+        over = fell or self.cell == 11
+        return self.cell + 12 * self.aside, self.prize, over, False, {"fell": fell}
+
+
+def test_the_same_place_on_another_map_is_another_situation() -> None:
+    task = tr.Task(
+        name="maps",
+        make_env=Maps,
+        goal=lambda t: t.terminated and not t.info["fell"],
+        unsafe=lambda t: t.info.get("fell", False),
+    )
+    agent = tr.load_agent(lambda seen: 0, task, name="straight")
+    found = tr.search_failures(task, agent, tr.Budget(steps=6_000), moments=False)
+    assert found.stop_reason is tr.StopReason.BUDGET_SPENT, "there is always another map"
+    assert found.failed > 6
+
+
+def test_where_chance_decides_the_same_situation_can_be_lost_again() -> None:
+    lake = tr.make_task("FrozenLake-v1")
+    answers = (2, 2, 2, 3, 1, 1, 2, 1, 3, 1, 2, 1, 1, 1, 1, 1)
+    agent = tr.load_agent(lambda cell: answers[int(cell)], lake, name="careless")
+    found = tr.search_failures(lake, agent, tr.Budget(steps=6_000), moments=False)
+    assert found.stop_reason is tr.StopReason.BUDGET_SPENT, "not when the agent has been handed over in every cell"
+    assert any(not each.disturbance.steps and each.episode.prefix_steps for each in found.failures), "by chance alone"
 
 
 def test_the_moment_is_the_last_from_which_somebody_survives() -> None:

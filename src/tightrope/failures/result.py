@@ -43,7 +43,7 @@ class Disturbance:
 
     def __str__(self) -> str:
         if not self.steps:
-            return "none"
+            return "none" if self.earlier is None else str(self.earlier)
         if self.earlier is not None and self.earlier.steps:
             return f"{self.earlier}, then {self._told}"
         return self._told

@@ -19,10 +19,10 @@ from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochas
 from tightrope.failures.arms import Arms
 from tightrope.failures.blurred import BlurredAgent
 from tightrope.failures.causes import most_likely_first, one_of_each_cause
-from tightrope.failures.likelihood import candidates
 from tightrope.failures.moments import find_moments, price
 from tightrope.failures.result import Disturbance, FailureSearch, FoundFailure
 from tightrope.failures.tries import BEGINNING, MOMENT, RESET, Tries, Try
+from tightrope.failures.worth import DOUBT, Worth
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import derive_seed, generator
@@ -40,17 +40,10 @@ MOST_RUNS = 64
 MOMENTS_AT_A_TIME = 4
 ALL_ALIKE = 3
 """Runs in a row that are like earlier ones, after which no other reset is tried: all of them are one."""
-SOON = 8
-"""Who fails within so many steps of hand-over was often lost before it: such a failure counts as much as others like it
-were seen to be avoidable by another action at hand-over."""
-DOUBT = 0.1
-"""Where fewer of them were, they are not made smaller."""
-FIRST_DOUBTED, ONE_IN = 8, 8
-"""Of those, which are looked at: the first, then one in so many."""
-MOST_INSTEAD = 4
-"""Other actions that are tried there."""
 AT_A_TIME = 4
 """Disturbances and runs that are drawn before the outcome of any is known."""
+NOTHING_NEW = 16
+"""Draws in a row that lead nowhere new, after which each action is tried where disturbances led: the world is small."""
 IN_VAIN = 48
 """Draws in a row that lead nowhere new, after which all there is has been met."""
 
@@ -149,12 +142,18 @@ class _Search:
             seed=self.seed,
             longest=self.longest,
             noise=self.noise,
+            chance=not self.engine.deterministic,
         )
-        self._met: set[int] = set()
+        self._met: set[tuple[int, int]] = set()
+        """Situations in which the agent took over, with their reset seed: the same place on another map is another."""
+        self._survived: list[tuple[Episode, Disturbance]] = []
+        """What led to new situations without a failure: disturbed again where nothing else is new."""
         self._runs_met: set[tuple[Hashable, ...]] = set()
         self._smaller: list[Try] = []
         self._resets = 0
-        self._repeated = self._soon = self._doubted = self._avoidable = 0
+        self._is_small = False
+        self._repeated = 0
+        self._worth = Worth(self.engine, self.agent, self._rng, self._run, self._seed)
 
     def run(self, kept: float) -> StopReason:
         """Play the runs, then disturb them until what may be spent is spent."""
@@ -163,7 +162,7 @@ class _Search:
         self._play_runs(whole.share((1 - kept) * RUNS_SHARE).start())
         share.spend(self.meter.steps)
         idle = 0
-        while self._resets and not share.spent and idle < IN_VAIN:
+        while self._resets and not share.spent and (idle < IN_VAIN or self._smaller):
             before = self.meter.steps
             left = share.remaining().steps
             count = AT_A_TIME if left is None else max(1, min(AT_A_TIME, left // (self.length + self.longest)))
@@ -172,11 +171,25 @@ class _Search:
             new = self._play([*smaller, *(self._tries.drawn(source) for source in sources if source != RESET)])
             new += sum(self._play_run() for source in sources if source == RESET and not share.spent)
             idle = 0 if new else idle + count
+            if idle >= NOTHING_NEW and self._disturb_again():
+                idle = 0
             share.spend(self.meter.steps - before)
             if self.on_progress is not None:
                 note = f"{len(self.found)} failures in {self.episodes} episodes"
                 self.on_progress(Progress("failures", self.meter.steps, whole.steps, note))
         return StopReason.BUDGET_SPENT if share.spent else StopReason.EXHAUSTED
+
+    def _disturb_again(self) -> bool:
+        """Try each action once where disturbances led: farther from normal operation, which is left for last."""
+        known = len(self._tries.runs)
+        for episode, disturbance in self._survived[: max(0, MOST_RUNS - known)]:
+            self._tries.add(episode, disturbance)
+        self._survived.clear()
+        # The first time from where the first run began as well.
+        places = [*range(0 if self._is_small else min(1, known)), *range(known, len(self._tries.runs))]
+        self._is_small = True
+        self._smaller += [tried for run in places for tried in self._tries.each_action(run)]
+        return bool(places)
 
     def with_moments(self) -> list[FoundFailure]:
         """The failures with the moments they were lost, the most likely first while the budget lasts."""
@@ -195,7 +208,7 @@ class _Search:
 
     def _play_runs(self, share: Meter) -> None:
         for _ in range(self.reset_seeds):
-            if share.spent:
+            if share.spent or self._all_alike:
                 return
             before = self.meter.steps
             self._play_run()
@@ -206,12 +219,13 @@ class _Search:
         number, self._resets = self._resets, self._resets + 1
         reset = self._tries.reset(number)
         start, seed = ActionTrace(self.engine.task.label, reset), derive_seed("failure run", self.seed, number)
-        [episode] = self._run([Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True)])
+        plain = Rollout(start=start, agent=self.agent, seed=seed, fixed_prefix=True, record_keys=True)
+        [episode] = self._run([plain])
         self.episodes += 1
         if episode.error is not None or not episode.actions:
             return False
         # Where every reset is the same, every run is the one before: the same failure again is no failure found.
-        shown = (episode.checksum, episode.actions, episode.outcome)
+        shown = (episode.checksum, episode.actions, episode.rewards, episode.outcome)
         if shown in self._runs_met:
             self._arms.learn((RESET,), 0.0, price(self.engine, [episode]))
             self._repeated += 1
@@ -219,21 +233,33 @@ class _Search:
         self._repeated = 0
         self._runs_met.add(shown)
         failed = self._note(episode, Disturbance(reset=reset, depth=0))
-        self._arms.learn((RESET,), float(failed), price(self.engine, [episode]))
+        self._arms.learn((RESET,), self._worth.of(episode) if failed else 0.0, price(self.engine, [episode]))
         if not failed:
             self._tries.add(episode, Disturbance(reset=reset, depth=0))
         return True
 
     @property
+    def _all_alike(self) -> bool:
+        """Whether every reset seems to lead to the same world."""
+        return self._repeated >= ALL_ALIKE
+
+    @property
     def _sources(self) -> list[str]:
-        runs = [RESET] if self._repeated < ALL_ALIKE else []
+        runs = [] if self._all_alike else [RESET]
         return [*runs, BEGINNING, *([MOMENT] if self._tries.runs else [])]
 
     def _play(self, tries: Sequence[Try]) -> int:
         """Play disturbances, then the agent; how many situations were new."""
         starts = list(self._starts(tries))
         rollouts = [
-            Rollout(start=start, agent=self.agent, length=self.length, seed=self._seed(start), fixed_prefix=True)
+            Rollout(
+                start=start,
+                agent=self.agent,
+                length=self.length,
+                seed=self._seed(start),
+                fixed_prefix=True,
+                record_keys=True,
+            )
             for start in starts
         ]
         new = 0
@@ -242,42 +268,20 @@ class _Search:
             if not episode.reached_handover or episode.error is not None or episode.checksum is None:
                 self._arms.learn(tried.arms, 0.0, price(self.engine, [episode]))
                 continue
-            is_new = episode.checksum not in self._met
-            self._met.add(episode.checksum)
-            new += is_new
-            failed = is_new and self._note(episode, self._tries.disturbance(tried))
-            worth = self._worth(episode) if failed else 0.0
+            situation = (0 if self._all_alike else episode.trace.seed, episode.checksum)
+            is_new = situation not in self._met
+            self._met.add(situation)
+            # Where chance decides, the same situation can be lost in another way.
+            failed = (is_new or self._tries.chance) and self._note(episode, self._tries.disturbance(tried))
+            new += is_new or failed
+            worth = self._worth.of(episode) if failed else 0.0
             self._arms.learn(tried.arms, worth, price(self.engine, [episode]))
+            if is_new and not failed and len(self._survived) < MOST_RUNS:
+                self._survived.append((episode, self._tries.disturbance(tried)))
             # What is surely lost before hand-over is not made better by being made smaller.
             if not failed or worth >= DOUBT:
                 self._halve(tried, failed, episode)
         return new
-
-    def _worth(self, episode: Episode) -> float:
-        """How likely a failure was avoidable: surely where the agent had time to do otherwise."""
-        if len(episode.actions) >= SOON:
-            return 1.0
-        self._soon += 1
-        if self._doubted >= FIRST_DOUBTED and self._soon % ONE_IN:
-            return self._avoidable / self._doubted
-        escapes = self._escapes(episode)
-        self._doubted += 1
-        self._avoidable += escapes
-        return float(escapes)
-
-    def _escapes(self, episode: Episode) -> bool:
-        """Whether the agent lasts at least twice as long where another action is played first."""
-        start = episode.rollout.start
-        actions = candidates(self.engine.task, episode.actions[0], self._rng) if episode.actions else []
-        others = [action for action in actions if action != episode.actions[0]]
-        chosen = [others[place] for place in self._rng.permutation(len(others))[:MOST_INSTEAD]]
-        rollouts = [
-            Rollout(
-                start=start.then([action]), agent=self.agent, length=2 * SOON, seed=self._seed(start), fixed_prefix=True
-            )
-            for action in chosen
-        ]
-        return any(each.reached_handover and each.outcome is not Outcome.UNSAFE for each in self._run(rollouts))
 
     def _halve(self, tried: Try, failed: bool, episode: Episode) -> None:
         """What failed is tried with less, and what did not although more did, with more; the longest that is survived
@@ -295,13 +299,13 @@ class _Search:
         blurred = [
             Rollout(start=prefix, agent=self.blurred, length=tried.steps, seed=self._seed(prefix), fixed_prefix=True)
             for prefix, tried in zip(prefixes, tries, strict=True)
-            if not tried.actions
+            if tried.is_blurred
         ]
         seen = iter(self._run(blurred))
         if self.engine.conformance.method != REPLAY:
             self.meter.spend(sum(len(tried.played) for tried in tries))
         for prefix, tried in zip(prefixes, tries, strict=True):
-            yield prefix.then(tried.played) if tried.actions else next(seen).trace
+            yield next(seen).trace if tried.is_blurred else prefix.then(tried.played)
 
     def _seed(self, start: ActionTrace) -> int:
         return derive_seed("failure", self.seed, self.episodes, start.id)
@@ -309,7 +313,7 @@ class _Search:
     def _note(self, episode: Episode, disturbance: Disturbance) -> bool:
         if episode.outcome is not Outcome.UNSAFE:
             return False
-        self.found.append(FoundFailure(episode=episode, disturbance=disturbance))
+        self.found.append(FoundFailure(episode=replace(episode, keys=None), disturbance=disturbance))
         return True
 
     def _run(self, rollouts: Sequence[Rollout]) -> list[Episode]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from tightrope.trace import Action, ActionTrace
 SECTIONS = 8
 """Parts of a run that are told apart by how often disturbances in them made the agent fail."""
 LASTS = "lasts"
-"""With a number of steps the arm for disturbances that last so long."""
+"""With a number of steps the arm for disturbances that last so long; none at all: where chance decides, it decides
+anew."""
 RESET, BEGINNING, MOMENT = "reset", "beginning", "moment"
 """The first choice: a run from another reset, which is no disturbance at all; another reset and random actions before
 the agent takes over, which takes no run; a disturbance at a moment of the runs."""
@@ -51,6 +52,11 @@ class Try:
         """What is played instead."""
         return self.actions[: self.steps]
 
+    @property
+    def is_blurred(self) -> bool:
+        """Whether the agent itself plays, and sees through noise."""
+        return bool(self.steps) and not self.actions
+
 
 @dataclass(kw_only=True)
 class Tries:
@@ -68,13 +74,15 @@ class Tries:
     """What is disturbed: runs of the agent, and what it survived only just."""
     before: list[Disturbance] = field(default_factory=list)
     """What was done to each of them already."""
+    chance: bool = False
+    """Whether the task is stochastic."""
     beginnings: int = 0
     """From how many other resets random actions were played."""
 
     def add(self, episode: Episode, disturbance: Disturbance) -> None:
         """Another run that can be disturbed."""
         if episode.actions:
-            self.runs.append(episode)
+            self.runs.append(replace(episode, keys=None))
             self.before.append(disturbance)
 
     def drawn(self, source: str) -> Try:
@@ -102,13 +110,13 @@ class Tries:
             steps=tried.steps,
             action=played[0] if held else None,
             actions=() if held else played,
-            noise=0.0 if played else self.noise,
+            noise=self.noise if tried.is_blurred else 0.0,
             earlier=self.before[tried.run] if known else None,
             log_likelihood=log_likelihood(self.task, played, own),
         )
 
     def _beginning(self) -> Try:
-        """Random actions from another reset on."""
+        """Random actions from a reset on."""
         steps = int(self.rng.integers(1, LONGEST_BEGINNING + 1))
         # Starts differ in how hard they are, and the task's own is the one that everybody has.
         arm = self.arms.best([OWN_START, OTHER_STARTS])
@@ -124,15 +132,25 @@ class Tries:
         depth = first + int((part + self.rng.random()) / SECTIONS * (len(trace) - first))
         actions = candidates(self.task, trace.actions[depth], self.rng)
         steps = self._steps()
+        if not steps:
+            return Try(run, depth, 0, (), ((run, part), (LASTS, 0), MOMENT), trace.seed)
         own = set(trace.actions[depth : depth + steps])
         kinds = [each for each in range(len(actions)) if own != {actions[each]}]
         kind = self.arms.best([*kinds, RANDOM, *([BLURRED] if self.noise else [])])
         instead = self._played_instead(kind, actions, steps)
         return Try(run, depth, steps, instead, ((run, part), kind, (LASTS, steps), MOMENT), trace.seed)
 
+    def each_action(self, run: int) -> list[Try]:
+        """One step of each action where the agent took over; its own leads to where the others are tried next."""
+        trace, depth = self.runs[run].trace, self.runs[run].prefix_steps
+        actions = enumerate(candidates(self.task, trace.actions[depth], self.rng))
+        arms = (run, 0), (LASTS, 1), MOMENT
+        return [Try(run, depth, 1, (each,), (*arms, kind), trace.seed) for kind, each in actions]
+
     def _steps(self) -> int:
-        """How long: 1, 2, 4, … steps."""
+        """How long: 1, 2, 4, … steps; where chance decides, none may be enough."""
         lengths = [2**power for power in range(int(np.log2(self.longest)) + 1)]
+        lengths += [0] if self.chance else []
         _, chosen = self.arms.best([(LASTS, steps) for steps in lengths])
         return int(chosen)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tightrope.cli.output.interface import Interface
+from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
     from tightrope.report import RunResults
     from tightrope.report.headline import Headline
+    from tightrope.runs.configuration.config import CampaignConfig
     from tightrope.runs.gates import Gate
     from tightrope.runs.run import Run
     from tightrope.safety import FailureGroup, SafetyResult
@@ -43,7 +46,10 @@ def print_ending(
     said = headline(shown)
     interface.say(f"{_mark(shown, said)} {said.sentence}")
     if run is not None:
-        interface.remark(_next(run, shown.groups.get(said.agent or "", ()), said.agent))
+        groups = shown.groups.get(said.agent or "", ())
+        interface.remark(_next(run, groups, said.agent))
+        if not groups and run.config.agents:
+            interface.remark(f"Look farther, near its own runs: {failures_command(run.config)}")
 
 
 def _mark(shown: RunResults, said: Headline) -> str:
@@ -57,6 +63,20 @@ def _mark(shown: RunResults, said: Headline) -> str:
         return MARKS[None]
     unsafe = any(plain.unsafe_rate.value for plain in shown.plain.values())
     return MARKS[not (away or unsafe or any(group.fails for groups in shown.groups.values() for group in groups))]
+
+
+def failures_command(config: CampaignConfig) -> str:
+    """What to type to search for failures of the agents of a campaign that its suites have not shown."""
+    words = ["tightrope", "failures", config.task]
+    for name, value in config.options.items():
+        words += ["--set", f"{name}={json.dumps(value)}"]
+    for agent in config.agents:
+        words += ["--agent", agent.source]
+    first = config.agents[0]
+    words += [] if first.behaviour == AgentConfig.behaviour else ["--behaviour", first.behaviour]
+    words += ["--epsilon", f"{first.epsilon:g}"] if first.epsilon else []
+    words += ["--trust"] if any(agent.trust for agent in config.agents) else []
+    return shlex.join(words)
 
 
 def _next(run: Run, groups: Sequence[FailureGroup], agent: str | None) -> str:

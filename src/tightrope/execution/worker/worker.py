@@ -25,6 +25,7 @@ from tightrope.execution.worker.lane_runs import Drafting
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
 from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance, conformance_of, fresh_seeds_of
+from tightrope.tasks.keys import LossyKey
 from tightrope.tasks.task import Task
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -150,7 +151,10 @@ class Worker:
 
     def _doubt(self, crew: LaneCrew, episode: Episode) -> None:
         """An episode on whose way something was drawn stands for others only if fresh seeds lead to the same."""
-        fresh_seeds_of(self.task).doubt(crew.spare_simulator(), episode.trace, begun_at=episode.rollout.start)
+        start, exact = episode.rollout.start, not isinstance(self.task.state_key, LossyKey)
+        # Many ways lead to the same situation, and what is played from there on was played again already.
+        begun_at = (start.seed, episode.checksum) if exact and episode.checksum is not None else start
+        fresh_seeds_of(self.task).doubt(crew.spare_simulator(), episode.trace, begun_at=begun_at)
 
     def _run_alone(self, crew: LaneCrew, rollout: Rollout, failure: BaseException | None) -> Episode:
         """By the definition of a rollout, so that an error reads the same wherever it happened."""

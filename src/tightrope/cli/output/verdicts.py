@@ -48,7 +48,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             share(result.fail_frequency_in_general),
             "control" if suite in CONTROLS else share(result.avoidable_fail_frequency),
             result.mean_return.value,
-            len(result.cases),
+            _judged_cases(result),
         )
         for suite, by_agent in results.items()
         for agent, result in by_agent.items()
@@ -69,6 +69,12 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             for finding in result.findings:
                 interface.say(f"{agent}, {suite}: {finding}.")
     _print_unseen(interface, results)
+
+
+def _judged_cases(result: SafetyResult) -> int | str:
+    """``40``, and ``1 of 40`` where the others say nothing."""
+    judged, all_cases = sum(bool(case.returns) for case in result.cases), len(result.cases)
+    return all_cases if judged == all_cases else f"{judged} of {all_cases}"
 
 
 def _print_unseen(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
@@ -100,9 +106,15 @@ def print_guidance(
         if result is None or result.stopped_early:
             continue
         prefixes, episodes = results.get(RANDOM, {}).get(agent), plain.get(agent)
-        beside = [] if prefixes is None else [f"after random prefixes {share(prefixes.fail_frequency)}"]
+        beside = [] if prefixes is None else [f"after random prefixes {_after_prefixes(prefixes)}"]
         beside += [] if episodes is None else [f"in plain episodes {share(episodes.unsafe_rate)}"]
         interface.say("; ".join([compare_guidance(result, control).sentence(), *beside]) + ".")
+
+
+def _after_prefixes(prefixes: SafetyResult) -> str:
+    """How often it fails, and in how many of them it was asked at all: most end the episode themselves."""
+    told, cases = share(prefixes.fail_frequency), prefixes.distinct_cases
+    return f"{told} in the {sum(bool(case.returns) for case in cases)} of {len(cases)} that were valid"
 
 
 def _print_why_nothing(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:

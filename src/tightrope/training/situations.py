@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.execution import Episode
 from tightrope.fuzzing import FuzzResult
@@ -15,8 +16,8 @@ from tightrope.trace import ActionTrace
 from tightrope.tracefiles import read_traces
 
 
-@dataclass(frozen=True, kw_only=True)
-class Situation:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Situation(Shown):
     """A place in the task where an episode can begin."""
 
     trace: ActionTrace

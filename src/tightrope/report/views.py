@@ -95,7 +95,7 @@ class SuiteView(Shown):
 
     @cached_property
     def left_to_chance(self) -> int:
-        """Cases of which some failing counts as fate: among so many, one looks bad by chance."""
+        """Cases of which some failing counts as fate: among so many, one seems avoidable by chance."""
         return sum(left_to_chance(case.result) for case in self.distinct)
 
     @property

@@ -149,6 +149,20 @@ class Unseen(BlindPond):
         return np.array([cell, -cell / 2], np.float32), *rest
 
 
+def cells_shown(pictures: Any) -> list[list[float]]:
+    """Column and row of the cell at the corner of each frame, to a hundredth of a cell: as it lies on the screen."""
+    high, wide, _ = pond_picture().shape
+    return pictures.evaluate_all(
+        """(all, [wide, high]) => all.map(one => {
+            const frame = one.parentElement, inner = frame.getBoundingClientRect(), sheet = one.getBoundingClientRect();
+            const across = (inner.left + frame.clientLeft - sheet.left) / (sheet.width / (one.naturalWidth / wide));
+            const down = (inner.top + frame.clientTop - sheet.top) / (sheet.height / (one.naturalHeight / high));
+            return [across, down].map(share => Math.round(100 * share) / 100);
+        })""",
+        [wide, high],
+    )
+
+
 pytest_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium")
 
 
@@ -164,17 +178,17 @@ def test_keys_and_scrubber_step_through_both(browser: Any, pond: Task, seen: Res
         def told() -> list[str]:
             return [re.sub(r"\s+", " ", text) for text in sides.all_inner_texts()]
 
-        def places() -> list[tuple[str, str]]:
-            return player.locator(".screen img").evaluate_all("all => all.map(one => [one.style.left, one.style.top])")
+        def places() -> list[list[float]]:
+            return cells_shown(player.locator(".screen img"))
 
         assert [text.split(" wanted")[0] for text in told()] == [
             f"step {DECISION} · walk · reward 1", f"step {DECISION} · stay · reward 1"
         ]  # fmt: skip
-        assert places() == [["-800%", "0%"]] * 2, "before the decision both show the same"
+        assert places() == [[8, 0]] * 2, "before the decision both show the same"
         player.focus()
         visit.page.keyboard.press("ArrowRight")
         assert told()[0].startswith(f"step {HOLE} · the end")
-        assert places() == [["-900%", "0%"], ["0%", "-100%"]]
+        assert places() == [[9, 0], [0, 1]]
         visit.page.keyboard.press("ArrowRight")
         assert told()[0].startswith(f"step {HOLE} · the end"), "the shorter one waits at its end"
         assert told()[1].startswith(f"step {HOLE + 1} · stay")
@@ -212,6 +226,7 @@ def test_of_several_players_one_is_open_and_the_others_are_posters(
         assert folds.nth(0).locator(".posters .screen:visible").count() == 0, (
             "an open one shows the pictures themselves"
         )
+        assert cells_shown(folds.nth(1).locator(".posters img")) == [[9, 0], [0, 1]], "whole cells, in small too"
         assert folds.nth(1).locator(".screens").count() == 0, "built when somebody looks"
         folds.nth(1).locator("summary").press("Enter")
         folds.nth(1).locator(".player .screens").wait_for()

@@ -32,7 +32,7 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
         for agent, result in evaluations.items()
     ]
     if rows:
-        interface.table("Plain episodes", columns, rows)
+        interface.table("Plain episodes", columns, rows, apart=True)
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
@@ -54,7 +54,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
         for agent, result in by_agent.items()
     ]
     agents = list(dict.fromkeys(row[0] for row in rows))
-    interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])))
+    interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])), apart=True)
     for watched in dict.fromkeys(
         f"Watched for {result.length} steps after hand-over: {result.watch}."
         for by_agent in results.values()

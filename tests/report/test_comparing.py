@@ -10,7 +10,7 @@ from tests.report.synthetic import grid_run, judged_by, mario_like_run, sixteen_
 from tightrope.outcome import Outcome
 from tightrope.report import AgentInfo, Results, RunResults, results_to_json
 from tightrope.report.charts import section_charts
-from tightrope.report.charts.comparison_charts import KINDS, agents_by_situation, comparison_charts, most_telling
+from tightrope.report.charts.comparison_charts import KINDS, agents_by_situation, agents_compared, most_telling
 from tightrope.report.charts.training_charts import training_charts
 from tightrope.report.comparing import in_order, kind_changes, place_changes, ranking
 from tightrope.report.meeting import meeting
@@ -88,7 +88,7 @@ def test_runs_that_share_no_suite_are_not_set_beside_each_other() -> None:
 
 
 def test_a_pair_is_drawn_with_a_link_for_each_place_that_anybody_fails() -> None:
-    (chart,) = comparison_charts(two_agents(old=OLD, new=NEW))
+    (chart,) = agents_compared(two_agents(old=OLD, new=NEW))
     places, kinds = chart.views
     assert [(row["text"], row["place"], row["agent"]) for row in places["rows"]] == [
         ("#5", 5, "new"),
@@ -108,7 +108,7 @@ def test_a_pair_is_drawn_with_a_link_for_each_place_that_anybody_fails() -> None
 
 
 def test_an_agent_alone_is_compared_with_nobody() -> None:
-    assert comparison_charts(grid_run()) == ()
+    assert agents_compared(grid_run()) == ()
 
 
 @pytest.mark.parametrize(
@@ -219,5 +219,5 @@ def test_the_comparison_is_in_the_file_for_other_programs() -> None:
 
 
 def test_published_runs_of_three_agents_make_two_pairs() -> None:
-    titles = [chart.title for chart in comparison_charts(mario_like_run())]
+    titles = [chart.title for chart in agents_compared(mario_like_run())]
     assert titles == ["basic against 2-moves", "right-complex against 2-moves"]

@@ -18,8 +18,8 @@ from tightrope.reference import Reference
 from tightrope.references.archive import Archive
 from tightrope.references.demonstrations import Demonstration, checked_demonstration
 from tightrope.references.dfs import DepthFirst
-from tightrope.references.repetitions import repetitions as enough_repetitions
 from tightrope.references.result import SearchResult
+from tightrope.references.sampling import repetitions as enough_repetitions
 from tightrope.references.session import SearchSession
 from tightrope.settings import LIBRARY_BACKEND, SearchConfig
 from tightrope.simulation import conformance_of, exploring, open_simulator

@@ -13,22 +13,12 @@ from tightrope.settings.failures import FailuresConfig
 from tightrope.settings.fuzzing import FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
 from tightrope.settings.plain import PlainConfig
+from tightrope.settings.ranges import Count, Fraction, Natural, Range, broken_rule, parse_share, shown
 from tightrope.settings.report import ReportConfig
 from tightrope.settings.risk import RiskConfig
 from tightrope.settings.safety import SafetyConfig
 from tightrope.settings.search import SearchConfig
-from tightrope.settings.setting import (
-    Count,
-    Fraction,
-    Natural,
-    Range,
-    Section,
-    Setting,
-    broken_rule,
-    parse_share,
-    setting,
-    shown,
-)
+from tightrope.settings.section import Section, Setting, setting
 
 __all__ = [
     "LIBRARY_BACKEND",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tightrope.settings.setting import Count, Fraction, Natural, Section, setting
+from tightrope.settings.ranges import Count, Fraction, Natural
+from tightrope.settings.section import Section, setting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tightrope.settings.setting import Count, Natural, Positive, Section, setting
+from tightrope.settings.ranges import Count, Natural, Positive
+from tightrope.settings.section import Section, setting
 
 
 @dataclass(frozen=True, kw_only=True)

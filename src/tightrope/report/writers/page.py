@@ -16,7 +16,7 @@ from markupsafe import Markup
 from tightrope.explanation.words import BLAME
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
-from tightrope.report.charts.comparison_charts import comparison_charts
+from tightrope.report.charts.comparison_charts import agents_compared
 from tightrope.report.charts.performance_charts import performance_table
 from tightrope.report.charts.training_charts import training_charts
 from tightrope.report.comparing import MANY, Rank, ranking
@@ -180,7 +180,7 @@ def _overall(results: Results) -> tuple[Chart, ...]:
     history = results.history or through_training(results.runs)
     trained = () if history is None else training_charts(history, results.runs[0].task)
     met = meeting(results.runs)
-    beside = () if met is None else comparison_charts(met)
+    beside = () if met is None else agents_compared(met)
     charts = (*trained, *beside, safety_charts.safety_against_reward(results.runs))
     return tuple(replace(chart, options={**chart.options, "click": None}) for chart in charts if not chart.empty)
 

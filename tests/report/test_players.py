@@ -20,6 +20,8 @@ from tightrope.execution import Engine
 from tightrope.report import AgentInfo, Results, RunResults, write_report
 from tightrope.report.films.images import sheet_bytes
 from tightrope.report.films.players import COLUMNS, WIDEST, _smaller, scenes
+from tightrope.report.writers import page
+from tightrope.report.writers.page import render_page
 from tightrope.report.writers.playerdata import player_data
 from tightrope.safety import TestCase, TestSuite
 from tightrope.safety.failing.whys import explain_groups, with_whys
@@ -80,6 +82,17 @@ def test_every_moment_has_its_own_picture_and_both_share_those_before_the_decisi
         assert np.array_equal(frames[cell], pond_picture(int(moment.values[0])))
     for moment, cell in zip(scene.close_up.escape, escape, strict=True):
         assert np.array_equal(frames[cell], pond_picture(int(moment.values[0])))
+
+
+def test_explaining_tells_how_many_of_its_steps_are_spent(pond: Task) -> None:
+    agent, told = Sure(lambda cell: WALK, "sure"), list[tr.Progress]()
+    with Engine(pond, {"sure": agent}) as engine:
+        found = explained(pond, agent).runs[0].safety["simple"]["sure"]
+        explain_groups(engine, agent, [found], steps=900, on_progress=told.append)
+    assert {each.stage for each in told} == {"explanations"}
+    assert told[-1].total == 900
+    assert 0 < told[-1].finished <= 900
+    assert told[-1].note == "sure: 1 case"
 
 
 def test_the_sheet_holds_them_row_by_row(pond: Task, seen: Results, tmp_path: Path) -> None:
@@ -212,6 +225,22 @@ def twice(pond: Task, seen: Results) -> Results:
     [run], other = seen.runs, explained(pond, Sure(lambda cell: WALK, "bold")).runs[0]
     suite = {**run.safety["simple"], **other.safety["simple"]}
     return replace(seen, runs=(replace(run, agents=(*run.agents, *other.agents), safety={"simple": suite}),))
+
+
+def test_what_the_page_has_no_room_for_and_what_nobody_explained_are_told_apart(
+    twice: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "not explained" not in render_page(twice)
+    monkeypatch.setattr(page, "MOST_TOLD", 1)
+    assert "not shown here" not in render_page(twice), "both are played"
+    [run] = twice.runs
+    blind = {name: replace(result, close_ups={}) for name, result in run.safety["simple"].items()}
+    told = render_page(replace(twice, runs=(replace(run, safety={"simple": blind}),)))
+    assert "1 more explained group is not shown here." in told
+    dumb = {**blind, "bold": replace(blind["bold"], explanations={})}
+    told = render_page(replace(twice, runs=(replace(run, safety={"simple": dumb}),)))
+    assert "not shown here" not in told
+    assert "1 failing case was not explained: the steps for that (explain_steps) were spent." in told
 
 
 @pytest_browser

@@ -148,7 +148,7 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
 
 
 def _told(number: float, limit: float | None = None) -> str:
-    """In percent; a risk of one in a million as it is. With more figures where it would read as the limit and is not."""
+    """In percent, a risk of one in a million as it is; with more figures where it would read as the limit."""
     if number and abs(number) < SMALL:
         return f"{number:.3g}"
     return _exact(number) if limit is not None and percent(number) == percent(limit) else percent(number)
@@ -193,7 +193,7 @@ def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measu
     whole, blamed = rate_without_doomed(cases), avoidable_fail_frequency(cases)
     by_chance = blamed.value is not None and any(case.returns and left_to_chance(case) for case in distinct)
     what = "avoidable fail frequency on these cases" if by_chance else "fail frequency on these cases"
-    aside = f"it fails in {estimate_text(whole)}, the rest nobody can help" if by_chance else ""
+    aside = f"in all it fails in {estimate_text(whole)}" if by_chance else ""
     if whole.value and not by_chance and any(tried_by_chance(case) for case in distinct):
         aside = "whether somebody would do better is not known, so all of it counts"
     return Measurement(

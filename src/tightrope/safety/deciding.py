@@ -110,7 +110,9 @@ def decide_gate(
             episodes += _executed(runner, agent.name, work, length=length, seed=seed, fixed_prefix=fixed_prefix)
             drawing.tell([judge_episode(episode, length) for episode in episodes[-len(work) :]])
             if on_progress is not None:
-                on_progress(Progress("safety", len(episodes), most, f"{suite.name}: {plainly(count(gate.fails, 'fail'))}"))
+                on_progress(
+                    Progress("safety", len(episodes), most, f"{suite.name}: {plainly(count(gate.fails, 'fail'))}")
+                )
     return judge_suite(
         suite,
         episodes,

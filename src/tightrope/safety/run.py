@@ -173,4 +173,6 @@ class _Counter:
         self.finished += 1
         self.fails += judge_episode(episode) is Verdict.FAIL
         if self.on_progress is not None:
-            self.on_progress(Progress("safety", self.finished, self.total, f"{self.name}: {plainly(count(self.fails, 'fail'))}"))
+            self.on_progress(
+                Progress("safety", self.finished, self.total, f"{self.name}: {plainly(count(self.fails, 'fail'))}")
+            )

@@ -17,11 +17,11 @@ PERCENT = re.compile(r"(?<=\d)%")
 
 
 def percent(value: float | None) -> str:
-    """``7.2 %``; one decimal below ten and above ninety, where it matters. What is not all or nothing never reads so."""
-    if value is None:
-        return NO_DATA
+    """``7.2 %``; one decimal below ten and above ninety, where it matters. Only nothing reads 0, only all reads 100."""
+    if value is None or not math.isfinite(value):
+        return number(value)
     share = 100 * value
-    if math.isclose(share, round(share), abs_tol=1e-9):
+    if math.isclose(share, round(share), rel_tol=0, abs_tol=1e-9):
         return f"{share:.0f}{THIN}%"
     least = min(abs(share), abs(100 - share))
     if least < SMALLEST_TOLD:
@@ -95,7 +95,7 @@ def _between(value: float, low: float, high: float) -> str:
 def _points(value: float) -> str:
     """A difference in percentage points, which may be small without being nothing of the whole."""
     points = 100 * value
-    whole = math.isclose(points, round(points), abs_tol=1e-9)
+    whole = math.isclose(points, round(points), rel_tol=0, abs_tol=1e-9)
     return f"{points:.{0 if whole or 9.95 <= points <= 90.05 else 1}f}"
 
 

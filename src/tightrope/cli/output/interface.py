@@ -96,9 +96,7 @@ class Interface:
         for line in others:
             _print_line(console, Text(f"  {line}"))
 
-    def table(
-        self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, apart: bool = False
-    ) -> None:
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, apart: bool = False) -> None:
         """Print a table; numbers to the right. Cells are plain values or rich texts.
 
         ``apart``: where words would be cut, one table for each value of the first column.
@@ -213,8 +211,9 @@ def _drawn(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], wi
         values = [row[index] for row in rows if row[index] is not None]
         numeric = bool(values) and all(isinstance(value, int | float) for value in values)
         # Headings and cells may take several lines, but no word is cut while there is room.
-        side = "right" if numeric else "left"
-        table.add_column(Text(one_line(column)), justify=side, min_width=width, overflow="fold")
+        table.add_column(
+            Text(one_line(column)), justify="right" if numeric else "left", min_width=width, overflow="fold"
+        )
     for row in rows:
         table.add_row(*map(_cell, row))
     return table

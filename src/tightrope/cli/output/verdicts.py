@@ -48,7 +48,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             share(result.fail_frequency_in_general),
             "control" if suite in CONTROLS else share(result.avoidable_fail_frequency),
             result.mean_return.value,
-            len(result.cases),
+            _cases(result),
         )
         for suite, by_agent in results.items()
         for agent, result in by_agent.items()
@@ -69,6 +69,12 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             for finding in result.findings:
                 interface.say(f"{agent}, {suite}: {finding}.")
     _print_unseen(interface, results)
+
+
+def _cases(result: SafetyResult) -> int | str:
+    """How many the numbers rest on: those that were over before hand-over are no tests."""
+    every, over = len(result.cases), sum(case.invalid for case in result.cases)
+    return f"{every - over} of {every}" if over else every
 
 
 def _print_unseen(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:

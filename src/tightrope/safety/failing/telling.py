@@ -37,9 +37,7 @@ def explain_failures(
     """
     if not engine.deterministic:
         return explain_together(engine, results, actions, steps)
-    return _Telling(
-        engine=engine, results=tuple(results), actions=actions, steps=steps, on_progress=on_progress
-    ).all()
+    return _Telling(engine=engine, results=tuple(results), actions=actions, steps=steps, on_progress=on_progress).all()
 
 
 @dataclass(kw_only=True)

@@ -126,6 +126,7 @@ def test_what_is_told_is_what_happened(seen: Results) -> None:
     assert fail[-1]["action"] == "the end"
     kinds = [moment["kind"] for moment in told["survival"]]
     assert kinds == ["yes"] * (DECISION + 1) + ["no"]
+    assert [moment["text"] for moment in told["survival"]][-2:] == ["survivable", "doomed"]
     assert told["survival_text"] == f"survivable until step {DECISION}, then not"
     [chart] = told["charts"]
     assert chart["name"] == "cell"

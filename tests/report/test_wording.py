@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 
+import tightrope.report
 from tightrope.report.wording import NBSP, THIN, action_text, actions_text, count, estimate_text, number, percent
 from tightrope.statistics import Estimate
 
@@ -73,3 +76,11 @@ def test_actions_without_names() -> None:
 def test_a_value_without_interval_says_why() -> None:
     text = estimate_text(Estimate(0.27, None, None, 1, "one reference")).replace(THIN, " ").replace(NBSP, " ")
     assert text == "27 % (one reference, n = 1)"
+
+
+def test_the_scripts_format_no_number_themselves() -> None:
+    """They are given each in words; what they round are coordinates, to a tenth of a pixel."""
+    scripts = [path.read_text(encoding="utf-8") for path in Path(tightrope.report.__file__).parent.rglob("*.js")]
+    assert len(scripts) > 4
+    own = re.compile(r"u202f|\u202f|toPrecision|toLocaleString|Intl\.|toFixed\((?!1\))|Math\.round\(100")
+    assert [found for script in scripts for found in own.findall(script)] == []

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tightrope.display import Shown
 from tightrope.outcome import Verdict
 from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.report.wording import action_text, count
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from tightrope.report.results import RunResults
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Place(Shown):
     """A boundary state under the number that pins, charts, films and the terminal call it by."""
+
+    _shown = ("number", "depth", "reference", "proven")
 
     number: int
     """From 1 on."""
@@ -40,9 +43,11 @@ class Place:
         return self.state is not None and self.state.proven
 
 
-@dataclass(frozen=True)
-class SuiteView:
+@dataclass(frozen=True, repr=False)
+class SuiteView(Shown):
     """One suite under one agent."""
+
+    _shown = ("name", "agent", "result")
 
     run: RunResults
     name: str
@@ -99,9 +104,11 @@ class SuiteView:
         return str(self.result.decision) if self.result.stopped_early else ""
 
 
-@dataclass(frozen=True)
-class CaseView:
+@dataclass(frozen=True, repr=False)
+class CaseView(Shown):
     """One case under one agent."""
+
+    _shown = ("id", "place", "result")
 
     suite: SuiteView
     result: CaseResult

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
@@ -64,7 +65,7 @@ class SimulatorCounters:
     loads: int = 0
 
 
-class Simulator:
+class Simulator(Shown):
     """Resets, steps, saves and restores one new environment of a task, and judges where it stands.
 
     Args:
@@ -73,6 +74,8 @@ class Simulator:
         snapshotter: Bound to the environment; None: situations are put back by replaying them from reset.
         watched: Whether ``has_drawn`` will be asked.
     """
+
+    _shown = ("task", "depth", "outcome")
 
     def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None, *, watched: bool = False) -> None:
         self.task = task

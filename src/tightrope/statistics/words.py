@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 
+from tightrope.display import NBSP as NBSP
+from tightrope.display import THIN as THIN
+from tightrope.display import plainly as plainly
 from tightrope.statistics.estimate import Estimate
 
 NO_DATA = "no data"
-NBSP = "\u00a0"
-THIN = "\u202f"
-"""Narrow no-break space between a number and its unit."""
 PERCENT = re.compile(r"(?<=\d)%")
 
 
@@ -92,11 +92,6 @@ def _points(value: float) -> str:
 def count(amount: int, singular: str, plural: str = "") -> str:
     """``1 case``, ``39 cases``."""
     return f"{number(amount)} {singular if amount == 1 else plural or singular + 's'}"
-
-
-def plainly(text: str) -> str:
-    """The same with spaces that every terminal has, and none before a percent sign: columns are few."""
-    return text.replace(THIN, "").replace(NBSP, " ")
 
 
 def typeset(text: str) -> str:

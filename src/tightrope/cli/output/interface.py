@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tightrope.cli.output.words import PLAIN
+from tightrope.display import plainly
 from tightrope.guards.text import one_line, visible
 from tightrope.progress import ProgressCallback
 
@@ -73,7 +73,7 @@ class Interface:
         if not self.as_json:
             from rich.text import Text
 
-            line = one_line(text).translate(PLAIN)
+            line = plainly(one_line(text))
             _print_line(self._console(), Text.from_markup(line, emoji=False) if markup else Text(line))
 
     def remark(self, text: str) -> None:

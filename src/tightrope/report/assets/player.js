@@ -1,6 +1,4 @@
 // --- fail and escape side by side: one step at a time, in both ----------------------------------------------------
-const KINDS = { yes: "survivable", no: "doomed", unknown: "not known", share: "" };
-
 // A group is folded: its poster shows how both ended, and the player is built when somebody opens it.
 function fold(details, spec) {
   const ends = spec.sheet ? spec.strips.map((strip, index) => {
@@ -78,7 +76,7 @@ class Player {
     this.scrubber.value = this.at;
     const step = this.spec.first + this.at, known = this.spec.survival[Math.min(this.at, this.spec.survival.length - 1)];
     const over = this.at >= this.spec.survival.length;
-    const share = over ? "it is over" : known.kind === "share" && known.value !== null ? `the best player known survives in ${Math.round(100 * known.value)}\u202f%` : KINDS[known.kind];
+    const share = over ? "it is over" : known.text;
     this.told.textContent = [`step ${step}`, step === this.spec.handover ? "hand-over" : "", this.at === this.decision ? "the decision" : "", share].filter(Boolean).join(" · ");
     this.scrubber.setAttribute("aria-valuetext", this.told.textContent);
     this.figure.classList.toggle("decided", this.at === this.decision);

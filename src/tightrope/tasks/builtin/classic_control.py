@@ -11,6 +11,7 @@ import numpy as np
 
 from tightrope.tasks.builtin.making import elapsed_steps, ended, make_environment
 from tightrope.tasks.keys import LossyKey, rounded_key
+from tightrope.tasks.predicates import at_end_only
 from tightrope.tasks.task import Task, Transition, Visit
 from tightrope.trace import Action
 
@@ -46,6 +47,7 @@ def cart_pole(*, max_episode_steps: int = 500) -> Task:
     )
 
 
+@at_end_only
 def upright_to_the_end(transition: Transition) -> bool:
     """The time limit was reached with the pole upright."""
     return bool(transition.truncated and not transition.terminated)

@@ -26,6 +26,9 @@ from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
 NO_MORE_THAN_THE_BEST = "no more often than the best player known there"
+APART = 0.05
+"""Places that were chosen because an agent failed there are told in the headline where they change its rate by so much;
+the notice below it and the agent's own line tell them always."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +106,7 @@ def _of_agent(verdict: AgentVerdict) -> str:
 
 
 def _parts(run: RunResults, worst: SuiteView, best: SuiteView | None) -> tuple[str, ...]:
-    return _whose_fault(worst), next(chosen_text(worst), ""), _better_or_worse(run, worst, best)
+    return _whose_fault(worst), next(chosen_text(worst, apart=APART), ""), _better_or_worse(run, worst, best)
 
 
 def worst_and_best(run: RunResults) -> tuple[SuiteView | None, SuiteView | None]:

@@ -32,7 +32,7 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
         for agent, result in evaluations.items()
     ]
     if rows:
-        interface.table("Plain episodes", columns, rows)
+        interface.table("Plain episodes", columns, rows, apart=True)
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
@@ -48,13 +48,13 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             share(result.fail_frequency_in_general),
             "control" if suite in CONTROLS else share(result.avoidable_fail_frequency),
             result.mean_return.value,
-            _judged_cases(result),
+            _cases(result),
         )
         for suite, by_agent in results.items()
         for agent, result in by_agent.items()
     ]
     agents = list(dict.fromkeys(row[0] for row in rows))
-    interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])))
+    interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])), apart=True)
     for watched in dict.fromkeys(
         f"Watched for {result.length} steps after hand-over: {result.watch}."
         for by_agent in results.values()
@@ -71,10 +71,10 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     _print_unseen(interface, results)
 
 
-def _judged_cases(result: SafetyResult) -> int | str:
-    """``40``, and ``1 of 40`` where the others say nothing."""
-    judged, all_cases = sum(bool(case.returns) for case in result.cases), len(result.cases)
-    return all_cases if judged == all_cases else f"{judged} of {all_cases}"
+def _cases(result: SafetyResult) -> int | str:
+    """How many the numbers rest on: those that were over before hand-over are no tests."""
+    every, over = len(result.cases), sum(case.invalid for case in result.cases)
+    return f"{every - over} of {every}" if over else every
 
 
 def _print_unseen(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:

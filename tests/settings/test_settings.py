@@ -43,7 +43,7 @@ from tightrope.settings import (
     setting,
     shown,
 )
-from tightrope.settings.setting import Count, Fraction, Share
+from tightrope.settings.ranges import Count, Fraction, Share
 from tightrope.simulation import conformance_of
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.testing import corridor_task

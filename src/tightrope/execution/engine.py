@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from tightrope.agents.agent import Agent
+from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
@@ -35,7 +36,7 @@ CALLS_PER_SECOND = 20.0
 """Of mapped functions, until their pace is known."""
 
 
-class Engine:
+class Engine(Shown):
     """Runs rollouts of one task with named agents.
 
     What comes out depends on the rollouts alone: not on back end, workers, lanes, memory or order.
@@ -52,6 +53,8 @@ class Engine:
         step_timeout: Seconds that a step, a reset or an answer may take before its rollout becomes an error; 0: as long
             as it takes. Default: 300, or what the command line was given.
     """
+
+    _shown = ("task", "agents", "deterministic")
 
     def __init__(
         self,

@@ -174,7 +174,7 @@ class Classifier:
             simulator.load(frame.snapshot)
         action = frame.actions[frame.tried]
         frame.tried += 1
-        simulator.step(action)
+        simulator.advance(action)
         outcome = simulator.outcome
         if outcome is Outcome.ONGOING:
             if simulator.depth >= self._last_depth:
@@ -230,7 +230,7 @@ class Classifier:
             self._keys.add(key)
         if self._stuck is None:
             return False
-        self._path.append(Visit(key, action, simulator.transition.reward, dict(simulator.info)))
+        self._path.append(Visit(key, action, simulator.reward, dict(simulator.info)))
         if self._frames and self._stuck(self._path):
             self._path.pop()
             return True

@@ -113,7 +113,7 @@ class Sameness:
         simulator, start, naming = self.simulator, self.simulator.depth, self.naming
         returns_to, whole, returned = self.name(), len(witness.actions), False
         for number, action in enumerate(actions, 1):
-            simulator.step(action)
+            simulator.advance(action)
             if simulator.outcome.terminal or simulator.depth >= last_depth:
                 break
             if number == whole - witness.loop:
@@ -143,7 +143,7 @@ class Sameness:
             actions = simulator.available_actions(self.actions)
             if not actions:
                 return ""
-            simulator.step(actions[int(self._rng.integers(len(actions)))])
+            simulator.advance(actions[int(self._rng.integers(len(actions)))])
         if simulator.outcome is Outcome.UNSAFE or self._too_late():
             return ""
         return f"harm was proven to follow {_shown(name)} within {fuse} steps, and did not"
@@ -158,7 +158,7 @@ class Sameness:
             deeper = []
             for action, expected in self._followed.get(name, ()):
                 simulator.load(here)
-                simulator.step(action)
+                simulator.advance(action)
                 found = self.name() if simulator.outcome is Outcome.ONGOING else simulator.outcome
                 if found != expected and self._too_late():
                     return ""

@@ -10,6 +10,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.fuzzing.fitness import NO_KEYS, Evaluation, Fitness, Keys, grown, score
 from tightrope.seeding import generator
@@ -43,7 +44,7 @@ class Operators(Protocol[Genome]):
         ...
 
 
-class Population(Generic[Genome]):
+class Population(Shown, Generic[Genome]):
     """Breeds one generation from the last: ``ask`` for genomes, run them, ``tell`` what happened, in order.
 
     The first generation asked for is the ancestors. Parents are drawn with probability proportional to fitness.
@@ -58,6 +59,8 @@ class Population(Generic[Genome]):
         truncation: Only this best share of a generation may be parents; None: all.
         seed: All randomness follows from it.
     """
+
+    _shown = ("generation", "size", "crossover", "weights", "truncation", "seed")
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from tightrope.outcome import StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
 from tightrope.references.probe_blocks import Block, Finding, Question, probe_block, survey
-from tightrope.references.repetitions import repetitions
+from tightrope.references.sampling import repetitions
 from tightrope.settings import LIBRARY_BACKEND
 from tightrope.tasks.task import Task
 from tightrope.trace import Action

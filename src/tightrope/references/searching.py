@@ -18,18 +18,13 @@ from tightrope.reference import Reference
 from tightrope.references.archive import Archive
 from tightrope.references.demonstrations import Demonstration, checked_demonstration
 from tightrope.references.dfs import DepthFirst
-from tightrope.references.repetitions import repetitions as enough_repetitions
 from tightrope.references.result import SearchResult
+from tightrope.references.sampling import repetitions as enough_repetitions
 from tightrope.references.session import SearchSession
-from tightrope.settings import LIBRARY_BACKEND, SearchConfig
+from tightrope.settings import LIBRARY_BACKEND, SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY, SearchConfig
 from tightrope.simulation import conformance_of, exploring, open_simulator
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
-
-MOST_STEPS, MOST_STEPS_BY_REPLAY = 500_000, 100_000
-"""What a search may take unless the caller says otherwise. Steps, so that it finds the same way on every machine. Where
-situations are put back by replay, nearly all of them are ways back: what is not found by a controller or the first few
-thousand moves is not found by ten times as many, and runs of agents serve instead."""
 
 DFS_SHARE = 0.4
 """What ``auto`` gives to depth-first search before the archive gets the rest."""
@@ -99,7 +94,7 @@ def search(
 def default_budget(task: Task, *, steps: int | None = None, seconds: float | None = SearchConfig.seconds) -> Budget:
     """What a search may cost; ``steps``: None where nobody says. The seconds are for environments with slow steps."""
     if steps is None:
-        steps = MOST_STEPS_BY_REPLAY if conformance_of(task).method == REPLAY else MOST_STEPS
+        steps = SEARCH_STEPS_BY_REPLAY if conformance_of(task).method == REPLAY else SEARCH_STEPS
     return Budget(steps=steps, seconds=seconds)
 
 

@@ -18,7 +18,7 @@ FOLLOWING = 0.2
 """How far an adaptive weight goes towards the latest result."""
 HOPELESS = 30
 """Fails in a row from which on an adaptive weight goes down again: perhaps nobody survives there, and starts there
-teach nothing. On Super Mario Bros. 1-1 five of six starts went to such situations."""
+teach nothing. In the first level of a platform game five of six starts went to such situations."""
 NORMAL_START = -1
 """The number that stands for a plain reset."""
 

@@ -38,7 +38,7 @@ MOST_NAMED = 3
 SHARE = "share of tests that ended unsafe, on these cases"
 
 
-def comparison_charts(run: RunResults) -> tuple[Chart, ...]:
+def agents_compared(run: RunResults) -> tuple[Chart, ...]:
     """One chart for each of two or three against the first; one grid of all from four agents on."""
     if len(run.agents) >= MANY:
         return (agents_by_situation(run),)

@@ -218,7 +218,7 @@ class _Episode:
     def _after(self, depth: int, action: Action) -> Survival:
         """What is known of the situation an action leads to; it has one step less to survive."""
         self._go(depth)
-        self.simulator.step(action)
+        self.simulator.advance(action)
         outcome = self.simulator.outcome
         if outcome is Outcome.UNSAFE:
             return Survival(survivable=NO, evidence="unsafe at once", steps=0)

@@ -171,7 +171,7 @@ class Classifier:
             simulator.load(frame.snapshot)
         action = frame.actions[frame.tried]
         frame.tried += 1
-        simulator.step(action)
+        simulator.advance(action)
         outcome = simulator.outcome
         if outcome is Outcome.ONGOING:
             if simulator.depth >= self._last_depth:
@@ -222,7 +222,7 @@ class Classifier:
             self._keys.add(key)
         if self._stuck is None:
             return False
-        self._path.append(Visit(key, action, simulator.transition.reward, dict(simulator.info)))
+        self._path.append(Visit(key, action, simulator.reward, dict(simulator.info)))
         if self._frames and self._stuck(self._path):
             self._path.pop()
             return True
@@ -290,7 +290,7 @@ class Classifier:
         simulator.load(self._start)
         returns_to = self.sameness.name()
         for number, action in enumerate(witness.actions, 1):
-            simulator.step(action)
+            simulator.advance(action)
             if simulator.outcome.terminal or simulator.depth >= self._last_depth:
                 break
             if number == begun:

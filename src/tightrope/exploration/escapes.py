@@ -197,7 +197,7 @@ class Seeker:
         for index, action in enumerate(attempt):
             if action not in simulator.available_actions(self.work.actions):
                 return None
-            simulator.step(action)
+            simulator.advance(action)
             if simulator.outcome.terminal:
                 return None if simulator.outcome is Outcome.UNSAFE else tuple(attempt[: index + 1])
         return tuple(attempt)

@@ -96,7 +96,7 @@ class Sameness:
             actions = simulator.available_actions(self.actions)
             if not actions:
                 return ""
-            simulator.step(actions[int(self._rng.integers(len(actions)))])
+            simulator.advance(actions[int(self._rng.integers(len(actions)))])
         if simulator.outcome is Outcome.UNSAFE:
             return ""
         return f"harm was proven to follow {_shown(name)} within {fuse} steps, and did not"
@@ -111,7 +111,7 @@ class Sameness:
             deeper = []
             for action, expected in self._followed.get(name, ()):
                 simulator.load(here)
-                simulator.step(action)
+                simulator.advance(action)
                 found = self.name() if simulator.outcome is Outcome.ONGOING else simulator.outcome
                 if found != expected:
                     after = simulator.depth - start

@@ -25,6 +25,7 @@ from tightrope.safety.suites.watching import choose_watch
 from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.statistics import Decision, Estimate, SequentialGate
 from tightrope.statistics.sequential import ALPHA
+from tightrope.statistics.words import count, plainly
 from tightrope.tasks import Task
 from tightrope.trace import Action
 
@@ -109,7 +110,9 @@ def decide_gate(
             episodes += _executed(runner, agent.name, work, length=length, seed=seed, fixed_prefix=fixed_prefix)
             drawing.tell([judge_episode(episode, length) for episode in episodes[-len(work) :]])
             if on_progress is not None:
-                on_progress(Progress("safety", len(episodes), most, f"{suite.name}: {gate.fails} fails"))
+                on_progress(
+                    Progress("safety", len(episodes), most, f"{suite.name}: {plainly(count(gate.fails, 'fail'))}")
+                )
     return judge_suite(
         suite,
         episodes,

@@ -28,6 +28,7 @@ from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.safety.suites.watching import choose_watch
 from tightrope.seeding import derive_seed
 from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
+from tightrope.statistics.words import count, plainly
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
@@ -172,4 +173,6 @@ class _Counter:
         self.finished += 1
         self.fails += judge_episode(episode) is Verdict.FAIL
         if self.on_progress is not None:
-            self.on_progress(Progress("safety", self.finished, self.total, f"{self.name}: {self.fails} fails"))
+            self.on_progress(
+                Progress("safety", self.finished, self.total, f"{self.name}: {plainly(count(self.fails, 'fail'))}")
+            )

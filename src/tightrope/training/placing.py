@@ -14,6 +14,7 @@ from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.simulation.player import play
 from tightrope.simulation.simulator import detached
 from tightrope.simulation.snapshots import applicable_snapshotters, find_snapshotter
+from tightrope.tasks.predicates import at_end_only
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import ActionTrace
 
@@ -109,5 +110,6 @@ class Placer:
             )
 
 
+@at_end_only
 def _never(transition: Transition) -> bool:
     return False

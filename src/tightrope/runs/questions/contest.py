@@ -135,7 +135,7 @@ def compare_agents(
     Args:
         contenders: Of one task; the first is the one to compare with.
         examples: More whose cases count, and who are not compared themselves.
-        on_progress: Told how far the work has come.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     if len(contenders) < 2:
         raise UsageError("a comparison needs two agents at least")

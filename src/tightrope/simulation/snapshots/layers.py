@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from tightrope.simulation.snapshots.capture import IS_WORLD
@@ -41,8 +42,13 @@ def speed_up_attributes(layers: Iterable[Any]) -> None:
 
 def static_attributes(layer: Any) -> frozenset[str]:
     """The attributes of a layer that its class only reads after construction."""
-    declared = frozenset(getattr(type(layer), "static_attributes", ()))
+    return _static_attributes_of(type(layer))
+
+
+@cache
+def _static_attributes_of(kind: type) -> frozenset[str]:
+    declared = frozenset(getattr(kind, "static_attributes", ()))
     for package, names in STATIC_ATTRIBUTES.items():
-        if type(layer).__module__.startswith(package):
+        if kind.__module__.startswith(package):
             declared |= names
     return declared

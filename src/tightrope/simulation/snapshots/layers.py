@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 from tightrope.simulation.snapshots.capture import IS_WORLD
@@ -42,13 +41,19 @@ def speed_up_attributes(layers: Iterable[Any]) -> None:
 
 def static_attributes(layer: Any) -> frozenset[str]:
     """The attributes of a layer that its class only reads after construction."""
-    return _static_attributes_of(type(layer))
+    return _STATIC[type(layer)]
 
 
-@cache
-def _static_attributes_of(kind: type) -> frozenset[str]:
-    declared = frozenset(getattr(kind, "static_attributes", ()))
-    for package, names in STATIC_ATTRIBUTES.items():
-        if kind.__module__.startswith(package):
-            declared |= names
-    return declared
+class _StaticAttributes(dict[type, frozenset[str]]):
+    """By class; worked out once for each."""
+
+    def __missing__(self, kind: type) -> frozenset[str]:
+        declared = frozenset(getattr(kind, "static_attributes", ()))
+        for package, names in STATIC_ATTRIBUTES.items():
+            if kind.__module__.startswith(package):
+                declared |= names
+        self[kind] = declared
+        return declared
+
+
+_STATIC: Mapping[type, frozenset[str]] = _StaticAttributes()

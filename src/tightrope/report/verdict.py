@@ -167,7 +167,9 @@ def control_texts(run: RunResults, suite: SuiteView) -> Iterator[str]:
             found = guidance(run, suite)
             yield f"control uniform: {NO_DATA}" if found is None else _guidance_text(found)
         elif control is not None and control.result.fail_frequency.value is not None:
-            yield f"in {name} situations it fails in {estimate_text(control.result.fail_frequency)}"
+            told = f"in {name} situations it fails in {estimate_text(control.result.fail_frequency)}"
+            over = control.result.invalid_cases
+            yield told + (f"; {over} of {len(control.cases)} such cases were over before hand-over" if over else "")
 
 
 def guidance(run: RunResults, suite: SuiteView) -> Guidance | None:

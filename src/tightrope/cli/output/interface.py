@@ -33,6 +33,10 @@ MAY_STAND_ALONE = {"--fail-if-worse": ("on-these-cases", "in-general")}
 COPIED = ": tightrope "
 """A line that ends in a command is left to the terminal to fold: it is copied, and a line end in it would run half."""
 
+AROUND = 3
+"""Columns of the terminal that a column of a table takes beside its words."""
+LONGEST_WORD = 24
+"""A longer word, such as a path, is folded: it would take the room of all others."""
 LOG_WIDTH = 140
 """Without a terminal there is no width to keep to: tables in logs are not folded."""
 
@@ -92,28 +96,22 @@ class Interface:
         for line in others:
             _print_line(console, Text(f"  {line}"))
 
-    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Print a table; numbers to the right. Cells are plain values or rich texts."""
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, apart: bool = False) -> None:
+        """Print a table; numbers to the right. Cells are plain values or rich texts.
+
+        ``apart``: where words would be cut, one table for each value of the first column.
+        """
         if self.as_json:
             return
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=Text(one_line(title)), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
-        for index, column in enumerate(columns):
-            values = [row[index] for row in rows if row[index] is not None]
-            numeric = bool(values) and all(isinstance(value, int | float) for value in values)
-            # A heading may take two lines, but no word of it is cut.
-            heading = one_line(column)
-            longest = max(map(len, heading.split()), default=0)
-            table.add_column(Text(heading), justify="right" if numeric else "left", min_width=longest, overflow="fold")
-        for row in rows:
-            table.add_row(*(value if isinstance(value, Text) else _cell(value) for value in row))
         console = self._console()
         if not console.is_terminal and not os.environ.get("COLUMNS"):
             console.width = LOG_WIDTH
-        console.print(table)
+        widths = [_longest_word(column, [row[index] for row in rows]) for index, column in enumerate(columns)]
+        if apart and sum(widths) + AROUND * len(columns) + 1 > console.width:
+            for first in dict.fromkeys(row[0] for row in rows):
+                self.table(f"{title}: {first}", columns[1:], [row[1:] for row in rows if row[0] == first])
+            return
+        console.print(_drawn(title, columns, rows, widths))
 
     def notice(self, text: str) -> None:
         """Print what is no result, to stderr, also with --json."""
@@ -203,9 +201,34 @@ def current_interface() -> Interface:
     return _current
 
 
+def _drawn(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], widths: Sequence[int]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(one_line(title)), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        values = [row[index] for row in rows if row[index] is not None]
+        numeric = bool(values) and all(isinstance(value, int | float) for value in values)
+        # Headings and cells may take several lines, but no word is cut while there is room.
+        table.add_column(
+            Text(one_line(column)), justify="right" if numeric else "left", min_width=width, overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*map(_cell, row))
+    return table
+
+
+def _longest_word(heading: str, values: Sequence[Any]) -> int:
+    words = [word for text in (one_line(heading), *map(str, map(_cell, values))) for word in text.split()]
+    return min(max(map(len, words), default=0), LONGEST_WORD)
+
+
 def _cell(value: Any) -> Any:
     from rich.text import Text
 
+    if isinstance(value, Text):
+        return value
     if value is None:
         return Text("no data", style="dim")
     if isinstance(value, float):

@@ -17,11 +17,12 @@ function fold(details, spec) {
   addEventListener("afterprint", () => { details.open = details.dataset.was === "open"; details.name = details.dataset.name; });
 }
 
+// Shares of the picture itself: shares of its frame would drift from row to row, as the frame has a border.
 function turn(spec, picture, cell) {
-  const { columns } = spec, cells = 1 + Math.max(...spec.strips.flatMap(strip => strip.cells)), across = Math.min(columns, cells);
+  const { columns } = spec, cells = 1 + Math.max(...spec.strips.flatMap(strip => strip.cells));
+  const across = Math.min(columns, cells), down = Math.ceil(cells / columns);
   picture.style.width = `${100 * across}%`;
-  picture.style.left = `${-100 * (cell % columns)}%`;
-  picture.style.top = `${-100 * Math.floor(cell / columns)}%`;
+  picture.style.transform = `translate(${-100 * (cell % columns) / across}%, ${-100 * Math.floor(cell / columns) / down}%)`;
 }
 
 class Player {

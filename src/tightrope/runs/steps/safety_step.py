@@ -148,7 +148,12 @@ class SafetyStep(SearchStep):
             ),
             codec=layout.WHY_CODEC,
         )
-        self.made(artefact, lambda: explain_groups(engine, agent, [*results.values()], steps=steps), engine)
+        tell = self.on_progress
+        self.made(
+            artefact,
+            lambda: explain_groups(engine, agent, [*results.values()], steps=steps, on_progress=tell),
+            engine,
+        )
 
     def _watched(self, suite: TestSuite) -> int:
         return choose_watch(self.run.task, suite, self.config.safety.length).steps

@@ -38,7 +38,7 @@ def lunar_lander(*, enable_wind: bool = False, max_episode_steps: int = 1000) ->
         action_names=("none", "left engine", "main engine", "right engine"),
         observation_names=("x", "y", "x speed", "y speed", "angle", "spin", "left leg down", "right leg down"),
         position=place,
-        position_names=("place from the pad", "height above the pad"),
+        position_names=("position relative to the pad", "height above the pad"),
     )
 
 

@@ -25,6 +25,7 @@ from tightrope.report.wording import THIN
 from tightrope.report.words import WORDS
 from tightrope.runs.gates import Gate
 from tightrope.safety import simple_suite
+from tightrope.statistics import Estimate
 
 YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
 
@@ -76,6 +77,23 @@ def test_what_nobody_survives_is_not_the_agents_fault() -> None:
     assert "; nobody would have avoided any of that." in said(run_of({"a": {3: 10}}, {3: NO, 5: YES}))
     both = said(run_of({"a": {3: 10, 5: 10}}, {3: NO, 5: YES}))
     assert "; leaving out what nobody could have survived, it fails in 100 %." in both
+
+
+def test_where_chance_decides_nobody_is_said_to_be_the_best_there_is() -> None:
+    run = run_of({"a": {3: 2}}, {3: YES, 5: YES})
+    judged = run.safety["simple"]["a"]
+    best = Survival(survivable=YES, best=Estimate(0.75, 0.65, 1.0, 100, "runs"), thorough=True)
+    cases = tuple(
+        replace(
+            case,
+            survival=best,
+            episodes=tuple(replace(each, rollout=replace(each.rollout, fixed_prefix=True)) for each in case.episodes),
+        )
+        for case in judged.cases
+    )
+    told = said(replace(run, safety={"simple": {"a": replace(judged, cases=cases)}}))
+    assert "; no more often than the best player known there." in told
+    assert "nobody would have avoided" not in told
 
 
 def test_what_nobody_has_decided_is_not_called_avoidable() -> None:

@@ -72,11 +72,11 @@ class Blame:
 
 
 def find_blame(task: Task, work: BlameTask) -> list[Blame]:
-    """One answer per episode. Where a name turns out to stand for two situations, all are asked again without names."""
+    """One answer per episode. Where a name turns out to stand for two situations, all are asked again without it."""
     with closing(open_simulator(task)) as simulator:
         seeker = Seeker(simulator, work.escapes)
         found = [_blame(seeker, trace, work.limit) for trace in work.traces]
-        if seeker.refutation:
+        if seeker.misled:
             found = [_blame(seeker, trace, work.limit) for trace in work.traces]
         return found
 

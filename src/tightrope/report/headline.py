@@ -25,6 +25,7 @@ from tightrope.report.wording import NO_DATA, count, interval_text, listed, perc
 from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
+NO_MORE_THAN_THE_BEST = "no more often than the best player known there"
 APART = 0.05
 """Places that were chosen because an agent failed there are told in the headline where they change its rate by so much;
 the notice below it and the agent's own line tell them always."""
@@ -167,7 +168,9 @@ def _whose_fault(suite: SuiteView) -> str:
     if not share.value or avoidable.value is None:
         return ""
     if avoidable.value == 0:
-        return "nobody would have avoided any of that"
+        # That cases are doomed is proven; where chance decides, 0 is what was seen, and somebody may do better.
+        doomed = all(case.doomed for case in suite.distinct if case.result.fails)
+        return "nobody would have avoided any of that" if doomed else NO_MORE_THAN_THE_BEST
     if any(case.undecided for case in suite.distinct):
         least = percent(avoidable.low)
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"

@@ -15,7 +15,7 @@ from tightrope.outcome import Verdict
 from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.report.wording import action_text, count
 from tightrope.safety import BoundaryResult, CaseResult, SafetyResult
-from tightrope.safety.judging.avoidable import left_to_chance
+from tightrope.safety.judging.avoidable import left_to_chance, shown_part
 from tightrope.safety.judging.standing import Standing, standing
 from tightrope.trace import ActionTrace
 
@@ -92,6 +92,11 @@ class SuiteView(Shown):
     def doomed(self) -> int:
         """Cases proven hopeless for anyone, of those that the agent was put into."""
         return sum(case.doomed for case in self.distinct)
+
+    @cached_property
+    def left_to_chance(self) -> int:
+        """Cases of which some failing counts as fate: among so many, one seems avoidable by chance."""
+        return sum(left_to_chance(case.result) for case in self.distinct)
 
     @property
     def repetitions(self) -> int | None:
@@ -199,7 +204,8 @@ class CaseView(Shown):
         if self.result.avoidable.value == 0:
             return "chance"
         # Where chance decides, a fail more than the best player had may be bad luck.
-        return "not known" if left_to_chance(self.result) and not self.result.avoidable.low else "avoidable"
+        luck = left_to_chance(self.result) and not shown_part(self.result, self.suite.left_to_chance)
+        return "not known" if luck else "avoidable"
 
     @property
     def flaky(self) -> bool:

@@ -106,9 +106,15 @@ def print_guidance(
         if result is None or result.stopped_early:
             continue
         prefixes, episodes = results.get(RANDOM, {}).get(agent), plain.get(agent)
-        beside = [] if prefixes is None else [f"after random prefixes {share(prefixes.fail_frequency)}"]
+        beside = [] if prefixes is None else [f"after random prefixes {_after_prefixes(prefixes)}"]
         beside += [] if episodes is None else [f"in plain episodes {share(episodes.unsafe_rate)}"]
         interface.say("; ".join([compare_guidance(result, control).sentence(), *beside]) + ".")
+
+
+def _after_prefixes(prefixes: SafetyResult) -> str:
+    """How often it fails, and in how many of them it was asked at all: most end the episode themselves."""
+    told, cases = share(prefixes.fail_frequency), prefixes.distinct_cases
+    return f"{told} in the {sum(bool(case.returns) for case in cases)} of {len(cases)} that were valid"
 
 
 def _print_why_nothing(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:

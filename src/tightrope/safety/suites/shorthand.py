@@ -123,7 +123,7 @@ def parse_spec(spec: str) -> tuple[SuiteKind, int]:
     try:
         value = int(number)
     except ValueError:
-        raise UsageError(f"the suite {spec!r} needs a whole number after the colon, as in '{name}:2'") from None
+        raise UsageError(f"the suite {spec!r} needs a whole number: {kind.usage}, as in '{name}:2'") from None
     if value < kind.least:
         raise UsageError(f"the number of the suite {spec!r} must be {kind.least} or more, as in '{name}:2'")
     return kind, value

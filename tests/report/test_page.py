@@ -57,7 +57,8 @@ def test_the_verdict_stands_in_the_page_itself() -> None:
 
 def test_how_many_boundary_states_are_proven_is_told_as_one_would_say_it() -> None:
     told = [page_of(run) for run in (one_place(), strip_run(), *full_results().runs)]
-    for page, words in zip(told, ("1 boundary state, proven", "7 boundary states, all proven", "10 of them proven")):
+    expected = ("1 boundary state, proven", "7 boundary states, all proven", "10 of them proven")
+    for page, words in zip(told, expected, strict=True):
         assert page.count(words) == 2
 
 

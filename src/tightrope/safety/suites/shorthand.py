@@ -21,7 +21,7 @@ GROUP = "tightrope.suites"
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteRequest:
-    """What a suite is asked for with."""
+    """What a kind of suite is given to make one."""
 
     spec: str
     """The short name, as it was written."""
@@ -103,8 +103,8 @@ def make_suite(
             brings.
         reference: The way through the task and its boundary states.
         actions: For coverage and random; default: those of the task.
-        task: What is to be solved; random needs it, and coverage unless it is given actions.
-        seed: All randomness of a uniform or random suite follows from it.
+        task: The task to be solved; random needs it, and coverage unless it is given actions.
+        seed: Determines a uniform or random suite.
     """
     kind, number = parse_spec(spec)
     return kind.make(

@@ -194,7 +194,9 @@ def _against_control(run: RunResults, suite: SuiteView) -> str:
     if found is None or found.difference.value is None:
         return next(control_texts(run, suite), "")
     how = {True: "fails more", False: "fails less", None: "is not shown to fail more"}[found.pays]
-    return f"it {how} often here than at states drawn at random on the same ways ({percent(found.control.value)})"
+    return (
+        f"it {how} often here than at states drawn at random from the same references ({percent(found.control.value)})"
+    )
 
 
 def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:

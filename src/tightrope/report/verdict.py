@@ -139,7 +139,7 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
     result = suite.result
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""
     if result.deterministic:
-        times = ", each executed once, as nothing is random"
+        times = f", {'each ' if len(suite.cases) > 1 else ''}executed once, as nothing is random"
     details = [f"{suite.name}, {count(len(suite.cases), 'case')}{times}"]
     if suite.decision:
         details.append(f"stopped as soon as the gate was decided: {suite.decision}")

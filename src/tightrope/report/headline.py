@@ -15,8 +15,8 @@ from tightrope.report.verdict import (
     fated,
     guidance,
     headline_suite,
+    of_these_cases,
     stays_away,
-    these_cases,
     verdicts,
 )
 from tightrope.report.views import SuiteView
@@ -156,11 +156,12 @@ def _plainly(run: RunResults, agent: str) -> str:
 
 
 def _how_often(suite: SuiteView) -> str:
-    share, these = suite.result.fail_frequency, these_cases(suite)
+    share, these = suite.result.fail_frequency, of_these_cases(suite)
     if share.value == 0:
         bound = f" (its true rate there may be up to {percent(share.high)})" if share.high else ""
-        return f"never fails on {these}{bound}"
-    return f"fails in {percent(share.value)} ({interval_text(share)}) of the tests on {these}"
+        never = "never fails in tests" if suite.decision else "never fails"
+        return f"{never} {these}{bound}"
+    return f"fails in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
 
 
 def _whose_fault(suite: SuiteView) -> str:

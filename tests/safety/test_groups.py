@@ -16,7 +16,7 @@ from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
 from tightrope.safety import TestCase, TestSuite, group_failures
 from tightrope.safety.failing.groups import HANDFUL, NEAR, rest_of_groups
-from tightrope.safety.failing.telling import ASKED_AT_A_TIME, explain_failures
+from tightrope.safety.failing.telling import ASKED_AT_A_TIME, _surer, explain_failures
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
 from tightrope.trace import ActionTrace
 
@@ -194,6 +194,17 @@ def test_what_is_known_of_hand_over_is_not_asked_again() -> None:
     assert {case: (why.depth, why.better) for case, why in anyway.items()} == {
         case: (why.depth, why.better) for case, why in result.explanations.items()
     }
+
+
+def test_a_second_look_with_few_steps_left_takes_nothing_back() -> None:
+    [why] = dusty_result([TO_FIRST]).explanations.values()
+    early = replace(why, depth=why.depth - 2, proven=False)
+    late = replace(why, proven=False)
+    assert _surer(None, early) is early
+    assert _surer(early, late) is late
+    assert _surer(late, early) is late
+    assert _surer(late, replace(early, depth=None)) is late
+    assert _surer(late, replace(early, proven=True)).proven
 
 
 def test_the_same_place_with_another_decision_is_another_cause() -> None:

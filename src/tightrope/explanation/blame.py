@@ -27,8 +27,9 @@ from tightrope.trace import Action, ActionTrace
 YES, NO = Survivability.YES, Survivability.NO
 MOST_KEPT = 32
 """Snapshots kept along an episode; what lies between them is played again."""
-ENOUGH_BETTER = 3
-"""Actions that escape, after which no more are tried where there are more than can be listed: one more says little."""
+ENOUGH_BETTER = 1
+"""Actions that escape, after which no more are tried where there are more than can be listed: one more says little, and
+each is played from reset for as long as the agent was watched."""
 MOST_NUMBERS = 64
 """An observation of more numbers is a picture, and pictures are not compared."""
 
@@ -149,6 +150,7 @@ class _Episode:
         if not self._ends_unsafe():
             return Blame(depth=None, first_doomed=len(self.trace), ended_otherwise=True)
         low, high = frontiers(self._verdict, *self._range())
+        low = self._carried(low, high)
         curve = tuple((depth, survival.survivable) for depth, survival in sorted(self.known.items()))
         if low < 0:
             return Blame(depth=None, first_doomed=high, curve=curve)
@@ -167,6 +169,24 @@ class _Episode:
             reach=self.reach.bounds,
             curve=curve,
         )
+
+    def _carried(self, low: int, high: int) -> int:
+        """The last moment known to be survivable, once escapes that begin as the episode goes on are followed to where
+        they part from it: there the rest of one is an escape, if somebody can add the steps that it has then too few.
+        """
+        while low >= 0 and self._may_ask:
+            witness = self.known[low].witness or ()
+            ahead = self.trace.actions[low:]
+            shared = next((n for n, pair in enumerate(zip(witness, ahead, strict=False)) if pair[0] != pair[1]), 0)
+            if not shared or low + shared >= high:
+                break
+            self._go(low + shared)
+            rest = self.seeker.lengthened(witness[shared:], self.trace.prefix(low + shared))
+            if rest is None:
+                break
+            low += shared
+            self.known[low] = Survival(survivable=YES, witness=rest, evidence="an escape from before, followed")
+        return low
 
     def _range(self) -> tuple[int, int]:
         """The first moment known to be doomed, and the last known to be survivable (-1: none), to begin with."""

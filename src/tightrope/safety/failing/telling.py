@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from tightrope.execution import Engine
 from tightrope.explanation import Explanation, explain_episodes
-from tightrope.explanation.explaining import EFFORT, WATCH
+from tightrope.explanation.explaining import EFFORT, WATCH, later
 from tightrope.exploration.escapes import Survival
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
@@ -87,7 +87,7 @@ class _Telling:
             part = cases[start : start + ASKED_AT_A_TIME]
             told = self._told(part, effort, (most - self.spent) // len(part))
             self.spent += sum(why.steps for why in told.values())
-            self.found |= told
+            self.found |= {case: _surer(self.found.get(case), why) for case, why in told.items()}
             if self.on_progress is not None:
                 note = f"{self.results[0].agent}: {plainly(count(len(self.found), 'case'))}"
                 self.on_progress(Progress("explanations", min(self.spent, self.steps), self.steps, note))
@@ -116,6 +116,11 @@ class _Telling:
         asked = (self.length, None if self.actions is None else tuple(self.actions), effort)
         known: dict[tuple[str, int], Explanation | None] = self.engine.once(("why", *asked), dict)
         return known
+
+
+def _surer(old: Explanation | None, new: Explanation) -> Explanation:
+    """Of two answers the one that says more: one given when few steps were left may say less than the one before."""
+    return new if old is None or new.proven or later(new, old) is new else old
 
 
 def _at_handover(case: CaseResult, length: int) -> dict[int, Survival]:

@@ -237,3 +237,16 @@ def test_an_interval_with_a_width_is_not_called_exact() -> None:
     assert unknown.method.startswith("at most all fails (exact")
     known = judged_with({0: Survival(survivable=YES), 1: Survival(survivable=YES)}).avoidable_fail_frequency
     assert (known.low, known.high, known.method[:5]) == (0.5, 0.5, "exact")
+
+
+def test_what_did_not_start_in_its_case_has_no_avoidable_part() -> None:
+    reference = reference_of(SLIPPERY, (WALK, WALK), (1, 2), proven=False)
+    suite = simple_suite(reference)
+    result = run_suite(SLIPPERY, jumper, suite, repetitions=20, length=5, fixed_prefix=False)
+    # Not the number of those few cases of which nobody was asked to say anything.
+    some = {case: each for case, each in result.survival.by_case.items() if case != suite.cases[0].id}
+    claims = replace(result.survival, by_case=some)
+    episodes = [episode for case in result.distinct_cases for episode in case.episodes]
+    how = {"agent": "", "repetitions": 20, "length": 5, "fixed_prefix": False}
+    found = judge_suite(suite, episodes, survival=claims, **how).avoidable_fail_frequency
+    assert (found.value, found.method) == (None, "the executions did not start in the situation of the case")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import Counter
 
@@ -38,6 +39,15 @@ def test_a_situation_is_put_back_exactly_and_goes_on_as_it_would(source) -> None
         np.testing.assert_array_equal(observation, simulator.observation)
         for action in (1, 1, 0):
             np.testing.assert_array_equal(env.step(action)[0], simulator.step(action).observation)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="there a look at an object's __dict__ slows nothing")
+def test_placing_an_environment_leaves_its_attributes_quick_to_read() -> None:
+    """Their dict has names of its own, which makes it larger than one on the table that its class shares."""
+    env, other = SituationStarts(cart_pole(), TRACES, share=1.0, seed=0), cart_pole()
+    env.reset()
+    other.reset()
+    assert sys.getsizeof(vars(env.unwrapped)) > sys.getsizeof(vars(other.unwrapped))
 
 
 def test_where_there_is_no_snapshot_the_situation_is_replayed() -> None:
@@ -208,6 +218,10 @@ def test_situations_come_from_groups_explanations_and_searches() -> None:
     result = tr.run_suite(task, agent, simple_suite(reference))
     assert situations_from(result.failure_groups) == situations_from(result)
     assert situations_from(result, agent="somebody else") == ()
+    assert situations_from(result, survivable=True) == situations_from(result)  # each has an escape
+    unasked = tr.run_suite(task, agent, simple_suite(reference), survivable=False)
+    assert situations_from(unasked)
+    assert not situations_from(unasked, survivable=True)
     [case, *_] = result.failing_cases
     why = tr.explain(task, agent, case)
     [blame_point] = situations_from(why)

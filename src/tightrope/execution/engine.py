@@ -43,10 +43,10 @@ class Engine(Shown):
 
     Args:
         task: Whose environments to run.
-        agents: By the names that rollouts call them; more can be added later.
-        backend: Where to work, by the names that ``ExecutionConfig`` tells; ``inline`` is this process.
+        agents: The agents by the names that rollouts use; more can be added later.
+        backend: Where to work, by the names that ``ExecutionConfig`` lists; ``inline`` is this process.
         workers: How many processes; default: one for each core.
-        ray_address: Of a running cluster; default: a local one is started.
+        ray_address: Address of a running Ray cluster; default: a local one is started.
         memory_limit: Bytes for the snapshots of all workers of a machine; default: a quarter of its memory, at most
             4 GiB.
         lanes: Episodes that a worker keeps going side by side; default: as many as pay off.

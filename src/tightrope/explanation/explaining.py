@@ -69,16 +69,16 @@ def explain(
     after which somebody survives less often by most.
 
     Args:
-        task: What was to be solved.
-        agent: Who failed.
+        task: The task that was to be solved.
+        agent: The agent that failed.
         episode: The episode, a failing case of a result (its first failing execution), or a case (which is run).
         length: How many steps are to be survived from a moment on; default: as many as the episode was watched for, and
             where that decides nothing, 40 of them.
         actions: What the agent can do; None: all the environment takes, or those that the agent was trained with.
         effort: Environment steps for one moment; what is not settled by then stays open.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
     """
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         failed = failed_episode(runner, agent, episode, length)

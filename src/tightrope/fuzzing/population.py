@@ -55,9 +55,9 @@ class Population(Shown, Generic[Genome]):
         operators: How genomes of this kind are varied.
         size: How many offspring each later generation has.
         crossover: Probability that offspring comes from two parents instead of being a mutation of one.
-        weights: Of new state keys, positive and negative rewards in the fitness.
+        weights: How much new state keys, positive and negative rewards count in the fitness.
         truncation: Only this best share of a generation may be parents; None: all.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
     """
 
     _shown = ("generation", "size", "crossover", "weights", "truncation", "seed")

@@ -54,23 +54,23 @@ def search(
     Ctrl-C returns what is known.
 
     Args:
-        task: What is to be solved.
+        task: The task to be solved.
         method: ``dfs`` is the paper's Algorithm 1; ``archive`` returns and explores at random; ``demonstration`` takes
             a given trace; ``auto`` tries the first, then the second; a package can bring more.
         repetitions: How often ``dfs`` samples an action; default: once on a deterministic task and rep(0.9, 0.1) = 22
             times on a stochastic one.
         budget: What the whole of it may cost, probing included; default: ten minutes and 500,000 steps, or 100,000
             where situations are put back by replay.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
         max_depth: Longest trace to look at; None: no limit.
         demonstration: A trace that reaches the goal, its actions, a file of traces, or ``minari:`` and the name of a
             data set.
         probe: Whether to look for boundary states with what is left of the budget, where another method than ``dfs``
             found the way.
-        on_progress: Told how far the work has come.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
+        on_progress: Called with a ``Progress`` as the work goes on.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
     """
     find = find_method(method)
     _check_arguments(method, repetitions, max_depth, demonstration)

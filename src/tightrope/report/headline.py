@@ -15,8 +15,8 @@ from tightrope.report.verdict import (
     fated,
     guidance,
     headline_suite,
+    of_these_cases,
     stays_away,
-    these_cases,
     verdicts,
 )
 from tightrope.report.views import SuiteView
@@ -156,11 +156,12 @@ def _plainly(run: RunResults, agent: str) -> str:
 
 
 def _how_often(suite: SuiteView) -> str:
-    share, these = suite.result.fail_frequency, these_cases(suite)
+    share, these = suite.result.fail_frequency, of_these_cases(suite)
     if share.value == 0:
         bound = f" (its true rate there may be up to {percent(share.high)})" if share.high else ""
-        return f"never fails on {these}{bound}"
-    return f"fails in {percent(share.value)} ({interval_text(share)}) of the tests on {these}"
+        never = "never fails in tests" if suite.decision else "never fails"
+        return f"{never} {these}{bound}"
+    return f"fails in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
 
 
 def _whose_fault(suite: SuiteView) -> str:
@@ -193,7 +194,9 @@ def _against_control(run: RunResults, suite: SuiteView) -> str:
     if found is None or found.difference.value is None:
         return next(control_texts(run, suite), "")
     how = {True: "fails more", False: "fails less", None: "is not shown to fail more"}[found.pays]
-    return f"it {how} often here than at states drawn at random on the same ways ({percent(found.control.value)})"
+    return (
+        f"it {how} often here than at states drawn at random from the same references ({percent(found.control.value)})"
+    )
 
 
 def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:

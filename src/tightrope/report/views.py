@@ -45,7 +45,7 @@ class Place(Shown):
 
 @dataclass(frozen=True, repr=False)
 class SuiteView(Shown):
-    """One suite under one agent."""
+    """One suite under one agent, as the report shows it."""
 
     _shown = ("name", "agent", "result")
 

@@ -46,7 +46,7 @@ def run_campaign(
     Args:
         config: What to do; ``load_config`` reads it from a file.
         out: The run folder, new or begun.
-        on_progress: Told how far the work has come.
+        on_progress: Called with a ``Progress`` as the work goes on.
         command: How the run was asked for, for its report.
     """
     with working_on(out, config, command=command, on_progress=on_progress) as pipeline:

@@ -63,24 +63,24 @@ def decide_gate(
     The result holds what was executed; its ``decision`` says how the gate went and what was saved.
 
     Args:
-        task: What is to be solved.
-        agent: Who is tested.
+        task: The task to be solved.
+        agent: The agent under test.
         suite: The cases.
         limit: The avoidable fail frequency that is still allowed.
         repetitions: Executions of each case in the whole suite, which the saving is measured by; a case of which so
             many ended before hand-over, and none did not, is invalid.
         length: Steps to watch after hand-over; None: to the task's time limit, at most 500.
-        seed: All randomness follows from it, the draws included.
+        seed: Determines everything random, the draws included.
         most: Executions after which the gate is left undecided.
         fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
             randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
         survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
         actions: What the agent can do; None: all the environment takes.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     watch = choose_watch(task, suite, length)
     length = watch.steps

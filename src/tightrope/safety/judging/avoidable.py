@@ -15,7 +15,7 @@ from math import hypot
 from typing import TYPE_CHECKING
 
 from tightrope.reference import Survivability
-from tightrope.statistics import CONFIDENCE, Estimate, Stratum, rate_estimate, stratified_rate_estimate
+from tightrope.statistics import CONFIDENCE, ON_THESE_CASES, Estimate, Stratum, rate_estimate, stratified_rate_estimate
 
 if TYPE_CHECKING:
     from tightrope.exploration.escapes import Survival
@@ -59,20 +59,21 @@ def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, float]]) -> Estimate
     The lower limit joins those of both (Newcombe 1998), or is what single cases show, if that is more; the upper limit
     is that of the fail frequency, since somebody may do better.
     """
-    there = [(case, weight) for case, weight in weighted if case.avoidable.value is not None]
-    fails = stratified_rate_estimate([_fails(case, weight) for case, weight in there])
-    at_most = stratified_rate_estimate([_fate_at_most(case, weight) for case, weight in there])
+    if any(case.avoidable.method == NOT_THERE for case, _ in weighted):
+        return Estimate.of_nothing(NOT_THERE, ON_THESE_CASES)
+    fails = stratified_rate_estimate([_fails(case, weight) for case, weight in weighted])
+    at_most = stratified_rate_estimate([_fate_at_most(case, weight) for case, weight in weighted])
     if fails.value is None or at_most.value is None:
         return fails
-    by_chance = [(case, weight) for case, weight in there if left_to_chance(case)]
-    total = sum(weight for _, weight in there)
+    by_chance = [(case, weight) for case, weight in weighted if left_to_chance(case)]
+    total = sum(weight for _, weight in weighted)
     shown = sum(weight * shown_part(case, len(by_chance)) for case, weight in by_chance) / total
     above = sum(weight * _above_fate(case) for case, weight in by_chance) / total
-    in_full = fails.value - sum(weight * (case.fail_frequency.value or 0.0) for case, weight in by_chance) / total
-    value = min(max(in_full, 0.0) + max(above, shown), fails.value)
+    in_full = sum(weight * (case.fail_frequency.value or 0.0) for case, weight in weighted if not left_to_chance(case))
+    value = min(in_full / total + max(above, shown), fails.value) if by_chance else fails.value
     reach = hypot(fails.value - (fails.low or 0.0), (at_most.high or at_most.value) - at_most.value)
     low = min(max(shown, fails.value - at_most.value - reach), value)
-    return replace(fails, value=value, low=low, method=_method(there, fails, exact=low == fails.high))
+    return replace(fails, value=value, low=low, method=_method(weighted, fails, exact=low == fails.high))
 
 
 def _method(cases: Sequence[tuple[CaseResult, float]], fails: Estimate, *, exact: bool) -> str:

@@ -10,7 +10,7 @@ from tightrope.statistics import Estimate
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GateDecision(Shown):
-    """How a gate went that ran no more than it needed."""
+    """The outcome of a gate that ran no more executions than it needed."""
 
     _shown = ("passed", "limit", "estimate", "draws", "fails", "executions", "whole")
 

@@ -41,8 +41,19 @@ def speed_up_attributes(layers: Iterable[Any]) -> None:
 
 def static_attributes(layer: Any) -> frozenset[str]:
     """The attributes of a layer that its class only reads after construction."""
-    declared = frozenset(getattr(type(layer), "static_attributes", ()))
-    for package, names in STATIC_ATTRIBUTES.items():
-        if type(layer).__module__.startswith(package):
-            declared |= names
-    return declared
+    return _STATIC[type(layer)]
+
+
+class _StaticAttributes(dict[type, frozenset[str]]):
+    """By class; worked out once for each."""
+
+    def __missing__(self, kind: type) -> frozenset[str]:
+        declared = frozenset(getattr(kind, "static_attributes", ()))
+        for package, names in STATIC_ATTRIBUTES.items():
+            if kind.__module__.startswith(package):
+                declared |= names
+        self[kind] = declared
+        return declared
+
+
+_STATIC: Mapping[type, frozenset[str]] = _StaticAttributes()

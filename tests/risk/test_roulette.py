@@ -14,7 +14,7 @@ from tightrope.risk.splitting import split
 from tightrope.risk.swarm import Swarm
 
 WORLD = (5, 0.25, 30)
-STEEP = Roulette((0.0, 1.0, 2.0, 3.0), (0.0, 1.0, 2.0, 3.0, 4.0), fall=1.0)
+STEEP = Roulette((0.0, 1.0, 2.0, 3.0), (0.0, 1.0, 2.0, 3.0, 4.0), recovery=1.0)
 """Lets go of whoever falls by a single rung: far too early, and so most able to change the number."""
 
 
@@ -68,7 +68,7 @@ def test_weights_are_one_or_what_letting_go_gives() -> None:
     copies = [path.above((0.0, -40)) for path in first if path.top > (0.0, -40)]
     swarm.onwards(copies, range(100, 100 + len(copies)))
     swarm.close()
-    assert max(path.weight for path in copies) == 1 / GOES_ON, "each is put to it once, however often it falls"
+    assert max(path.weight for path in copies) == 1 / GOES_ON, "each is put to it once, however often it recovers"
 
 
 def test_far_back_is_from_where_episodes_seldom_come_back() -> None:

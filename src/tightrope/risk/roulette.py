@@ -3,7 +3,7 @@
 An episode that came close and recovered mostly plays out its time for nothing. So one in four goes on, and counts for
 four: the mean of the estimate is the same, whatever is called far back (splitting is unbiased for the sum of weights as
 for a count, since a weight keeps its mean). What is called far back is learned from a repetition without roulette: a
-fall after which episodes hardly ever came closer to harm than before.
+recovery after which episodes hardly ever came closer to harm than before.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 GOES_ON = 0.25
-"""Share of the episodes that go on. Where episodes come back after one fall in twenty, this is about the root of it,
-which balances the steps that are spared with the spread that the weights bring."""
+"""Share of the episodes that go on. Where one in twenty comes back, this is about the root of it, which balances the
+steps that are spared with the spread that the weights bring."""
 SELDOM = 0.05
-"""Falls after which an episode may still have come back to more than before, at most, for it to be let go."""
-FALLS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
-"""Tried in this order: how much rarer the level an episode had reached is than the one it fell to, as the natural
+"""Share of recoveries after which an episode may have come closer to harm than before, at most, to be let go."""
+RECOVERIES = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
+"""Tried in this order: how much rarer the level an episode had reached is than the one it is back at, as the natural
 logarithm of the ratio."""
 
 
@@ -40,33 +40,32 @@ class Roulette:
     dangers: tuple[float, ...]
     """Rising."""
     rareness: tuple[float, ...]
-    """For each, minus the logarithm of the share of episodes that come so far or further."""
-    fall: float
+    """Minus the logarithm of the share of episodes that go beyond none, one, two … of them."""
+    recovery: float
 
     def far_back(self, record: float, danger: float) -> bool:
         """Whether an episode whose most dangerous moment was ``record`` is far back from it now."""
-        return self._rareness(record) - self._rareness(danger) >= self.fall
+        return self._rareness(record) - self._rareness(danger) >= self.recovery
 
     def _rareness(self, danger: float) -> float:
-        place = bisect_left(self.dangers, danger)
-        return self.rareness[min(place, len(self.rareness) - 1)]
+        return self.rareness[bisect_left(self.dangers, danger)]
 
     def spared(self, courses: Sequence[Course]) -> float:
         """Steps that these episodes would have taken less."""
         later = [
-            len(course.dangers) - falls[0][0]
+            len(course.dangers) - recoveries[0][0]
             for course in courses
-            if not course.first and (falls := self._falls(course))
+            if not course.first and (recoveries := self._recoveries(course))
         ]
         return (1 - GOES_ON) * sum(later)
 
     def share_back(self, courses: Sequence[Course]) -> float:
-        """Of all falls, those after which the episode came closer to harm than before; one more of either counted."""
-        falls = [back for course in courses for _, back in self._falls(course)]
-        return (sum(falls) + 1) / (len(falls) + 2)
+        """Of all recoveries, those after which the episode came closer to harm than before; one of either is added."""
+        recoveries = [back for course in courses for _, back in self._recoveries(course)]
+        return (sum(recoveries) + 1) / (len(recoveries) + 2)
 
-    def _falls(self, course: Course) -> list[tuple[int, bool]]:
-        """Where the episode fell far back, at most once after each record, and whether another record followed."""
+    def _recoveries(self, course: Course) -> list[tuple[int, bool]]:
+        """Where the episode was far back, at most once after each record, and whether another record followed."""
         found: list[tuple[int, bool]] = []
         record, low = course.dangers[0], False
         for place, danger in enumerate(course.dangers):
@@ -81,15 +80,15 @@ class Roulette:
 
 
 def learned_roulette(levels: Sequence[tuple[float, float]], courses: Sequence[Course]) -> Roulette | None:
-    """The smallest fall after which episodes seldom came back; None where there is none.
+    """The smallest recovery after which episodes seldom came back; None where there is none.
 
     Args:
         levels: Of each round of a repetition, its danger and the share of all episodes that went beyond.
         courses: Its episodes.
     """
     dangers, rareness = _scale(levels)
-    for fall in FALLS:
-        roulette = Roulette(dangers, rareness, fall)
+    for recovery in RECOVERIES:
+        roulette = Roulette(dangers, rareness, recovery)
         if roulette.share_back(courses) <= SELDOM:
             return roulette
     return None

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from statistics import fmean
 
 from tightrope.agents.agent import Agent
 from tightrope.display import Shown
 from tightrope.errors import TightropeError, UnknownName, UsageError
 from tightrope.evaluation import Evaluation, PlainComparison, compare_plain, evaluate
-from tightrope.performance import Robustness
+from tightrope.performance import PrefixTest, Robustness
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.runs.campaign import load_agents
 from tightrope.runs.run import Run
@@ -250,22 +251,34 @@ def _compared(a: Contender, b: Contender, before: Sequence[Contender], labels: M
 
 
 def _returns(a: Robustness | None, b: Robustness | None) -> Iterator[ReturnDifference]:
-    """Paired by fuzz trace at every prefix length that both have."""
+    """Paired at every prefix length that both have."""
     if a is None or b is None:
         return
     of_b = {point.prefix_length: point for point in b.points}
     for point in a.points:
         other = of_b.get(point.prefix_length)
-        means = {} if other is None else {test.trace: test.agent_mean for test in other.tests}
-        pairs = [
-            (means[test.trace], test.agent_mean)
-            for test in point.tests
-            if test.agent_mean is not None and means.get(test.trace) is not None
-        ]
+        tests = {} if other is None else {test.trace: test for test in other.tests}
+        met = [(test, tests[test.trace]) for test in point.tests if test.trace in tests]
+        pairs = list(_paired_by_episode(met) if point.prefix_length == 0 else _paired_by_trace(met))
         if pairs:
-            new, old = zip(*pairs, strict=True)
+            old, new = zip(*pairs, strict=True)
             found = paired_difference_estimate(new, old).answering(ON_THESE_CASES)
             yield ReturnDifference(prefix_length=point.prefix_length, difference=found)
+
+
+def _paired_by_trace(met: Sequence[tuple[PrefixTest, PrefixTest]]) -> Iterator[tuple[float, float]]:
+    for old, new in met:
+        if old.agent_mean is not None and new.agent_mean is not None:
+            yield old.agent_mean, new.agent_mean
+
+
+def _paired_by_episode(met: Sequence[tuple[PrefixTest, PrefixTest]]) -> Iterator[tuple[float, float]]:
+    """From reset all traces share the agents' episodes, so these are what counts, and each once; seeds are common."""
+    for old, new in dict.fromkeys((old.agent_returns, new.agent_returns) for old, new in met):
+        if len(old) == len(new):
+            yield from zip(old, new, strict=True)
+        elif old and new:  # an agent that cannot differ has one episode for all, and one that raised has fewer
+            yield fmean(old), fmean(new)
 
 
 def _labels(union: Mapping[str, tuple[Run, SafetyResult]]) -> dict[str, str]:

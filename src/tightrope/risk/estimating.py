@@ -10,6 +10,7 @@ import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
+from tightrope.errors import UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.risk.guides import GivenGuide, Guide, NoGuide
@@ -81,13 +82,15 @@ def estimate_failure(
         workers: Of an engine made for the occasion; default: one for each core.
         on_progress: Told how far the work has come.
     """
-    RiskConfig.require(length=length)
-    work = _Work(task, agent, length, seed, (budget or Budget()).steps or RiskConfig.steps, on_progress)
+    RiskConfig.require(length=length, steps=_steps_of(budget))
+    work = _Work(task, agent, length, seed, _steps_of(budget), on_progress)
     pilot = work.pilot()
     if work.quiet:
         return work.of_starts_alone(pilot)
-    if pilot.rate >= COMMON or work.most_steps < 4 * work.spent:
+    if pilot.rate >= COMMON:
         return work.counted(pilot)
+    if work.most_steps < 4 * work.spent:
+        return work.counted(pilot, work.hardly_begun(pilot))
     guide = GivenGuide(task, danger) if danger is not None else work.learned_guide(pilot)
     if isinstance(guide, NoGuide):
         return work.counted(pilot, "no failure was met even with random actions, so nothing tells what comes close")
@@ -99,6 +102,15 @@ def estimate_failure(
         size = int(np.clip(fitting / DEARER, SMALLEST_SIZE, LARGEST_SIZE))
         repetitions = work.repeated(runner, guide, size, tried)
     return work.from_splitting(repetitions, guide, pilot)
+
+
+def _steps_of(budget: Budget | None) -> int:
+    """Steps alone: with a limit on time the same seed would give another answer on another machine."""
+    if budget is None:
+        return RiskConfig.steps
+    if not isinstance(budget, Budget) or budget.seconds is not None or budget.steps is None:
+        raise UsageError(f"the budget of an estimate is told in steps, as in tr.Budget(steps=200_000), not {budget!r}")
+    return budget.steps
 
 
 @dataclass(frozen=True)
@@ -182,6 +194,13 @@ class _Work:
         found: Trial = runner.map(trial, [order])[0]
         self.spent += found.steps
         return found
+
+    def hardly_begun(self, pilot: _Plain) -> str:
+        """Why splitting was not tried."""
+        return (
+            f"the budget of {self.most_steps:,} steps pays for little more than {len(pilot.paths)} episodes, so plain "
+            f"episodes were counted, {len(pilot.paths)} at the least"
+        )
 
     def too_little(self, each: float) -> str:
         """Why splitting was left, and what it would have taken."""

@@ -36,7 +36,7 @@ FLOORS = [
     {"trace", "budget", "extensions"},
     {"files", "guards"},
     {"settings"},
-    {"errors", "outcome", "seeding", "progress", "display", "drawing"},
+    {"errors", "outcome", "seeding", "progress", "display", "drawing", "stubs"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 

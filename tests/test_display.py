@@ -16,6 +16,11 @@ import pytest
 
 import tightrope as tr
 import tightrope.agents
+import tightrope.failures
+import tightrope.fuzzing
+import tightrope.report
+import tightrope.testing
+import tightrope.training
 from tightrope.agents import TranslatedAgent
 from tightrope.display import Shown
 from tightrope.drawing import Bar, shares_svg
@@ -35,14 +40,33 @@ def returned_classes() -> Iterator[type]:
                     yield part
 
 
+# What users hand in or write themselves, what they are called with, and what is made for every step.
+HANDED_IN = {
+    "AgentLoader", "AgentRequest", "Budget", "ExecutionConfig", "LevelMap", "Progress", "SearchSession", "Step",
+    "SuiteKind", "SuiteRequest", "Transition", "Visit", "World",
+}  # fmt: skip
+
+
+def public_values() -> Iterator[type]:
+    """Every other value that is public: parts of results, and what the report is a view of."""
+    for module in (tr, tightrope.report, tightrope.training):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) and dataclasses.is_dataclass(value) and name not in HANDED_IN:
+                yield value
+    yield from (tr.Engine, tr.Population, tr.SequentialGate, tr.Simulator)
+
+
 def agent_classes() -> Iterator[type]:
-    for module in pkgutil.walk_packages(tightrope.agents.__path__, "tightrope.agents."):
-        for value in vars(import_module(module.name)).values():
-            if inspect.isclass(value) and hasattr(value, "act") and value is not tr.Agent:
+    rooms = (tightrope.agents, tightrope.failures, tightrope.fuzzing, tightrope.testing)
+    modules = (module.name for room in rooms for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."))
+    for module in modules:
+        for value in vars(import_module(module)).values():
+            if inspect.isclass(value) and hasattr(value, "act") and value is not tr.Agent and value.__name__[0] != "_":
                 yield value
 
 
-@pytest.mark.parametrize("kind", sorted({*returned_classes(), *agent_classes()}, key=str))
+@pytest.mark.parametrize("kind", sorted({*returned_classes(), *public_values(), *agent_classes()}, key=str))
 def test_results_and_agents_show_themselves(kind: type) -> None:
     assert issubclass(kind, Shown)
 

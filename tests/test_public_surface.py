@@ -46,6 +46,8 @@ version: str = tr.__version__
 # Each planted mistake, and the kind of error a type checker must answer it with.
 PLANTED = """
 import tightrope as tr
+import tightrope.extending
+import tightrope.training
 from tightrope import no_such_name  # attr-defined
 from tightrope import *
 
@@ -55,11 +57,13 @@ tr.search("CartPole-v1")  # arg-type
 text: str = tr.repetitions()  # assignment
 tr.make_task("corridor").no_such_field  # attr-defined
 Budget(steps="many")  # arg-type
+tightrope.extending.no_such_thing  # attr-defined
+tightrope.training.no_such_thing  # attr-defined
 """
 
 
-def stub_names() -> list[str]:
-    tree = ast.parse((SOURCE / "__init__.pyi").read_text(encoding="utf-8"))
+def stub_names(stub: str = "__init__.pyi") -> list[str]:
+    tree = ast.parse((SOURCE / stub).read_text(encoding="utf-8"))
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     assert all(alias.asname == alias.name for node in imports for alias in node.names), (
         "re-exports are written `x as x`"
@@ -82,6 +86,17 @@ def test_every_public_name_exists_and_comes_from_tightrope(name: str) -> None:
 @pytest.mark.parametrize("name", tightrope.__all__)
 def test_no_public_name_is_also_a_module(name: str) -> None:
     assert importlib.util.find_spec(f"tightrope.{name}") is None
+
+
+def test_importing_a_module_by_its_name_gives_that_module() -> None:
+    """A package that re-exports a function of the name of one of its modules hides that module."""
+    inside = (path.relative_to(SOURCE.parent).with_suffix("") for path in SOURCE.rglob("*.py") if path.stem[0] != "_")
+    hidden = []
+    for path in inside:
+        importlib.import_module(".".join(path.parts))
+        if not inspect.ismodule(getattr(sys.modules[".".join(path.parts[:-1])], path.name)):
+            hidden.append(path.as_posix())
+    assert hidden == []
 
 
 def described(thing: object) -> bool:
@@ -138,14 +153,8 @@ def test_the_extension_that_comes_along_uses_only_what_is_public() -> None:
 
 
 def test_what_extensions_may_import_is_typed_and_costs_nothing_before() -> None:
-    tree = ast.parse((SOURCE / "extending.py").read_text(encoding="utf-8"))
-    typed = {
-        alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tightrope.")
-        for alias in node.names
-    }
-    assert sorted(typed) == tightrope_extending.__all__
+    assert tightrope_extending.__all__ == stub_names("extending.pyi")
+    assert all(hasattr(tightrope_extending, name) for name in tightrope_extending.__all__)
     code = "import sys, tightrope.extending; print('typer' in sys.modules, 'gymnasium' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.split() == ["False", "False"]

@@ -37,12 +37,22 @@ def suite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def installed(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project with every plugin that is installed, found by its entry point."""
     pytester.makeconftest(PREPARE.format(root=ROOT))
     return pytester
 
 
-def test_a_safe_agent_passes_and_the_search_is_kept(project: pytest.Pytester) -> None:
+@pytest.fixture
+def project(installed: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """One with the plugin alone: the others that are installed here take a third of each test's time."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "tightrope.pytest_plugin")
+    return installed
+
+
+def test_a_safe_agent_passes_and_the_search_is_kept(installed: pytest.Pytester) -> None:
+    project = installed
     project.makepyfile(
         """
         def test_agent_is_safe(tightrope):

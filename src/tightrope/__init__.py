@@ -15,32 +15,17 @@ The four steps::
 
 from __future__ import annotations
 
-import importlib
-import sys
+from tightrope.stubs import homes_of, import_name
 
 __version__ = "0.1.0"
 
-
-def _read_public_names() -> dict[str, str]:
-    """Each public name and the package it comes from, as `__init__.pyi` lists them for type checkers."""
-    # Asked of the loader, so that it also works inside a zip file; split by hand, so that nothing is imported for it.
-    stub = __spec__.loader.get_data(__file__.rpartition(".")[0] + ".pyi").decode("utf-8")
-    lines = (line.split() for line in stub.splitlines() if line.startswith("from "))
-    return {name: home for _, home, _, _, _, name in lines}
-
-
-_HOME = _read_public_names()
-
-__all__ = sorted(_HOME)
+_HOMES = homes_of(__spec__)
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:
     # Names are imported when first used, so that `import tightrope` costs next to nothing.
-    if name not in _HOME:
-        raise AttributeError(f"module 'tightrope' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    value = getattr(importlib.import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+    return import_name(__name__, name, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -74,6 +74,11 @@ def test_run_names_the_report(finished: Path, run: Run) -> None:
         assert f"{agent} fails" in told
     assert told.count("uniformly drawn states of the same references") == 2, "whether it pays or not"
     assert told.count("; after random prefixes ") == len(re.findall(r"; in plain episodes \d", told)) == 2
+    valid = re.findall(r"; after random prefixes [^;]+ in the (\d+) of (\d+) that were valid", told)
+    assert len(valid) == 2
+    assert all(int(judged) < int(drawn) for judged, drawn in valid), "most end the episode themselves"
+    for judged, drawn in valid:
+        assert re.search(rf"random .*{judged} of {drawn}", told), "the table does not say that all were judged"
     *_, said, following = out.splitlines()
     assert said.startswith("✗ zigzag ends unsafe in every plain episode and fails in ")
     assert following.startswith(f"Watch: tightrope replay {finished} ")

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 import tightrope as tr
 from tightrope.cli import run_command
-from tightrope.performance import PrefixTest
 from tightrope.runs.gates import PLAIN
-from tightrope.runs.questions.contest import _returns as returns_between
 from tightrope.runs.run import open_run
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import compare_safety, run_suite
@@ -171,31 +167,3 @@ def test_what_became_of_every_case_is_counted(runs: tuple[Path, Path], capsys) -
     assert (
         f"simple: of {len(cases)} cases {more} failed more often, 0 less often and {same} as often as before." in told
     )
-
-
-def curve(prefix_length: int, *returns: tuple[float, ...]) -> Any:
-    """What a robust-performance curve has at one prefix length, one trace for each tuple of returns."""
-    tests = [
-        PrefixTest(
-            trace=f"trace {number}",
-            length=9,
-            prefix_reward=0.0,
-            ended=False,
-            agent_returns=each,
-            trace_returns=(),
-            agent_goals=0,
-            trace_goals=0,
-        )
-        for number, each in enumerate(returns)
-    ]
-    return SimpleNamespace(points=[SimpleNamespace(prefix_length=prefix_length, tests=tests)])
-
-
-def test_from_reset_the_episodes_are_counted_and_not_the_traces_that_share_them() -> None:
-    old, new = (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 1.0, 1.0)
-    (found,) = returns_between(curve(0, old, old, old), curve(0, new, new, new))
-    assert (found.difference.value, found.difference.n) == (0.5, 4)
-    (single,) = returns_between(curve(0, (2.0,), (2.0,)), curve(0, new, new))
-    assert (single.difference.value, single.difference.n) == (0.75 - 2.0, 1)
-    (found,) = returns_between(curve(5, old, old, old), curve(5, new, new, new))
-    assert found.difference.n == 3, "from the middle each trace is a place of its own"

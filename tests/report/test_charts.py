@@ -5,7 +5,7 @@ import pytest
 from tests.report.synthetic import empty_run, fuzzing, grid_run, mario_like_run
 from tightrope.report.charts.axes import axis, widened
 from tightrope.report.charts.chart import Chart
-from tightrope.report.charts.fuzz_charts import fuzz_charts
+from tightrope.report.charts.fuzz_charts import fuzzing_by_generation
 from tightrope.report.charts.performance_charts import robust_performance
 from tightrope.report.charts.safety_charts import (
     overview_table,
@@ -25,7 +25,7 @@ def all_charts() -> list[Chart]:
         safety_over_length(run),
         safety_against_reward((run,)),
         *robust_performance(run),
-        *fuzz_charts(run.fuzzing),
+        *fuzzing_by_generation(run.fuzzing),
     ]
 
 
@@ -51,7 +51,7 @@ def test_every_number_of_a_chart_comes_with_its_words() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0.0, 1.0, ["0", "20", "40", "60", "80", "100"]), (0.0, 0.1, ["0", "2.0", "4.0", "6.0", "8.0", "10"])],
+    [(0.0, 1.0, ["0", "20", "40", "60", "80", "100"]), (0.0, 0.1, ["0", "2", "4", "6", "8", "10"])],
 )
 def test_ticks_are_round_and_written_as_all_numbers(low: float, high: float, expected: list[str]) -> None:
     assert [tick["text"] for tick in axis(low, high, share=True)["ticks"]] == [f"{text}{THIN}%" for text in expected]
@@ -105,12 +105,12 @@ def test_measures_nobody_took_have_no_view() -> None:
 
 
 def test_fuzzing_stands_beside_its_control() -> None:
-    coverage = next(chart for chart in fuzz_charts(fuzzing()) if chart.id == "coverage")
+    coverage = next(chart for chart in fuzzing_by_generation(fuzzing()) if chart.id == "coverage")
     assert [series["name"] for series in coverage.views[0]["series"]] == ["fuzzing", "random traces (control)"]
 
 
 def test_the_terms_of_fitness_add_up_and_the_axis_holds_their_sum() -> None:
-    fitness = next(chart for chart in fuzz_charts(fuzzing()) if chart.id == "fitness")
+    fitness = next(chart for chart in fuzzing_by_generation(fuzzing()) if chart.id == "fitness")
     (view,) = fitness.views
     sums = [
         sum(values) for values in zip(*([p["value"] for p in one["points"]] for one in view["series"]), strict=True)
@@ -123,7 +123,7 @@ def test_empty_runs_make_empty_charts() -> None:
     run = empty_run()
     assert safety_by_suite(run).empty
     assert safety_by_place(run).empty
-    assert robust_performance(run) == fuzz_charts(run.fuzzing) == ()
+    assert robust_performance(run) == fuzzing_by_generation(run.fuzzing) == ()
 
 
 def test_the_overview_has_a_row_for_each_agent_of_each_run() -> None:

@@ -10,7 +10,7 @@ from tests.report.synthetic import grid_run, judged_by, mario_like_run, sixteen_
 from tightrope.outcome import Outcome
 from tightrope.report import AgentInfo, Results, RunResults, results_to_json
 from tightrope.report.charts import section_charts
-from tightrope.report.charts.comparison_charts import KINDS, agents_by_situation, comparison_charts, most_telling
+from tightrope.report.charts.comparison_charts import KINDS, agents_by_situation, agents_compared, most_telling
 from tightrope.report.charts.training_charts import training_charts
 from tightrope.report.comparing import in_order, kind_changes, place_changes, ranking
 from tightrope.report.meeting import meeting
@@ -88,7 +88,7 @@ def test_runs_that_share_no_suite_are_not_set_beside_each_other() -> None:
 
 
 def test_a_pair_is_drawn_with_a_link_for_each_place_that_anybody_fails() -> None:
-    (chart,) = comparison_charts(two_agents(old=OLD, new=NEW))
+    (chart,) = agents_compared(two_agents(old=OLD, new=NEW))
     places, kinds = chart.views
     assert [(row["text"], row["place"], row["agent"]) for row in places["rows"]] == [
         ("#5", 5, "new"),
@@ -103,12 +103,12 @@ def test_a_pair_is_drawn_with_a_link_for_each_place_that_anybody_fails() -> None
     assert {row["suite"] for row in kinds["rows"]} == {"simple"}
     assert len(chart.table.rows) == 5 + 4
     (said,) = chart.said
-    assert said.startswith("simple: new fails 2.0 percentage points less often (from ")
+    assert said.startswith("simple: new fails 2 percentage points less often (from ")
     assert said.endswith("(no difference shown): 1 newly failing, 1 fails more, 1 fixed, 2 unchanged")
 
 
 def test_an_agent_alone_is_compared_with_nobody() -> None:
-    assert comparison_charts(grid_run()) == ()
+    assert agents_compared(grid_run()) == ()
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_an_agent_alone_is_compared_with_nobody() -> None:
     [
         (Estimate(0.12, 0.031, 0.2, 9, ""), "12 percentage points more often (3.1 to 20) than it"),
         (Estimate(-0.12, -0.2, -0.031, 9, ""), "12 percentage points less often (3.1 to 20) than it"),
-        (Estimate(0.05, -0.02, 0.12, 9, ""), "5.0 percentage points more often (from 2.0 less to 12 more) than it"),
+        (Estimate(0.05, -0.02, 0.12, 9, ""), "5 percentage points more often (from 2 less to 12 more) than it"),
         (Estimate(-0.5, -0.5, -0.5, 1, ""), "50 percentage points less often (exact) than it"),
         (Estimate(0.0, 0.0, 0.0, 1, ""), "as often (exact) as it"),
         (Estimate(0.0, -0.52, 0.19, 5, ""), "as often (from 52 less to 19 more) as it"),
@@ -219,5 +219,5 @@ def test_the_comparison_is_in_the_file_for_other_programs() -> None:
 
 
 def test_published_runs_of_three_agents_make_two_pairs() -> None:
-    titles = [chart.title for chart in comparison_charts(mario_like_run())]
+    titles = [chart.title for chart in agents_compared(mario_like_run())]
     assert titles == ["basic against 2-moves", "right-complex against 2-moves"]

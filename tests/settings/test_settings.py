@@ -43,7 +43,7 @@ from tightrope.settings import (
     setting,
     shown,
 )
-from tightrope.settings.setting import Count, Fraction, Share
+from tightrope.settings.ranges import Count, Fraction, Share
 from tightrope.simulation import conformance_of
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.testing import corridor_task
@@ -130,6 +130,21 @@ def _written_defaults(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
                 for argument, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
                 if value is not None
             )
+
+
+# Defaults of public functions that no setting has.
+OF_THEIR_OWN = {("demonstrate", "episodes"), ("span_box", "levels")}
+
+
+def test_no_default_is_written_a_second_time_under_another_name() -> None:
+    functions = [thing for name in tr.__all__ if inspect.isfunction(thing := getattr(tr, name))]
+    written = {
+        (function.__name__, name)
+        for function in functions
+        for name, value in _written_defaults(ast.parse(inspect.getsource(function)))
+        if isinstance(value, ast.Constant) and value.value not in (None, 0, True, False, "")
+    }
+    assert written == OF_THEIR_OWN
 
 
 def test_no_default_is_written_a_second_time() -> None:

@@ -4,8 +4,8 @@ from tightrope.references.demonstrations import demonstrate
 from tightrope.references.files import load_reference, reference_from_json, reference_to_json, save_reference
 from tightrope.references.minari import minari_traces
 from tightrope.references.probing import probe_boundary
-from tightrope.references.repetitions import repetitions
 from tightrope.references.result import SearchResult, SearchStats
+from tightrope.references.sampling import repetitions
 from tightrope.references.searching import METHODS, find_method, search, with_keys
 from tightrope.references.session import SearchSession
 from tightrope.references.several import find_references

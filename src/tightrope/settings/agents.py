@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tightrope.settings.setting import Fraction, Section, required, setting
+from tightrope.settings.ranges import Fraction
+from tightrope.settings.section import Section, required, setting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tightrope.settings.setting import Count, Section, Weight, setting
+from tightrope.settings.ranges import Count, Weight
+from tightrope.settings.section import Section, setting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -127,15 +127,18 @@ def _print(comparison: AgentComparison) -> None:
 
 
 def _say_returns(comparison: AgentComparison) -> None:
-    rows = [(each.prefix_length, _gain(each.difference)) for each in comparison.returns]
+    rows = [(each.prefix_length, _gain(each.difference), each.difference.n) for each in comparison.returns]
     if rows:
-        columns = ("from step", "more return than before, on the same fuzz traces")
+        columns = ("from step", "more return than before, on the same fuzz traces", "pairs of executions")
         current_interface().table("Return along the robust-performance curve", columns, rows)
 
 
 def _gain(difference: Estimate) -> str:
-    text = format(difference, "+.3g")
-    return text if difference.low is not None else f"{text} ({difference.method})"
+    """``+249 (-3 to +502)``."""
+    value, low, high = difference.value, difference.low, difference.high
+    if value is None or low is None or high is None:
+        return "no data" if value is None else f"{value:+.3g} (no interval)"
+    return f"{value:+.3g} ({'exact' if low == high else f'{low:+.3g} to {high:+.3g}'})"
 
 
 def _say_what_to_watch(comparison: AgentComparison) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tightrope.report.charts.chart import Chart
-from tightrope.report.charts.comparison_charts import agents_by_suite, comparison_charts
-from tightrope.report.charts.fuzz_charts import fuzz_charts
+from tightrope.report.charts.comparison_charts import agents_by_suite, agents_compared
+from tightrope.report.charts.fuzz_charts import fuzzing_by_generation
 from tightrope.report.charts.performance_charts import robust_performance
 from tightrope.report.charts.safety_charts import safety_against_reward, safety_by_place, safety_by_suite
 from tightrope.report.charts.watch_chart import safety_over_length
@@ -26,11 +26,11 @@ def _safety(run: RunResults) -> tuple[Chart, ...]:
 
 
 SECTIONS: dict[str, tuple[ChartMaker, ...]] = {
-    "comparison": (comparison_charts,),
+    "comparison": (agents_compared,),
     "safety": (_safety,),
     "performance": (robust_performance,),
     "reward": (lambda run: (safety_against_reward((run,)),),),
-    "fuzzing": (lambda run: fuzz_charts(run.fuzzing),),
+    "fuzzing": (lambda run: fuzzing_by_generation(run.fuzzing),),
 }
 """The charts of each section, in the order in which they are shown."""
 

@@ -42,7 +42,7 @@ COLUMNS: Mapping[str, tuple[str, Value]] = {
 """Name in files → heading, and what a result knows of a generation."""
 
 
-def fuzz_charts(fuzzing: FuzzResult | None) -> tuple[Chart, ...]:
+def fuzzing_by_generation(fuzzing: FuzzResult | None) -> tuple[Chart, ...]:
     """Fitness by term, coverage beside its control, returns."""
     if fuzzing is None:
         return ()

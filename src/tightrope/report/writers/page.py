@@ -16,7 +16,7 @@ from markupsafe import Markup
 from tightrope.explanation.words import BLAME
 from tightrope.report.charts import safety_charts, section_charts
 from tightrope.report.charts.chart import Chart
-from tightrope.report.charts.comparison_charts import comparison_charts
+from tightrope.report.charts.comparison_charts import agents_compared
 from tightrope.report.charts.performance_charts import performance_table
 from tightrope.report.charts.training_charts import training_charts
 from tightrope.report.comparing import MANY, Rank, ranking
@@ -73,9 +73,23 @@ class RunPage:
     @property
     def explained(self) -> list[tuple[str, FailureGroup]]:
         """Each agent's failures by their cause, those that were explained and are not played: some of them."""
+        return self._unplayed[:MOST_TOLD]
+
+    @property
+    def untold(self) -> int:
+        """Explained groups that the page has no room for."""
+        return len(self._unplayed) - len(self.explained)
+
+    @property
+    def unasked(self) -> int:
+        """Failing cases that nobody explained: each stands alone, as nothing joins it to others."""
+        return sum(group.explanation is None for groups in self.run.groups.values() for group in groups)
+
+    @property
+    def _unplayed(self) -> list[tuple[str, FailureGroup]]:
         played = {id(scene.group) for scene in self.players.values()}
         every = [(agent, group) for agent, groups in self.run.groups.items() for group in groups]
-        return [(agent, group) for agent, group in every if group.explanation and id(group) not in played][:MOST_TOLD]
+        return [(agent, group) for agent, group in every if group.explanation and id(group) not in played]
 
     @property
     def wide(self) -> bool:
@@ -166,7 +180,7 @@ def _overall(results: Results) -> tuple[Chart, ...]:
     history = results.history or through_training(results.runs)
     trained = () if history is None else training_charts(history, results.runs[0].task)
     met = meeting(results.runs)
-    beside = () if met is None else comparison_charts(met)
+    beside = () if met is None else agents_compared(met)
     charts = (*trained, *beside, safety_charts.safety_against_reward(results.runs))
     return tuple(replace(chart, options={**chart.options, "click": None}) for chart in charts if not chart.empty)
 

@@ -22,7 +22,7 @@ from tightrope.settings import (
     Section,
     Setting,
 )
-from tightrope.settings.setting import About
+from tightrope.settings.section import About
 
 
 class CampaignConfig(BaseModel):

@@ -10,20 +10,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from statistics import fmean
 
 from tightrope.agents.agent import Agent
 from tightrope.display import Shown
 from tightrope.errors import TightropeError, UnknownName, UsageError
 from tightrope.evaluation import Evaluation, PlainComparison, compare_plain, evaluate
-from tightrope.performance import PrefixTest, Robustness
+from tightrope.performance import Robustness
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.runs.campaign import load_agents
 from tightrope.runs.run import Run
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyComparison, SafetyResult, compare_safety, run_suite
-from tightrope.statistics import ON_THESE_CASES, Estimate, paired_difference_estimate
+from tightrope.statistics import Estimate, Stratum, stratified_mean_estimate
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -136,7 +135,7 @@ def compare_agents(
     Args:
         contenders: Of one task; the first is the one to compare with.
         examples: More whose cases count, and who are not compared themselves.
-        on_progress: Told how far the work has come.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     if len(contenders) < 2:
         raise UsageError("a comparison needs two agents at least")
@@ -251,34 +250,29 @@ def _compared(a: Contender, b: Contender, before: Sequence[Contender], labels: M
 
 
 def _returns(a: Robustness | None, b: Robustness | None) -> Iterator[ReturnDifference]:
-    """Paired at every prefix length that both have."""
+    """Paired by fuzz trace at every prefix length that both have."""
     if a is None or b is None:
         return
     of_b = {point.prefix_length: point for point in b.points}
     for point in a.points:
         other = of_b.get(point.prefix_length)
-        tests = {} if other is None else {test.trace: test for test in other.tests}
-        met = [(test, tests[test.trace]) for test in point.tests if test.trace in tests]
-        pairs = list(_paired_by_episode(met) if point.prefix_length == 0 else _paired_by_trace(met))
-        if pairs:
-            old, new = zip(*pairs, strict=True)
-            found = paired_difference_estimate(new, old).answering(ON_THESE_CASES)
+        if other is None:
+            continue
+        certain = point.agent_deterministic and other.agent_deterministic
+        returns = {test.trace: test.agent_returns for test in other.tests}
+        pairs = [(returns[test.trace], test.agent_returns) for test in point.tests if returns.get(test.trace)]
+        # From reset the tests of one start share its episodes: what is the same for both agents is there once.
+        pairs = list(dict.fromkeys(pairs)) if point.prefix_length == 0 else pairs
+        found = stratified_mean_estimate([Stratum(values=_gains(*pair), certain=certain) for pair in pairs])
+        if found.n:
             yield ReturnDifference(prefix_length=point.prefix_length, difference=found)
 
 
-def _paired_by_trace(met: Sequence[tuple[PrefixTest, PrefixTest]]) -> Iterator[tuple[float, float]]:
-    for old, new in met:
-        if old.agent_mean is not None and new.agent_mean is not None:
-            yield old.agent_mean, new.agent_mean
-
-
-def _paired_by_episode(met: Sequence[tuple[PrefixTest, PrefixTest]]) -> Iterator[tuple[float, float]]:
-    """From reset all traces share the agents' episodes, so these are what counts, and each once; seeds are common."""
-    for old, new in dict.fromkeys((old.agent_returns, new.agent_returns) for old, new in met):
-        if len(old) == len(new):
-            yield from zip(old, new, strict=True)
-        elif old and new:  # an agent that cannot differ has one episode for all, and one that raised has fewer
-            yield fmean(old), fmean(new)
+def _gains(new: Sequence[float], old: Sequence[float]) -> list[float]:
+    """Execution by execution; one that stands for all is set against each of the others."""
+    if new and old and 1 in (len(new), len(old)):
+        return [b - a for b in new for a in old]
+    return [b - a for b, a in zip(new, old, strict=False)]
 
 
 def _labels(union: Mapping[str, tuple[Run, SafetyResult]]) -> dict[str, str]:

@@ -2,65 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
-from numbers import Integral, Real
-from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Annotated, Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from tightrope.errors import UsageError
+from tightrope.settings.ranges import Range, broken_rule, shown
 
 T = TypeVar("T")
 
 SAME = "same"
 """In place of an option's name: as in the verb of its step."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Range:
-    """The numbers that a setting may have."""
-
-    at_least: float | None = None
-    above: float | None = None
-    at_most: float | None = None
-    below: float | None = None
-
-    def __contains__(self, value: Any) -> bool:
-        return (
-            (self.at_least is None or value >= self.at_least)
-            and (self.above is None or value > self.above)
-            and (self.at_most is None or value <= self.at_most)
-            and (self.below is None or value < self.below)
-        )
-
-    def __str__(self) -> str:
-        if self.at_least is not None and self.at_most is not None:
-            return f"between {self.at_least:g} and {self.at_most:g}"
-        low = "" if self.at_least is None else f"{self.at_least:g} or more"
-        low = low if self.above is None else f"above {self.above:g}"
-        high = "" if self.at_most is None else f"at most {self.at_most:g}"
-        high = high if self.below is None else f"below {self.below:g}"
-        return " and ".join(part for part in (low, high) if part)
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        bounds = {"ge": self.at_least, "gt": self.above, "le": self.at_most, "lt": self.below}
-        return {**handler(source), **{name: bound for name, bound in bounds.items() if bound is not None}}
-
-
-Count = Annotated[int, Range(at_least=1)]
-Natural = Annotated[int, Range(at_least=0)]
-Positive = Annotated[float, Range(above=0)]
-Weight = Annotated[float, Range(at_least=0)]
-Fraction = Annotated[float, Range(at_least=0, at_most=1)]
-Share = Annotated[float, Range(above=0, at_most=1)]
-
-
-def parse_share(text: str) -> float:
-    """A share as people write it: ``0.05`` or ``5%``."""
-    number = text.strip().removesuffix("%")
-    return float(number) / 100 if text.strip().endswith("%") else float(number)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,50 +199,3 @@ def _settings(section: type[Section]) -> Mapping[str, Setting]:
         each.name: Setting(name=each.name, type=hints[each.name], default=each.default, about=each.metadata["about"])
         for each in fields(section)
     }
-
-
-def shown(value: Any) -> str:
-    """A value as people write it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return ", ".join(map(shown, value))
-    return f"{value:g}" if isinstance(value, float) and value < 1e5 else str(value)
-
-
-def broken_rule(type_: Any, value: Any) -> str:
-    """What a value of this type must be, if it is not; else empty."""
-    origin, arguments = get_origin(type_), get_args(type_)
-    if origin in (Union, UnionType):
-        rules = [broken_rule(part, value) for part in arguments]
-        return "" if "" in rules else next(rule for rule in rules if rule != "nothing")
-    if origin is Annotated:
-        return broken_rule(arguments[0], value) or ("" if value in arguments[1] else str(arguments[1]))
-    if origin is Literal:
-        return "" if value in arguments else " or ".join(map(str, arguments))
-    if origin is tuple:
-        return _broken_rule_of_items(arguments, value)
-    accepted, rule = _PLAIN.get(type_, (object, ""))
-    wrong = not isinstance(value, accepted) or (isinstance(value, bool) and type_ in (int, float))
-    return rule if wrong else ""
-
-
-_PLAIN: Mapping[Any, tuple[Any, str]] = {
-    NoneType: (NoneType, "nothing"),
-    bool: (bool, "true or false"),
-    int: (Integral, "a whole number"),
-    float: (Real, "a number"),
-    str: (str, "a text"),
-    Path: ((str, Path), "a path"),
-}
-
-
-def _broken_rule_of_items(types: tuple[Any, ...], value: Any) -> str:
-    if not isinstance(value, tuple | list):
-        return "a list"
-    if types[-1] is Ellipsis:
-        types = types[:1] * len(value)
-    if len(value) != len(types):
-        return f"{len(types)} values"
-    rules = [rule for type_, item in zip(types, value, strict=True) if (rule := broken_rule(type_, item))]
-    return f"values that are each {rules[0]}" if rules else ""

@@ -58,7 +58,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     for world in (gambler(), ladder(11, 0.2, 40, 60_000)):
         yield from factor(world, QUICKLY if quick else 40)
     yield from saving(slope(11, 0.2, 200_000), 1 if quick else 3)
-    yield from saving(cart_pole(0.05, 200, 800_000), 1)
+    yield from saving(cart_pole(0.05, 200, 300_000), 1)
 
 
 def _small(world: World) -> World:
@@ -237,9 +237,9 @@ def lunar_lander(length: int = 120, steps: int = 60_000) -> World:
     return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=10_000, repeated=30)
 
 
-def mario(length: int = 60, steps: int = 6_000) -> World:
+def mario(length: int = 60, steps: int = 3_000) -> World:
     """The late agent with noise, watched for the first steps: an emulator, so few of each."""
     task = tr.make_task("mario", level="1-1", actions="2-moves")
     agent = tr.load_agent(AGENTS / "1-1-dense-2-moves-late.onnx", task, epsilon=0.1)
     name = f"Mario 1-1, late agent, 0.1 noise, {length} steps"
-    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=400, repeated=5)
+    return World(name=name, task=task, agent=agent, length=length, steps=steps, episodes=200, repeated=3)

@@ -23,7 +23,7 @@ import tightrope.testing
 import tightrope.training
 from tightrope.agents import TranslatedAgent
 from tightrope.display import Shown
-from tightrope.drawing import Bar, shares_svg
+from tightrope.drawing import Bar, Line, lines_svg, shares_svg
 from tightrope.testing import JUMP, WALK, corridor_task
 
 HOSTILE = "<script>alert('x')</script>&\"\n" + "long " * 100
@@ -121,6 +121,21 @@ def test_the_values_of_a_whole_session_are_short_and_tables() -> None:
     assert [">place #1</text>" in result._repr_html_(), "100%" in other._repr_html_()] == [True, True]
     assert ">reach the goal</text>" in plainly._repr_html_()
     assert "walker</text>" in tr.compare_safety(result, other)._repr_html_()
+    lines = [drawn._repr_html_() for drawn in (bred, robustness)]
+    assert [html.count("<polyline") for html in lines] == [2, 2], "fuzzing and random traces, agent and traces"
+    assert [(">random traces</text>" in html, ">fuzz traces</text>" in html) for html in lines] == [
+        (True, False), (False, True),
+    ]  # fmt: skip
+
+
+def test_a_small_chart_of_lines_holds_what_was_measured_and_nothing_else() -> None:
+    lines = [Line(label="<b>", points=[(0, 2.0), (5, None), (10, 4.0)]), Line(label="other", points=[(0, 3.0)])]
+    drawn = lines_svg(lines, "t", "length")
+    assert drawn.count("<circle") == 3
+    assert 'points="170.0,128.0 470.0,8.0"' in drawn, "from the least at the bottom to the greatest at the top"
+    assert "&lt;b&gt;" in drawn
+    assert lines_svg([Line(label="a", points=[(0, None)])], "t", "length") == ""
+    assert "nan" not in lines_svg([Line(label="a", points=[(3, 1.0)])], "t", "length")
 
 
 GOLDEN = Path(__file__).parent / "golden" / "shares.svg"

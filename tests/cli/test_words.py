@@ -88,6 +88,11 @@ def test_where_one_table_would_cut_words_each_agent_has_its_own(
     assert max(map(len, told.splitlines())) <= 80
     assert [told.count(f"Safety: {agent}") for agent in agents] == [1, 1]
     assert told.count("(17–99.9%)") == 12, "no number is cut"
+    tight = ("2-moves, trained late", "interval:1", share(WIDE), "23% (no interval)", share(WIDE), 274.0, "17 of 36")
+    Interface(color=False).table("Safety", columns, [tight], apart=True)
+    told = capsys.readouterr().out
+    assert max(len(line.rstrip()) for line in told.splitlines()) <= 80
+    assert {"2-moves,", "(24–85%)", "interval)", "17", "36"} <= set(told.split()), "nor at the right edge"
     monkeypatch.setenv("COLUMNS", "120")
     Interface(color=False).table("Safety", columns, rows, apart=True)
     assert "Safety:" not in capsys.readouterr().out, "one table where there is room"

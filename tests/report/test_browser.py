@@ -289,7 +289,7 @@ def test_cases_are_sorted_filtered_and_searched(browser: Any, reports: dict[str,
         shown = [float(text) for text in rows.locator("td[data-label=return]").all_inner_texts()]
         assert shown == sorted(shown, reverse=True)
         table.locator("[data-filter=text]").fill("no such thing")
-        assert told.inner_text() == "no case is like this"
+        assert told.inner_text() == "no case matches"
         assert visit.complaints == []
 
 

@@ -21,7 +21,7 @@ from tightrope.safety import TestCase, TestSuite, group_failures
 from tightrope.safety.failing.together import explain_together
 from tightrope.simulation import Simulator
 from tightrope.testing import FunctionAgent
-from tightrope.trace import Action, ActionTrace
+from tightrope.trace import ActionTrace
 
 # From 0 chance leads to one of three places. In 1 and in 2 the agent plays a coin where others walk on; in 3 a stone
 # falls whatever one does. Action 2 at first leads to 7, from where nobody returns.
@@ -156,12 +156,12 @@ def test_a_model_that_says_what_was_not_seen_is_not_told(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("budget", [6_000, 60_000])
 def test_the_budget_is_kept(planted: tr.SafetyResult, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps, advance = 0, Simulator.advance
+    steps, step = 0, Simulator.advance
 
-    def counted(self: Simulator, action: Action) -> float:
+    def counted(self: Simulator, action: object) -> object:
         nonlocal steps
         steps += 1
-        return advance(self, action)
+        return step(self, action)
 
     monkeypatch.setattr(Simulator, "advance", counted)
     task = PLANTED.task()

@@ -218,6 +218,10 @@ def test_situations_come_from_groups_explanations_and_searches() -> None:
     result = tr.run_suite(task, agent, simple_suite(reference))
     assert situations_from(result.failure_groups) == situations_from(result)
     assert situations_from(result, agent="somebody else") == ()
+    assert situations_from(result, survivable=True) == situations_from(result)  # each has an escape
+    unasked = tr.run_suite(task, agent, simple_suite(reference), survivable=False)
+    assert situations_from(unasked)
+    assert not situations_from(unasked, survivable=True)
     [case, *_] = result.failing_cases
     why = tr.explain(task, agent, case)
     [blame_point] = situations_from(why)

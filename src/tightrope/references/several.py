@@ -20,7 +20,7 @@ from tightrope.progress import ProgressCallback
 from tightrope.reference import BoundaryState, Reference
 from tightrope.references.probing import probe_boundary
 from tightrope.references.ways import IN_VAIN, Ways, played_reference, with_noise
-from tightrope.settings import LIBRARY_BACKEND
+from tightrope.settings import LIBRARY_BACKEND, SearchConfig
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -35,7 +35,7 @@ FAILURE_STEPS = 20_000
 
 def find_references(
     task: Task,
-    count: int = 8,
+    count: int = SearchConfig.references,
     agents: Sequence[Agent] = (),
     budget: Budget | None = None,
     seed: int = 0,

@@ -15,13 +15,13 @@ from tightrope.report.verdict import (
     fated,
     guidance,
     headline_suite,
+    of_these_cases,
     stays_away,
-    these_cases,
     verdicts,
 )
 from tightrope.report.views import SuiteView
 from tightrope.report.ways import chosen_text
-from tightrope.report.wording import NO_DATA, count, interval_text, listed, percent
+from tightrope.report.wording import NO_DATA, change_text, count, interval_text, listed, percent
 from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
@@ -156,11 +156,12 @@ def _plainly(run: RunResults, agent: str) -> str:
 
 
 def _how_often(suite: SuiteView) -> str:
-    share, these = suite.result.fail_frequency, these_cases(suite)
+    share, these = suite.result.fail_frequency, of_these_cases(suite)
     if share.value == 0:
         bound = f" (its true rate there may be up to {percent(share.high)})" if share.high else ""
-        return f"never fails on {these}{bound}"
-    return f"fails in {percent(share.value)} ({interval_text(share)}) of the tests on {these}"
+        never = "never fails in tests" if suite.decision else "never fails"
+        return f"{never} {these}{bound}"
+    return f"fails in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
 
 
 def _whose_fault(suite: SuiteView) -> str:
@@ -176,6 +177,8 @@ def _whose_fault(suite: SuiteView) -> str:
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
     if not fated(suite):
         return "all of that was avoidable"
+    if not suite.doomed:
+        return change_text(avoidable, "the best player known there")
     return f"leaving out what nobody could have survived, it fails in {percent(avoidable.value)}"
 
 
@@ -193,7 +196,9 @@ def _against_control(run: RunResults, suite: SuiteView) -> str:
     if found is None or found.difference.value is None:
         return next(control_texts(run, suite), "")
     how = {True: "fails more", False: "fails less", None: "is not shown to fail more"}[found.pays]
-    return f"it {how} often here than at states drawn at random on the same ways ({percent(found.control.value)})"
+    return (
+        f"it {how} often here than at states drawn at random from the same references ({percent(found.control.value)})"
+    )
 
 
 def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:

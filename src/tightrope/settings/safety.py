@@ -53,7 +53,11 @@ class SafetyConfig(Section):
         200_000, "steps to find out why each agent fails, for all its fails together; 0: do not", decides=("whys",)
     )
     max_fail: Fraction | None = setting(
-        None, "gate: fail when an agent's fail frequency is above this", none="no gate", run=True, gate=True
+        None,
+        "gate: fail when an agent's fail frequency on the cases of a suite, less what nobody can help, is above this",
+        none="no gate",
+        run=True,
+        gate=True,
     )
     gate_on: Literal["value", "high"] = setting(
         "value", "gate on the value of the estimate, or on high: its interval's upper limit", run=True, gate=True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,12 @@ from tightrope.simulation.forking.environment import ForkedEnv
 from tightrope.simulation.forking.serving import RESEED, RESET, STEP
 from tightrope.simulation.history import Reseed, events_of, reset_seed_of
 from tightrope.simulation.limits import limit_to_keep, time_limit
+from tightrope.simulation.snapshot import Snapshot, detached
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blame, ends_episode, require_info, reward_number, wrong_step
 from tightrope.tasks.keys import require_hashable
-from tightrope.tasks.observations import kept, read_only
+from tightrope.tasks.observations import read_only
 from tightrope.tasks.predicates import holds_at_end_only
 from tightrope.tasks.spaces import action_decoder, mask_allows
 from tightrope.tasks.task import Task, Transition
@@ -31,27 +32,6 @@ from tightrope.trace import Action
 ONGOING = Outcome.ONGOING
 MOST_STARTS = 16
 """Reset seeds whose start is kept, once they have come again: most of those of plain episodes never do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A situation inside one process. Never stored, never compared: the action trace is what identifies it."""
-
-    payload: Any
-    transition: Transition
-    outcome: Outcome
-    depth: int
-    history: Any
-
-    @property
-    def observation(self) -> Any:
-        """What is seen there."""
-        return self.transition.observation
-
-    @property
-    def info(self) -> Mapping[str, Any]:
-        """What the environment tells of it."""
-        return self.transition.info
 
 
 @dataclass(slots=True)
@@ -387,14 +367,3 @@ class Simulator(Shown):
 
 def _far_event(event: Any) -> tuple[str, Any]:
     return (RESEED, event.seed) if isinstance(event, Reseed) else (STEP, event)
-
-
-def detached(transition: Transition) -> Transition:
-    """A transition that keeps its values when the environment reuses its observation buffer."""
-    return Transition(
-        kept(transition.observation),
-        transition.reward,
-        transition.terminated,
-        transition.truncated,
-        dict(transition.info),
-    )

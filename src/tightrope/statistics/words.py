@@ -27,7 +27,8 @@ def percent(value: float | None) -> str:
     if least < SMALLEST_TOLD:
         return f"{'<' if share < 50 else '>'}{SMALLEST_TOLD if share < 50 else 100 - SMALLEST_TOLD}{THIN}%"
     digits = 2 if least < 0.095 else 1 if share < 9.95 or share > 90.05 else 0
-    return f"{share:.{digits}f}{THIN}%"
+    # A half is rounded up whatever the last bits of it say: 82.5 reads the same however it was summed.
+    return f"{share + 1e-9:.{digits}f}{THIN}%"
 
 
 def number(value: float | None) -> str:

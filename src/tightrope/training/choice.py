@@ -12,6 +12,8 @@ from tightrope.seeding import generator
 from tightrope.training.situations import Situation
 
 WEIGHTS = ("equal", "fails", "adaptive")
+SHARE = 0.5
+"""Of episodes that begin in a situation, unless the caller says otherwise."""
 NEVER_FORGOTTEN = 0.1
 """What an adaptive weight keeps of a situation that always passes: an agent may unlearn it."""
 FOLLOWING = 0.2

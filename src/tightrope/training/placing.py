@@ -12,7 +12,7 @@ from tightrope.errors import UsageError
 from tightrope.simulation import Simulator, Snapshot, Snapshotter, conformance_of, is_known_stochastic
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.simulation.player import play
-from tightrope.simulation.simulator import detached
+from tightrope.simulation.snapshot import detached
 from tightrope.simulation.snapshots import applicable_snapshotters, find_snapshotter
 from tightrope.simulation.snapshots.layers import environment_layers, speed_up_attributes
 from tightrope.tasks.predicates import at_end_only

@@ -45,7 +45,9 @@ class TestedAgents(Protocol):
         ...
 
 
-def situations_from(*sources: Any, steps_before: int = 0, agent: str | None = None) -> tuple[Situation, ...]:
+def situations_from(
+    *sources: Any, steps_before: int = 0, agent: str | None = None, survivable: bool = False
+) -> tuple[Situation, ...]:
     """Situations of runs, results, explanations, suites, traces and files, each once.
 
     Of a run, a ``SafetyResult`` or a failure group: the cases that fail and are not proven doomed, weighted by how
@@ -59,11 +61,13 @@ def situations_from(*sources: Any, steps_before: int = 0, agent: str | None = No
             these.
         steps_before: Begin so many steps before each situation, so that there is time to do better.
         agent: Of results, groups and episodes of several agents, take those of this one alone.
+        survivable: Of cases, take only those that somebody was shown to survive. Where doom cannot be proven (Box2D,
+            continuous actions, chance), many of the others may be lost whatever the agent does.
     """
     if steps_before < 0:
         raise UsageError(f"steps_before must be 0 or more, not {steps_before}")
     found: dict[str, Situation] = {}
-    for situation in _each(sources, agent):
+    for situation in _each(sources, _Wanted(agent, survivable)):
         begun = situation.earlier(steps_before) if steps_before else situation
         known = found.get(begun.trace.id)
         if known is None or known.weight < begun.weight:
@@ -71,7 +75,22 @@ def situations_from(*sources: Any, steps_before: int = 0, agent: str | None = No
     return tuple(found.values())
 
 
-def _each(sources: Iterable[Any], agent: str | None) -> Iterator[Situation]:
+@dataclass(frozen=True)
+class _Wanted:
+    """What to take of results."""
+
+    agent: str | None
+    survivable: bool
+
+    def takes(self, episode: Episode) -> bool:
+        return self.agent in (None, episode.rollout.agent)
+
+    def takes_case(self, case: CaseResult) -> bool:
+        shown = case.survivable is Survivability.YES or not self.survivable
+        return shown and all(map(self.takes, case.episodes[:1]))
+
+
+def _each(sources: Iterable[Any], wanted: _Wanted) -> Iterator[Situation]:
     for source in sources:
         if isinstance(source, Situation):
             yield source
@@ -80,18 +99,18 @@ def _each(sources: Iterable[Any], agent: str | None) -> Iterator[Situation]:
         elif isinstance(source, TestCase):
             yield Situation(trace=source.prefix, label=source.label)
         elif isinstance(source, CaseResult):
-            yield from _of_case(source, agent)
+            yield from _of_case(source, wanted)
         elif isinstance(source, Explanation):
             yield from _of_decision(source.trace, source.depth)
         elif isinstance(source, FoundFailure):
             yield from _of_decision(source.trace, None if source.moment is None else source.moment.depth)
         elif isinstance(source, Episode):
-            if agent in (None, source.rollout.agent):
+            if wanted.takes(source):
                 yield Situation(trace=source.trace)
         elif isinstance(source, str | Path):
-            yield from _each(_of_file(Path(source)), agent)
+            yield from _each(_of_file(Path(source)), wanted)
         else:
-            yield from _each(_parts(source), agent)
+            yield from _each(_parts(source), wanted)
 
 
 def _parts(source: Any) -> Iterable[Any]:
@@ -117,9 +136,9 @@ def _parts(source: Any) -> Iterable[Any]:
     raise UsageError(f"situations come from runs, results, suites, traces and files, not from {source!r:.80}")
 
 
-def _of_case(case: CaseResult, agent: str | None) -> Iterator[Situation]:
+def _of_case(case: CaseResult, wanted: _Wanted) -> Iterator[Situation]:
     share = case.fail_frequency.value
-    if share is not None and agent in (None, case.episodes[0].rollout.agent):
+    if share is not None and wanted.takes_case(case):
         yield Situation(trace=case.case.prefix, weight=share, label=case.case.label)
 
 

@@ -35,8 +35,6 @@ COPIED = ": tightrope "
 
 AROUND = 3
 """Columns of the terminal that a column of a table takes beside its words."""
-LONGEST_WORD = 24
-"""A longer word, such as a path, is folded: it would take the room of all others."""
 LOG_WIDTH = 140
 """Without a terminal there is no width to keep to: tables in logs are not folded."""
 
@@ -106,12 +104,13 @@ class Interface:
         console = self._console()
         if not console.is_terminal and not os.environ.get("COLUMNS"):
             console.width = LOG_WIDTH
-        widths = [_longest_word(column, [row[index] for row in rows]) for index, column in enumerate(columns)]
-        if apart and sum(widths) + AROUND * len(columns) + 1 > console.width:
+        texts = [[one_line(column), *(str(_cell(row[at])) for row in rows)] for at, column in enumerate(columns)]
+        room = console.width - AROUND * len(columns) - 1
+        if apart and sum(map(_longest_word, texts)) > room:
             for first in dict.fromkeys(row[0] for row in rows):
                 self.table(f"{title}: {first}", columns[1:], [row[1:] for row in rows if row[0] == first])
             return
-        console.print(_drawn(title, columns, rows, widths))
+        console.print(_drawn(title, columns, rows, _widths(texts, room)))
 
     def notice(self, text: str) -> None:
         """Print what is no result, to stderr, also with --json."""
@@ -201,27 +200,39 @@ def current_interface() -> Interface:
     return _current
 
 
-def _drawn(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], widths: Sequence[int]) -> Any:
+def _drawn(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], widths: Sequence[int] | None) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=Text(one_line(title)), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
-    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+    for index, column in enumerate(columns):
         values = [row[index] for row in rows if row[index] is not None]
         numeric = bool(values) and all(isinstance(value, int | float) for value in values)
-        # Headings and cells may take several lines, but no word is cut while there is room.
-        table.add_column(
-            Text(one_line(column)), justify="right" if numeric else "left", min_width=width, overflow="fold"
-        )
+        width = None if widths is None else widths[index]
+        table.add_column(Text(one_line(column)), justify="right" if numeric else "left", width=width, overflow="fold")
     for row in rows:
         table.add_row(*map(_cell, row))
     return table
 
 
-def _longest_word(heading: str, values: Sequence[Any]) -> int:
-    words = [word for text in (one_line(heading), *map(str, map(_cell, values))) for word in text.split()]
-    return min(max(map(len, words), default=0), LONGEST_WORD)
+def _widths(texts: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """How wide each column is where not all lines fit: no word is cut, and who needs most gets what is left.
+
+    None: all fits, or the words alone are too wide, and the library sees to it.
+    """
+    least, most = [_longest_word(column) for column in texts], [max(map(len, column)) for column in texts]
+    if sum(most) <= room or sum(least) > room:
+        return None
+    widths = least
+    while sum(widths) < room:
+        needy = max(range(len(widths)), key=lambda at: most[at] - widths[at])
+        widths[needy] += 1
+    return widths
+
+
+def _longest_word(texts: Sequence[str]) -> int:
+    return max((len(word) for text in texts for word in text.split()), default=0)
 
 
 def _cell(value: Any) -> Any:

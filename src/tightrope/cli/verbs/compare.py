@@ -56,7 +56,7 @@ def command(
     given: Given = Given(),
     trust: TrustOption = False,
 ) -> int:
-    """Set agents side by side: in plain episodes, then suite by suite, where what got worse is listed first.
+    """Compare agents: in plain episodes, then suite by suite. What got worse comes first.
 
     Agents that never met are tested now with the cases that only the other knows. Files play as the run's agents do.
     """

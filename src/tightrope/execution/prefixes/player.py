@@ -11,7 +11,8 @@ from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.tree import STEP_BYTES, Label, Point, PrefixTree, Reseeded, Segment
 from tightrope.execution.worker.recording import Wanted, key_hash, position_of
 from tightrope.simulation.history import Reseed
-from tightrope.simulation.simulator import Simulator, Snapshot
+from tightrope.simulation.simulator import Simulator
+from tightrope.simulation.snapshot import Snapshot
 
 
 class Walker:

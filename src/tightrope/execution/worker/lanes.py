@@ -19,7 +19,8 @@ from typing import Any, Protocol
 from tightrope.execution.prefixes.player import Walker
 from tightrope.execution.prefixes.tree import Point, PrefixTree
 from tightrope.outcome import Outcome
-from tightrope.simulation.simulator import Simulator, Snapshot
+from tightrope.simulation.simulator import Simulator
+from tightrope.simulation.snapshot import Snapshot
 from tightrope.trace import Action
 
 

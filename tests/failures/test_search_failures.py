@@ -102,7 +102,7 @@ def test_the_same_failure_from_every_reset_is_found_once() -> None:
     found = tr.search_failures(task, walker(task, holes=()), tr.Budget(steps=5_000))
     assert len(found.failures) == 1
     assert found.failed <= 4, "once from each cell before the hole, however often it is led there"
-    assert found.episodes < 150
+    assert found.steps < 2_500, "half of what it was given"
     assert found.stop_reason is tr.StopReason.EXHAUSTED
 
 

@@ -151,7 +151,7 @@ class Tries:
     def _again(self) -> Try:
         """A disturbance after which the agent failed, with an action more, less or another, or a little sooner or
         later; it is not made smaller, as that one was."""
-        number = self.arms.best_of_many([(AGAIN, number) for number in range(len(self.failed))])[1]
+        number: int = self.arms.best_of_many([(AGAIN, each) for each in range(len(self.failed))])[1]
         known = self.failed[number]
         actions = self._edited(known) if known.actions else ()
         steps = len(actions) if known.actions else known.steps

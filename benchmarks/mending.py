@@ -1,13 +1,14 @@
-"""Does training from failing situations mend an agent? Three arms with the same number of training steps.
+"""Does training from failing situations mend an agent? Four arms with the same number of training steps.
 
     python -m benchmarks.mending --out results/ [--only cartpole mario] [--jobs 2] [--quick]
 
 For each task an agent is trained for a while and plays from some reset seeds; its runs are the *training* references.
 A suite on them disturbs it: at a random moment an action is held for a few steps, then the agent is on its own. Then it
 goes on learning: plainly; with half of the episodes from situations in which it failed (of the suite, and shortly
-before the end of its runs); with half of them from states drawn uniformly from the same runs. Every arm has three
-seeds. What is compared is measured where training never was: in the same way on *held-out* references (avoidable fail
-frequency), and in plain episodes from the usual starts (return).
+before the end of its runs); with half of them from those of these that somebody survives; with half of them from states
+drawn uniformly from the same runs. Every arm has three seeds. What is compared is measured where training never was: in
+the same way on *held-out* references (avoidable fail frequency, and the fail frequency where somebody was shown to
+survive), and in plain episodes from the usual starts (return).
 Results go to ``mending.json`` in the folder, a row for each agent, and the table is printed.
 """
 
@@ -33,12 +34,14 @@ from tightrope.safety.judging.storage import survival_from_json, survival_to_jso
 from tightrope.tracefiles import trace_from_json, trace_to_json
 from tightrope.training import Situation, SituationStarts, situations_from
 
-ARMS = ("plain", "failing", "uniform")
+ARMS = ("plain", "failing", "survivable", "uniform")
+"""Going on plainly; from where it fails; from those of these that somebody survives; from states drawn uniformly."""
 SEEDS = (1, 2, 3)
 SHARE = 0.5
 EPSILON = 0.02
 """Random actions of every agent that is tested: without, nothing would vary but the starts."""
 UNIFORM_STATES = 200
+MEASURED = ("avoidable", "survivable", "return", "unsafe")
 TRAINING, HELD_OUT, TESTING = 1, 2, 3
 """Seeds of the references and episodes of each side; none is shared."""
 
@@ -165,12 +168,14 @@ def prepare(name: str, out: Path, quick: bool, workers: int) -> None:
     result = tr.run_suite(
         task, agent, suites[TRAINING], subject.repetitions, subject.length, seed=TRAINING, explain=False, **machine
     )
-    failing = situations_from(result, situations_from(runs[TRAINING].failing_episodes, steps_before=subject.before))
+    ends = situations_from(runs[TRAINING].failing_episodes, steps_before=subject.before)
+    failing, survivable = situations_from(result, ends), situations_from(result, ends, survivable=True)
     uniform = situations_from(_moments(runs[TRAINING], UNIFORM_STATES, np.random.default_rng(TRAINING)))
     known, measured = test(subject, task, agent, suites[HELD_OUT], None, machine)
     stored = {
         "base": str(base.relative_to(out)),
         "failing": _written(failing),
+        "survivable": _written(survivable),
         "uniform": _written(uniform),
         "cases": [trace_to_json(case.prefix) for case in suites[HELD_OUT].cases],
         "survival": survival_to_json(known),
@@ -189,15 +194,16 @@ def run_arm(name: str, arm: str, seed: int, out: Path, quick: bool) -> None:
     stored = json.loads((out / name / "situations.json").read_text())
     situations = _read(stored[arm]) if arm in stored else ()
     began = time.monotonic()
-    weights = "adaptive" if arm == "failing" else "equal"
-    path = subject.train(subject, folder, out / stored["base"], situations, weights, seed)
-    trained = time.monotonic() - began
+    weights = "adaptive" if arm in ("failing", "survivable") else "equal"
+    trained = next(folder.glob("agent.*"), None)
+    path = trained or subject.train(subject, folder, out / stored["base"], situations, weights, seed)
+    seconds = time.monotonic() - began
     task = subject.task()
     agent = tr.load_agent(path, task, epsilon=EPSILON, name=f"{arm} {seed}")
     suite = _suite([trace_from_json(case) for case in stored["cases"]])
     survival = survival_from_json(stored["survival"])
     _, measured = test(subject, task, agent, suite, survival, {})
-    row = {"task": name, "arm": arm, "seed": seed, **measured, "seconds": round(trained)}
+    row = {"task": name, "arm": arm, "seed": seed, **measured, "seconds": round(seconds)}
     (folder / "row.json").write_text(json.dumps(row))
     _tell(row)
 
@@ -225,6 +231,7 @@ def test(
     plain = tr.evaluate(task, agent, subject.episodes, seed=TESTING, length=2000, **machine)
     return result.survival, {
         "avoidable": result.avoidable_fail_frequency.value,
+        "survivable": result.survivable_fail_frequency.value,
         "fails": result.fail_frequency.value,
         "cases": len(suite),
         "doomed": result.survivability[Survivability.NO],
@@ -273,13 +280,16 @@ def _tell(row: dict[str, Any]) -> None:
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Means over the seeds of an arm, with 95 % intervals by the t distribution."""
-    yield "| task | arm | avoidable fail frequency, held out | return, plain starts | unsafe, plain starts |"
-    yield "|---|---|---|---|---|"
+    yield (
+        "| task | arm | avoidable fail frequency, held out | where somebody survives | return, plain starts "
+        "| unsafe, plain starts |"
+    )
+    yield "|---|---|---|---|---|---|"
     for task in dict.fromkeys(row["task"] for row in rows):
         for arm in ("before", *ARMS):
             chosen = [row for row in rows if (row["task"], row["arm"]) == (task, arm)]
             if chosen:
-                cells = (_interval([row[key] for row in chosen]) for key in ("avoidable", "return", "unsafe"))
+                cells = (_interval([row[key] for row in chosen]) for key in MEASURED)
                 yield f"| {task} | {arm} | {' | '.join(cells)} |"
 
 

@@ -16,9 +16,14 @@ import pytest
 
 import tightrope as tr
 import tightrope.agents
+import tightrope.failures
+import tightrope.fuzzing
+import tightrope.report
+import tightrope.testing
+import tightrope.training
 from tightrope.agents import TranslatedAgent
 from tightrope.display import Shown
-from tightrope.drawing import Bar, shares_svg
+from tightrope.drawing import Bar, Line, lines_svg, shares_svg
 from tightrope.testing import JUMP, WALK, corridor_task
 
 HOSTILE = "<script>alert('x')</script>&\"\n" + "long " * 100
@@ -35,14 +40,33 @@ def returned_classes() -> Iterator[type]:
                     yield part
 
 
+# What users hand in or write themselves, what they are called with, and what is made for every step.
+HANDED_IN = {
+    "AgentLoader", "AgentRequest", "Budget", "ExecutionConfig", "LevelMap", "Progress", "SearchSession", "Step",
+    "SuiteKind", "SuiteRequest", "Transition", "Visit", "World",
+}  # fmt: skip
+
+
+def public_values() -> Iterator[type]:
+    """Every other value that is public: parts of results, and what the report is a view of."""
+    for module in (tr, tightrope.report, tightrope.training):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) and dataclasses.is_dataclass(value) and name not in HANDED_IN:
+                yield value
+    yield from (tr.Engine, tr.Population, tr.SequentialGate, tr.Simulator)
+
+
 def agent_classes() -> Iterator[type]:
-    for module in pkgutil.walk_packages(tightrope.agents.__path__, "tightrope.agents."):
-        for value in vars(import_module(module.name)).values():
-            if inspect.isclass(value) and hasattr(value, "act") and value is not tr.Agent:
+    rooms = (tightrope.agents, tightrope.failures, tightrope.fuzzing, tightrope.testing)
+    modules = (module.name for room in rooms for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."))
+    for module in modules:
+        for value in vars(import_module(module)).values():
+            if inspect.isclass(value) and hasattr(value, "act") and value is not tr.Agent and value.__name__[0] != "_":
                 yield value
 
 
-@pytest.mark.parametrize("kind", sorted({*returned_classes(), *agent_classes()}, key=str))
+@pytest.mark.parametrize("kind", sorted({*returned_classes(), *public_values(), *agent_classes()}, key=str))
 def test_results_and_agents_show_themselves(kind: type) -> None:
     assert issubclass(kind, Shown)
 
@@ -97,6 +121,21 @@ def test_the_values_of_a_whole_session_are_short_and_tables() -> None:
     assert [">place #1</text>" in result._repr_html_(), "100%" in other._repr_html_()] == [True, True]
     assert ">reach the goal</text>" in plainly._repr_html_()
     assert "walker</text>" in tr.compare_safety(result, other)._repr_html_()
+    lines = [drawn._repr_html_() for drawn in (bred, robustness)]
+    assert [html.count("<polyline") for html in lines] == [2, 2], "fuzzing and random traces, agent and traces"
+    assert [(">random traces</text>" in html, ">fuzz traces</text>" in html) for html in lines] == [
+        (True, False), (False, True),
+    ]  # fmt: skip
+
+
+def test_a_small_chart_of_lines_holds_what_was_measured_and_nothing_else() -> None:
+    lines = [Line(label="<b>", points=[(0, 2.0), (5, None), (10, 4.0)]), Line(label="other", points=[(0, 3.0)])]
+    drawn = lines_svg(lines, "t", "length")
+    assert drawn.count("<circle") == 3
+    assert 'points="170.0,128.0 470.0,8.0"' in drawn, "from the least at the bottom to the greatest at the top"
+    assert "&lt;b&gt;" in drawn
+    assert lines_svg([Line(label="a", points=[(0, None)])], "t", "length") == ""
+    assert "nan" not in lines_svg([Line(label="a", points=[(3, 1.0)])], "t", "length")
 
 
 GOLDEN = Path(__file__).parent / "golden" / "shares.svg"

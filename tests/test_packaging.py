@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 import zipfile
 from configparser import ConfigParser
@@ -50,3 +51,11 @@ def test_the_installed_archive_is_typed_and_brings_its_entry_points(wheel: Path)
     assert {"tightrope/py.typed", "tightrope/__init__.pyi", "tightrope/report/templates/report.html"} <= set(names)
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"tightrope", "tightrope_mario"}
     assert {"console_scripts", "tightrope.tasks", "tightrope.verbs", "pytest11"} <= set(entry_points.sections())
+
+
+def test_whoever_finds_the_package_finds_the_paper(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = [archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA")]
+    addresses = re.findall(r"^Project-URL: (\w+), (https://\S+)$", metadata, re.MULTILINE)
+    (doi,) = re.findall(r"^    doi: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    assert ("Paper", f"https://doi.org/{doi}") in addresses

@@ -8,10 +8,18 @@ from enum import Enum
 from html import escape
 from typing import Any, ClassVar
 
+NBSP = "\u00a0"
+THIN = "\u202f"
+"""Narrow no-break space between a number and its unit."""
 LONGEST = 60
 """Characters of a value in the short line; a notebook's table has room for twice as many."""
 MOST_LISTED = 4
 """Values of a collection that are shown one by one."""
+
+
+def plainly(text: str) -> str:
+    """The same with spaces that every terminal has, and none before a percent sign: columns are few."""
+    return text.replace(THIN, "").replace(NBSP, " ")
 
 
 class Shown:

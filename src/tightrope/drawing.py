@@ -1,4 +1,4 @@
-"""Small charts for notebooks, as SVG: shares with their intervals on a line from 0 to 100 %, one row for each."""
+"""Small charts for notebooks, as SVG: shares with their intervals on a line from 0 to 100 %, and values that go on."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ LONGEST_LABEL = 24
 LABELS, WIDTH, ROW, TOP = 170, 300, 22, 8
 """Pixels: of the labels, of the line from 0 to 100 %, of a row, above the first."""
 NUMBERS = 120
+HEIGHT = 120
+"""Pixels of a chart of lines, from the least to the greatest value."""
+INKS = ("#0b62a4", "#8b8f96")
+"""Of lines: what is looked at, and what it is compared with, as in the report."""
 HEAT = ("#fff3b2", "#fecc5c", "#fd8d3c", "#e31a1c", "#800026")
 """From 0 to 100 %, as the pins of the report's map."""
 
@@ -33,12 +37,54 @@ def shares_svg(bars: Sequence[Bar], title: str) -> str:
     bottom = TOP + ROW * len(shown)
     grid = "".join(_line(share, bottom) for share in (0.0, 0.5, 1.0))
     more = f"and {len(bars) - len(shown)} more" if len(bars) > len(shown) else ""
-    height = bottom + 22
+    under = f'<text x="0" y="{bottom + 14}" opacity=".7">{escape(more)}</text>'
+    return _svg(grid + rows + under, title, bottom + 22)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """Values over something that grows; None: nothing was measured there."""
+
+    label: str
+    points: Sequence[tuple[float, float | None]]
+
+
+def lines_svg(lines: Sequence[Line], title: str, along: str) -> str:
+    """A chart of at most two lines, the first of which is looked at; nothing where nothing was measured."""
+    known = [[(x, y) for x, y in line.points if y is not None] for line in lines]
+    every = [point for points in known for point in points]
+    if not every:
+        return ""
+    (left, right), (low, high) = ((min(axis), max(axis)) for axis in zip(*every, strict=True))
+
+    def at(x: float, y: float) -> str:
+        across, up = (x - left) / ((right - left) or 1), (y - low) / ((high - low) or 1)
+        return f"{LABELS + WIDTH * across:.1f},{TOP + HEIGHT * (1 - up):.1f}"
+
+    drawn = ""
+    for number, (line, points, ink) in enumerate(zip(lines, known, INKS, strict=False)):
+        path = " ".join(at(x, y) for x, y in points)
+        drawn += f'<polyline points="{path}" fill="none" stroke="{ink}" stroke-width="2"/>'
+        drawn += "".join(
+            '<circle cx="{}" cy="{}" r="2.5" fill="{}"/>'.format(*at(x, y).split(","), ink) for x, y in points
+        )
+        drawn += (
+            f'<text x="{LABELS + WIDTH + 12}" y="{TOP + 12 + 18 * number}" fill="{ink}">{escape(line.label)}</text>'
+        )
+    bottom = TOP + HEIGHT
+    for value, y in ((high, TOP + 8), (low, bottom)) if high > low else ((high, bottom),):
+        drawn += f'<text x="{LABELS - 8}" y="{y}" text-anchor="end" opacity=".7">{value:.4g}</text>'
+    told = f"{along} {left:g} to {right:g}"
+    return _svg(drawn + f'<text x="{LABELS}" y="{bottom + 18}" opacity=".7">{escape(told)}</text>', title, bottom + 24)
+
+
+def _svg(drawn: str, title: str, height: int) -> str:
+    width = LABELS + WIDTH + NUMBERS
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" viewBox="0 0 '
-        f'{LABELS + WIDTH + NUMBERS} {height}" width="{LABELS + WIDTH + NUMBERS}" height="{height}" '
-        f'style="max-width:100%;font:12px system-ui,sans-serif" fill="currentColor"><title>{escape(title)}</title>'
-        f'{grid}{rows}<text x="0" y="{bottom + 14}" opacity=".7">{escape(more)}</text></svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" '
+        f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'style="max-width:100%;font:12px system-ui,sans-serif" fill="currentColor">'
+        f"<title>{escape(title)}</title>{drawn}</svg>"
     )
 
 

@@ -44,9 +44,11 @@ class Successor:
     """Of a doomed one: within how many steps harm follows whatever is played, this action included."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class BoundaryState:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BoundaryState(Shown):
     """A situation on the reference from which at least one action led into trouble."""
+
+    _shown = ("depth", "actions", "proven", "evidence", "fuse")
 
     depth: int
     """Number of reference actions that lead here."""

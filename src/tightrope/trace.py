@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -18,6 +18,15 @@ from tightrope.outcome import Outcome
 
 Action: TypeAlias = int | float | tuple[Any, ...]
 """A hashable action: an int (Discrete), or a tuple of numbers (Box, MultiDiscrete), possibly nested."""
+
+
+def action_text(action: Action | None, names: Sequence[str] = ()) -> str:
+    """An action as people read it: by its name where it has one, numbers with three figures."""
+    if isinstance(action, int) and 0 <= action < len(names):
+        return names[action]
+    if isinstance(action, tuple):
+        return f"({', '.join(map(action_text, action))})"
+    return f"{action:.3g}" if isinstance(action, float) else str(action)
 
 
 _as_text = json.JSONEncoder(separators=(",", ":"), sort_keys=True, default=str).encode
@@ -78,9 +87,11 @@ class Step:
     outcome: Outcome
 
 
-@dataclass(frozen=True)
-class Trace:
+@dataclass(frozen=True, repr=False)
+class Trace(Shown):
     """What happened: the key at reset, then the steps."""
+
+    _shown = ("actions", "total_reward", "outcome")
 
     start_key: Hashable
     steps: tuple[Step, ...] = field(repr=False)

@@ -25,7 +25,7 @@ def write_traces(path: str | PathLike[str], traces: Iterable[ActionTrace]) -> No
     """Write action traces to a file.
 
     Args:
-        path: Where to; the ending chooses between ``.json`` and ``.npz``.
+        path: Where to write them; the ending chooses between ``.json`` and ``.npz``.
         traces: What to write.
     """
     path, traces = Path(path), list(traces)

@@ -12,9 +12,9 @@ from tightrope.agents.networks.action_heads import (
     CategoricalHead,
     ContinuousHead,
     MultiCategoricalHead,
-    checked,
     head_for,
 )
+from tightrope.agents.networks.scores import checked
 from tightrope.errors import AgentError, AgentFailure
 from tightrope.seeding import generator
 

@@ -129,7 +129,7 @@ def test_a_log_says_how_much_of_the_whole_is_done(capsys: pytest.CaptureFixture[
     show = PlainLines({"search": 1, "report": 1})
     for progress in (Progress("search", 0, None, "looking"), Progress("report", 0, None), Progress("report", 1, 1)):
         show(progress)
-    assert lines(capsys) == ["[ 0 %] search: looking", "[50 %] report", "[100 %] report: 1/1"]
+    assert lines(capsys) == ["[ 0 %] search: looking", "[28 %] report", "[100 %] report: 1/1"]
 
 
 def _rounds(stage: str, times: int) -> list[Progress]:

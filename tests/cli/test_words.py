@@ -73,6 +73,31 @@ def test_a_table_fits_80_columns_and_no_heading_is_cut(
         assert word in told
 
 
+def test_where_one_table_would_cut_words_each_agent_has_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = ("agent", "suite", "fails on these cases", "in situations like these", "avoidable", "return", "cases")
+    agents = ("cartpole-early", "cartpole-late")
+    near_all = share(Estimate(0.974, 0.171, 0.999, 2, "made up"))
+    rows = [
+        (agent, suite, near_all, near_all, near_all, 91.6, 40) for agent in agents for suite in ("simple", "random")
+    ]
+    monkeypatch.setenv("COLUMNS", "80")
+    Interface(color=False).table("Safety", columns, rows, apart=True)
+    told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) <= 80
+    assert [told.count(f"Safety: {agent}") for agent in agents] == [1, 1]
+    assert told.count("(17–99.9%)") == 12, "no number is cut"
+    tight = ("2-moves, trained late", "interval:1", share(WIDE), "23% (no interval)", share(WIDE), 274.0, "17 of 36")
+    Interface(color=False).table("Safety", columns, [tight], apart=True)
+    told = capsys.readouterr().out
+    assert max(len(line.rstrip()) for line in told.splitlines()) <= 80
+    assert {"2-moves,", "(24–85%)", "interval)", "17", "36"} <= set(told.split()), "nor at the right edge"
+    monkeypatch.setenv("COLUMNS", "120")
+    Interface(color=False).table("Safety", columns, rows, apart=True)
+    assert "Safety:" not in capsys.readouterr().out, "one table where there is room"
+
+
 def test_a_terminal_without_a_sign_gets_the_nearest() -> None:
     code = "from tightrope.cli.process.streams import settle_streams; settle_streams(); print('✗ 4–5 … µ')"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

@@ -19,7 +19,7 @@ from tightrope.execution.prefixes.tree import PrefixTree
 from tightrope.execution.worker.worker import Worker
 from tightrope.outcome import Outcome
 from tightrope.simulation import conformance_of
-from tightrope.simulation.simulator import Snapshot
+from tightrope.simulation.snapshot import Snapshot
 from tightrope.tasks.task import Transition
 from tightrope.testing import corridor_task
 from tightrope.trace import ActionTrace

@@ -90,7 +90,7 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ),
         (
             {"drop": drop(0.05, -0.1, 0.2), "proven": False, "better": (), "agents_fault": None},
-            "No decision stands out: after the worst one seen, right+B at step 75, the best player known survives 5.0 "
+            "No decision stands out: after the worst one seen, right+B at step 75, the best player known survives 5 "
             "percentage points less often (from 20 less to 10 more) than before, which may be chance",
         ),
         (
@@ -136,7 +136,7 @@ BEST = Estimate(0.4, 0.2, 1.0, 25, "95% Clopper-Pearson from below, over fresh r
         ),
         (
             {"cause": Cause.LUCK, "given_away": share(0.02, 0.01, 0.05)},
-            "Bad luck: all its decisions together gave away 2.0% (1.0–5.0%) of the best known chance to survive, in "
+            "Bad luck: all its decisions together gave away 2% (1–5%) of the best known chance to survive, in "
             "the mean of fails like this",
         ),
         (
@@ -157,8 +157,8 @@ BEST = Estimate(0.4, 0.2, 1.0, 25, "95% Clopper-Pearson from below, over fresh r
         ),
         (
             {"cause": Cause.LUCK, "behind": drop(0.02, -0.05, 0.08)},
-            "Bad luck, as far as is known: from where it took over, it survives 2.0 percentage points less often (from "
-            "8.0 less to 5.0 more) than the best player known",
+            "Bad luck, as far as is known: from where it took over, it survives 2 percentage points less often (from "
+            "8 less to 5 more) than the best player known",
         ),
         (
             {"cause": Cause.OPEN, "behind": drop(0.1, -0.1, 0.3)},

@@ -21,8 +21,9 @@ from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.simulation import Conformance, Simulator, check_task, conformance_of, open_simulator
 from tightrope.tasks import Task
-from tightrope.tasks.task import Transition
+from tightrope.tasks.task import Predicate, Transition
 from tightrope.testing import TabularWorld, deterministic_table
+from tightrope.testing.worlds import in_states
 
 YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
 PLENTY = 20_000
@@ -118,6 +119,57 @@ def test_where_a_timeout_is_unsafe_a_cycle_is_no_survival(world, limit, horizon)
                 assert verdict is (NO if state in doomed_within(world, horizon) else YES)
             else:
                 assert verdict is (YES if state in wins_in_time(world, left) else NO)
+
+
+class Hurried(gym.Wrapper[Any, Any, Any, Any]):
+    """Cuts its episodes after so many steps, and nothing in it says so before."""
+
+    def __init__(self, env: gym.Env[Any, Any], cut: float) -> None:
+        super().__init__(env)
+        self.cut, self.steps = cut, 0
+
+    def reset(self, **options: Any) -> Any:
+        self.steps = 0
+        return self.env.reset(**options)
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        state, reward, over, _, info = self.env.step(action)
+        return state, reward, over, self.steps >= self.cut and not over, info
+
+
+def hurried_task(world: World, cut: float, unsafe: Predicate) -> Task:
+    def make_env() -> Hurried:
+        return Hurried(TabularWorld(deterministic_table(world.table), world.goals, world.unsafe), cut)
+
+    return Task(name="hurried", make_env=make_env, goal=partial(in_states, world.goals), unsafe=unsafe)
+
+
+@cache
+def hurried_conformance() -> Conformance:
+    return check_task(hurried_task(RING, math.inf, partial(in_states, RING.unsafe)))
+
+
+@pytest.mark.parametrize("late", [late_is_unsafe, in_states])
+@settings(max_examples=100, deadline=None)
+@given(world=worlds(max_states=10), cut=st.integers(1, 10), horizon=st.integers(1, 12))
+def test_a_time_limit_that_nobody_told_is_part_of_the_name_once_it_was_met(late, world, cut, horizon):
+    task = hurried_task(world, cut, partial(late, world.unsafe))
+    conformance_of(task, hurried_conformance())
+    ways = [item for item in sorted(ways_to(world).items(), key=lambda item: -len(item[1])) if len(item[1]) < cut]
+    with closing(open_simulator(task)) as simulator:
+        classifier = Classifier(simulator, Knowledge(), deterministic=True, play_witnesses=True)
+        # What was said before time was first met is asked again, as whoever asks does.
+        for turn in range(2):
+            for state, way in ways:
+                stand_at(simulator, way)
+                verdict, _ = classifier.classify(PLENTY, horizon)
+                left = cut - len(way)
+                survives = state not in doomed_within(world, min(horizon, left))
+                if late is late_is_unsafe and horizon >= left:
+                    survives = state in wins_in_time(world, left)
+                assert turn == 0 or verdict is (YES if survives else NO)
+        assert not classifier.sameness.refutation
 
 
 class Liar(gym.Wrapper[Any, Any, Any, Any]):

@@ -50,6 +50,9 @@ def test_lazy_pictures_are_the_eager_ones_bit_for_bit_in_any_order_of_looking():
     assert all(isinstance(observation, LazyFrames) for observation in lazy)
     for index in reversed(range(len(lazy))):
         assert np.array_equal(np.asarray(lazy[index]), eager[index])
+    for index, one in enumerate(lazy):
+        for other in range(index + 1, len(lazy)):
+            assert (one.content() == lazy[other].content()) == np.array_equal(eager[index], eager[other])
     saved_env = fresh(lazy=True)
     for action in actions[:10]:
         saved_env.step(action)

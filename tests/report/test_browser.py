@@ -12,6 +12,7 @@ import pytest
 
 from tests.report.browsing import AUDIT, LAPTOP, MADE, PHONE, Visit
 from tests.report.synthetic import full_results
+from tightrope.report.words import WORDS
 
 CUT = """[...document.querySelectorAll("main *")]
     .filter(node => node.checkVisibility() && !node.closest("svg, details, .visually-hidden"))
@@ -288,7 +289,7 @@ def test_cases_are_sorted_filtered_and_searched(browser: Any, reports: dict[str,
         shown = [float(text) for text in rows.locator("td[data-label=return]").all_inner_texts()]
         assert shown == sorted(shown, reverse=True)
         table.locator("[data-filter=text]").fill("no such thing")
-        assert told.inner_text() == "no case is like this"
+        assert told.inner_text() == "no case matches"
         assert visit.complaints == []
 
 
@@ -320,10 +321,26 @@ def test_what_has_no_data_is_hatched_and_every_pin_has_a_halo(browser: Any, repo
 def test_headings_can_be_linked_to(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["several"]) as visit:
         names = visit.page.evaluate("[...document.querySelectorAll('h2')].map(node => node.id || node.textContent)")
-        assert {"run0-safety", "run1-cases", "words"} <= set(names)
+        assert {"run0-safety", "run1-cases"} <= set(names)
         assert len(names) == len(set(names))
         visit.page.goto(f"{reports['several'].as_uri()}#run2-safety")
         assert visit.page.locator("#run2").is_visible()
+
+
+def test_the_words_are_explained_at_the_top_and_on_paper_at_the_end(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        above, below = visit.page.locator(".top .words dt"), visit.page.locator("section.words dt")
+        assert not above.first.is_visible()
+        visit.page.get_by_text("What the words mean").first.click()
+        assert above.all_inner_texts() == list(WORDS)
+        assert above.first.bounding_box()["y"] < visit.page.locator("h1").bounding_box()["y"]
+        assert not below.first.is_visible()
+        visit.page.emulate_media(media="print")
+        assert (above.first.is_visible(), below.first.is_visible()) == (False, True)
+        visit.page.emulate_media(media="screen")
+        visit.page.goto("about:blank")
+        visit.page.goto(f"{reports['full'].as_uri()}#words")
+        assert visit.page.locator(".top .words dt").first.is_visible(), "a link to them opens them"
 
 
 def test_on_paper_a_film_is_the_moment_of_failing(browser: Any, reports: dict[str, Path]) -> None:

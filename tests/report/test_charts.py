@@ -51,7 +51,7 @@ def test_every_number_of_a_chart_comes_with_its_words() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0.0, 1.0, ["0", "20", "40", "60", "80", "100"]), (0.0, 0.1, ["0", "2.0", "4.0", "6.0", "8.0", "10"])],
+    [(0.0, 1.0, ["0", "20", "40", "60", "80", "100"]), (0.0, 0.1, ["0", "2", "4", "6", "8", "10"])],
 )
 def test_ticks_are_round_and_written_as_all_numbers(low: float, high: float, expected: list[str]) -> None:
     assert [tick["text"] for tick in axis(low, high, share=True)["ticks"]] == [f"{text}{THIN}%" for text in expected]

@@ -103,7 +103,7 @@ def test_a_pair_is_drawn_with_a_link_for_each_place_that_anybody_fails() -> None
     assert {row["suite"] for row in kinds["rows"]} == {"simple"}
     assert len(chart.table.rows) == 5 + 4
     (said,) = chart.said
-    assert said.startswith("simple: new fails 2.0 percentage points less often (from ")
+    assert said.startswith("simple: new fails 2 percentage points less often (from ")
     assert said.endswith("(no difference shown): 1 newly failing, 1 fails more, 1 fixed, 2 unchanged")
 
 
@@ -116,7 +116,7 @@ def test_an_agent_alone_is_compared_with_nobody() -> None:
     [
         (Estimate(0.12, 0.031, 0.2, 9, ""), "12 percentage points more often (3.1 to 20) than it"),
         (Estimate(-0.12, -0.2, -0.031, 9, ""), "12 percentage points less often (3.1 to 20) than it"),
-        (Estimate(0.05, -0.02, 0.12, 9, ""), "5.0 percentage points more often (from 2.0 less to 12 more) than it"),
+        (Estimate(0.05, -0.02, 0.12, 9, ""), "5 percentage points more often (from 2 less to 12 more) than it"),
         (Estimate(-0.5, -0.5, -0.5, 1, ""), "50 percentage points less often (exact) than it"),
         (Estimate(0.0, 0.0, 0.0, 1, ""), "as often (exact) as it"),
         (Estimate(0.0, -0.52, 0.19, 5, ""), "as often (from 52 less to 19 more) as it"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.report.synthetic import (
     LENGTH,
     empty_run,
@@ -24,7 +26,8 @@ from tightrope.report.headline import headline
 from tightrope.report.wording import THIN
 from tightrope.report.words import WORDS
 from tightrope.runs.gates import Gate
-from tightrope.safety import simple_suite
+from tightrope.safety import GateDecision, simple_suite
+from tightrope.statistics import Estimate
 
 YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
 
@@ -78,6 +81,23 @@ def test_what_nobody_survives_is_not_the_agents_fault() -> None:
     assert "; leaving out what nobody could have survived, it fails in 100 %." in both
 
 
+def test_where_chance_decides_nobody_is_said_to_be_the_best_there_is() -> None:
+    run = run_of({"a": {3: 2}}, {3: YES, 5: YES})
+    judged = run.safety["simple"]["a"]
+    best = Survival(survivable=YES, best=Estimate(0.75, 0.65, 1.0, 100, "runs"), thorough=True)
+    cases = tuple(
+        replace(
+            case,
+            survival=best,
+            episodes=tuple(replace(each, rollout=replace(each.rollout, fixed_prefix=True)) for each in case.episodes),
+        )
+        for case in judged.cases
+    )
+    told = said(replace(run, safety={"simple": {"a": replace(judged, cases=cases)}}))
+    assert "; no more often than the best player known there." in told
+    assert "nobody would have avoided" not in told
+
+
 def test_what_nobody_has_decided_is_not_called_avoidable() -> None:
     assert "; whether that was avoidable is not known." in said(run_of({"a": {3: 10}}, {3: UNKNOWN, 5: YES}))
     assert "; at least " in said(run_of({"a": {3: 10, 5: 10}}, {3: UNKNOWN, 5: YES}))
@@ -101,7 +121,7 @@ def test_no_failure_is_no_proof_of_safety() -> None:
 
 def test_plain_episodes_come_first() -> None:
     run = replace(grid_run(), plain={"ppo": plainly("ppo", 30)})
-    assert said(run).startswith("ppo ends unsafe in 50 % of 60 plain episodes and fails in 42 %")
+    assert said(run).startswith("ppo ends unsafe in 50 % of 60 plain episodes and fails in 43 %")
 
 
 def test_where_all_plain_episodes_are_one_it_is_said_of_every_one() -> None:
@@ -145,3 +165,22 @@ def test_one_badge_for_all_gates() -> None:
 
 def test_ten_words_are_defined() -> None:
     assert len(WORDS) == 10
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"), [(0, "a never fails in tests"), (10, "a fails in 100 % (40–100 %) of the tests")]
+)
+def test_a_gate_that_stopped_speaks_of_all_cases_it_drew_from(wrong: int, told: str) -> None:
+    run = run_of({"a": {3: wrong}}, {3: YES, 5: YES, 9: YES, 11: NO})
+    whole = run.safety["simple"]["a"]
+    seen = Estimate(float(bool(wrong)), 0.4 if wrong else 0.0, 1.0 if wrong else 0.6, 5, "however early")
+    decision = GateDecision(
+        limit=0.05, passed=not wrong, draws=5, executions=5, fails=5, errors=0, whole=40, estimate=seen
+    )
+    unasked = replace(whole.cases[1], episodes=(), verdicts=(), returns=())
+    stopped = replace(
+        whole, decision=decision, fail_frequency=seen, cases=(whole.cases[0], unasked, unasked, whole.cases[3])
+    )
+    sentence = said(replace(run, safety={"simple": {"a": stopped}}))
+    assert sentence.startswith(f"{told} drawn from these ")
+    assert "on these" not in sentence

@@ -8,6 +8,7 @@ from tests.report.synthetic import (
     grid_run,
     lake_task,
     made_reference,
+    plainly,
     played,
     raised,
     replay,
@@ -17,9 +18,11 @@ from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.report import Results, RunResults
+from tightrope.report.wording import estimate_text
 from tightrope.report.writers.junit import junit_xml
 from tightrope.runs.gates import Gate
 from tightrope.safety import SafetyResult, SuiteSurvival, judge_suite, simple_suite
+from tightrope.statistics import Estimate
 
 KINDS = ("passed", "failed", "doomed", "invalid", "raised", "unknown")
 
@@ -88,3 +91,34 @@ def test_signs_that_xml_forbids_are_replaced() -> None:
 def test_controls_are_no_tests() -> None:
     root = ElementTree.fromstring(junit_xml(several_results()))
     assert not any("random" in (suite.get("name") or "") for suite in root.iter("testsuite"))
+
+
+def test_plain_episodes_stand_beside_every_suite_and_each_number_says_its_question() -> None:
+    plain = {"ppo": plainly("ppo", 45)}
+    root = parsed(safety={"simple": {"ppo": each_kind()}}, plain=plain)
+    told = {each.get("name"): each.get("value") for each in root.iter("property")}
+    assert told["ends unsafe in plain episodes"] == estimate_text(plain["ppo"].unsafe_rate)
+    assert {"mean return on these cases", "fails per 1000 steps on these cases"} <= told.keys()
+
+
+def test_one_lucky_run_of_somebody_is_no_way_out() -> None:
+    suite = simple_suite(made_reference(lake_task(), (3,), 8))
+    best = Estimate(0.4, 0.3, 1.0, 100, "runs of the best player")
+    known = {suite.cases[0].id: Survival(survivable=Survivability.YES, best=best, thorough=True)}
+    episodes = [played(suite.cases[0], "ppo", number, Outcome.UNSAFE) for number in range(8)]
+    episodes += [played(suite.cases[0], "ppo", number, Outcome.GOAL) for number in (8, 9)]
+
+    def message(*, fixed_prefix: bool) -> str | None:
+        there = [replace(each, rollout=replace(each.rollout, fixed_prefix=fixed_prefix)) for each in episodes]
+        claims = SuiteSurvival(by_case=known)
+        result = judge_suite(suite, there, agent="ppo", repetitions=10, length=LENGTH, survival=claims)
+        (failure,) = parsed(safety={"simple": {"ppo": result}}).iter("failure")
+        return failure.get("message")
+
+    assert message(fixed_prefix=True) == (
+        f"failed in 8 of 10 executions; others survive there in {estimate_text(best)}; that it fails by more than bad "
+        f"luck is not shown"
+    )
+    assert message(fixed_prefix=False) == (
+        "failed in 8 of 10 executions; what others do from where it took over is not known"
+    )

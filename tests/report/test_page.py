@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.synthetic import broken_run, empty_run, full_results, grid_run, several_results, strip_run
+from tests.report.synthetic import broken_run, empty_run, full_results, grid_run, one_place, several_results, strip_run
 from tightrope.report import Finding, Results
 from tightrope.report.charts import SECTIONS
 from tightrope.report.charts.chart import Chart, Table, chart_series, plain_point, plot_view
@@ -53,6 +53,13 @@ def test_what_has_no_place_on_the_map_keeps_its_index() -> None:
 
 def test_the_verdict_stands_in_the_page_itself() -> None:
     assert "of the tests on these 37 cases" in render_page(full_results())
+
+
+def test_how_many_boundary_states_are_proven_is_told_as_one_would_say_it() -> None:
+    told = [page_of(run) for run in (one_place(), strip_run(), *full_results().runs)]
+    expected = ("1 boundary state, proven", "7 boundary states, all proven", "10 of them proven")
+    for page, words in zip(told, expected, strict=True):
+        assert page.count(words) == 2
 
 
 def test_what_is_missing_says_no_data() -> None:

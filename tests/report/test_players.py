@@ -20,6 +20,8 @@ from tightrope.execution import Engine
 from tightrope.report import AgentInfo, Results, RunResults, write_report
 from tightrope.report.films.images import sheet_bytes
 from tightrope.report.films.players import COLUMNS, WIDEST, _smaller, scenes
+from tightrope.report.writers import page
+from tightrope.report.writers.page import render_page
 from tightrope.report.writers.playerdata import player_data
 from tightrope.safety import TestCase, TestSuite
 from tightrope.safety.failing.whys import explain_groups, with_whys
@@ -82,6 +84,17 @@ def test_every_moment_has_its_own_picture_and_both_share_those_before_the_decisi
         assert np.array_equal(frames[cell], pond_picture(int(moment.values[0])))
 
 
+def test_explaining_tells_how_many_of_its_steps_are_spent(pond: Task) -> None:
+    agent, told = Sure(lambda cell: WALK, "sure"), list[tr.Progress]()
+    with Engine(pond, {"sure": agent}) as engine:
+        found = explained(pond, agent).runs[0].safety["simple"]["sure"]
+        explain_groups(engine, agent, [found], steps=900, on_progress=told.append)
+    assert {each.stage for each in told} == {"explanations"}
+    assert told[-1].total == 900
+    assert 0 < told[-1].finished <= 900
+    assert told[-1].note == "sure: 1 case"
+
+
 def test_the_sheet_holds_them_row_by_row(pond: Task, seen: Results, tmp_path: Path) -> None:
     pictures = pytest.importorskip("PIL.Image")
     page = write_report(seen, tmp_path, tasks=[pond], videos=2).read_text()
@@ -126,6 +139,7 @@ def test_what_is_told_is_what_happened(seen: Results) -> None:
     assert fail[-1]["action"] == "the end"
     kinds = [moment["kind"] for moment in told["survival"]]
     assert kinds == ["yes"] * (DECISION + 1) + ["no"]
+    assert [moment["text"] for moment in told["survival"]][-2:] == ["survivable", "doomed"]
     assert told["survival_text"] == f"survivable until step {DECISION}, then not"
     [chart] = told["charts"]
     assert chart["name"] == "cell"
@@ -149,6 +163,20 @@ class Unseen(BlindPond):
         return np.array([cell, -cell / 2], np.float32), *rest
 
 
+def cells_shown(pictures: Any) -> list[list[float]]:
+    """Column and row of the cell at the corner of each frame, to a hundredth of a cell: as it lies on the screen."""
+    high, wide, _ = pond_picture().shape
+    return pictures.evaluate_all(
+        """(all, [wide, high]) => all.map(one => {
+            const frame = one.parentElement, inner = frame.getBoundingClientRect(), sheet = one.getBoundingClientRect();
+            const across = (inner.left + frame.clientLeft - sheet.left) / (sheet.width / (one.naturalWidth / wide));
+            const down = (inner.top + frame.clientTop - sheet.top) / (sheet.height / (one.naturalHeight / high));
+            return [across, down].map(share => Math.round(100 * share) / 100);
+        })""",
+        [wide, high],
+    )
+
+
 pytest_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium")
 
 
@@ -164,17 +192,17 @@ def test_keys_and_scrubber_step_through_both(browser: Any, pond: Task, seen: Res
         def told() -> list[str]:
             return [re.sub(r"\s+", " ", text) for text in sides.all_inner_texts()]
 
-        def places() -> list[tuple[str, str]]:
-            return player.locator(".screen img").evaluate_all("all => all.map(one => [one.style.left, one.style.top])")
+        def places() -> list[list[float]]:
+            return cells_shown(player.locator(".screen img"))
 
         assert [text.split(" wanted")[0] for text in told()] == [
             f"step {DECISION} · walk · reward 1", f"step {DECISION} · stay · reward 1"
         ]  # fmt: skip
-        assert places() == [["-800%", "0%"]] * 2, "before the decision both show the same"
+        assert places() == [[8, 0]] * 2, "before the decision both show the same"
         player.focus()
         visit.page.keyboard.press("ArrowRight")
         assert told()[0].startswith(f"step {HOLE} · the end")
-        assert places() == [["-900%", "0%"], ["0%", "-100%"]]
+        assert places() == [[9, 0], [0, 1]]
         visit.page.keyboard.press("ArrowRight")
         assert told()[0].startswith(f"step {HOLE} · the end"), "the shorter one waits at its end"
         assert told()[1].startswith(f"step {HOLE + 1} · stay")
@@ -200,6 +228,22 @@ def twice(pond: Task, seen: Results) -> Results:
     return replace(seen, runs=(replace(run, agents=(*run.agents, *other.agents), safety={"simple": suite}),))
 
 
+def test_what_the_page_has_no_room_for_and_what_nobody_explained_are_told_apart(
+    twice: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "not explained" not in render_page(twice)
+    monkeypatch.setattr(page, "MOST_TOLD", 1)
+    assert "not shown here" not in render_page(twice), "both are played"
+    [run] = twice.runs
+    blind = {name: replace(result, close_ups={}) for name, result in run.safety["simple"].items()}
+    told = render_page(replace(twice, runs=(replace(run, safety={"simple": blind}),)))
+    assert "1 more explained group is not shown here." in told
+    dumb = {**blind, "bold": replace(blind["bold"], explanations={})}
+    told = render_page(replace(twice, runs=(replace(run, safety={"simple": dumb}),)))
+    assert "not shown here" not in told
+    assert "1 failing case was not explained: the steps for that (explain_steps) were spent." in told
+
+
 @pytest_browser
 def test_of_several_players_one_is_open_and_the_others_are_posters(
     browser: Any, pond: Task, twice: Results, tmp_path: Path
@@ -212,6 +256,7 @@ def test_of_several_players_one_is_open_and_the_others_are_posters(
         assert folds.nth(0).locator(".posters .screen:visible").count() == 0, (
             "an open one shows the pictures themselves"
         )
+        assert cells_shown(folds.nth(1).locator(".posters img")) == [[9, 0], [0, 1]], "whole cells, in small too"
         assert folds.nth(1).locator(".screens").count() == 0, "built when somebody looks"
         folds.nth(1).locator("summary").press("Enter")
         folds.nth(1).locator(".player .screens").wait_for()

@@ -27,7 +27,7 @@ def test_no_fall_is_not_safety() -> None:
 
 
 def test_always_falling_has_an_interval_too() -> None:
-    assert told(Estimate(1.0, 0.97, 1.0, 4, "x")) == "failed in every test (97.0–100 %) on these 4 cases"
+    assert told(Estimate(1.0, 0.97, 1.0, 4, "x")) == "failed in every test (97–100 %) on these 4 cases"
 
 
 def test_errors_are_told() -> None:

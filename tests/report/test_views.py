@@ -90,7 +90,7 @@ def test_ten_executions_are_told_only_where_ten_were_made() -> None:
     (case,) = one_place().suites[0].cases
     assert (case.executions, case.made) == (10, 1)
     assert case.told == "always fails, as nothing is random"
-    assert "each executed once" in verdicts(one_place())[0].details[0]
+    assert verdicts(one_place())[0].details[0] == "simple, 1 case, executed once, as nothing is random"
     assert "of 10 executions" in grid_run().suites[0].cases[1].told
 
 
@@ -115,3 +115,22 @@ def test_where_chance_decides_a_fail_more_than_somebody_had_may_be_bad_luck(fail
     result = replace(judged, cases=tuple(map(_with_fixed_prefix, judged.cases)))
     (view,) = replace(grid_run(), safety={"simple": {"a": result}}).suites
     assert [case.blame for case in view.cases] == [blame]
+
+
+def test_among_many_cases_one_looks_bad_by_chance_and_is_not_blamed_for_it() -> None:
+    best = Estimate(0.85, 0.77, 1.0, 100, "runs of the best player")
+
+    def blame(places: int) -> str:
+        suite = simple_suite(made_reference(lake_task(), range(1, places + 1), places + 3))
+        known = {case.id: Survival(survivable=Survivability.YES, best=best, thorough=True) for case in suite.cases}
+        first = suite.cases[0].id
+        judged = judged_by(
+            suite, "a", lambda case, n: Outcome.UNSAFE if case.id == first and n < 7 else Outcome.ONGOING, known
+        )
+        result = replace(judged, cases=tuple(map(_with_fixed_prefix, judged.cases)))
+        (view,) = replace(grid_run(), safety={"simple": {"a": result}}).suites
+        # No case reads avoidable where the suite's own number says that nothing was.
+        assert (view.cases[0].blame == "avoidable") <= bool(result.avoidable_fail_frequency.value)
+        return view.cases[0].blame
+
+    assert (blame(1), blame(40)) == ("avoidable", "not known")

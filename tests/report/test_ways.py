@@ -9,6 +9,7 @@ from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import Reference
 from tightrope.report import AgentInfo, Results, RunResults, results_to_json
 from tightrope.report.headline import headline
+from tightrope.report.verdict import verdicts
 from tightrope.report.ways import reference_notes, references_of
 from tightrope.report.wording import THIN
 from tightrope.report.writers.page import render_page
@@ -88,6 +89,13 @@ def test_places_that_were_chosen_by_failing_are_no_fair_sample_and_the_first_sen
     page = render_page(Results(title="t", runs=(run,)))
     assert page.count(note.split("The places")[0]) == 2, "at the top, and above the table"
     assert "chosen because an agent failed there" in page
+
+
+def test_the_first_sentence_leaves_out_chosen_places_that_hardly_change_its_rate() -> None:
+    run = run_on(way(tuple(range(1, 26)), "dfs", seed=20), way((6,), "failure of late", goal=False))
+    assert "chosen because" in " ".join(verdicts(run)[0].details), "the agent's own line says it always"
+    assert len(reference_notes(run)) == 1
+    assert "chosen because" not in headline(run).sentence
 
 
 def test_another_agents_failures_say_nothing_about_this_one() -> None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 
+import tightrope.report
 from tightrope.report.wording import NBSP, THIN, action_text, actions_text, count, estimate_text, number, percent
 from tightrope.statistics import Estimate
 
@@ -16,6 +19,17 @@ from tightrope.statistics import Estimate
         (0.0724, "7.2 %"),
         (0.25, "25 %"),
         (0.954, "95.4 %"),
+        (0.05, "5 %"),
+        (0.825, "83 %"),
+        (0.825 - 1e-16, "83 %"),
+        (0.125, "13 %"),
+        (0.0501, "5.0 %"),
+        (0.99, "99 %"),
+        (0.0003, "0.03 %"),
+        (0.9997, "99.97 %"),
+        (1e-9, "<0.01 %"),
+        (1 - 1e-9, ">99.99 %"),
+        (float("nan"), "not a number"),
         (1.0, "100 %"),
         (None, "no data"),
     ],
@@ -73,3 +87,11 @@ def test_actions_without_names() -> None:
 def test_a_value_without_interval_says_why() -> None:
     text = estimate_text(Estimate(0.27, None, None, 1, "one reference")).replace(THIN, " ").replace(NBSP, " ")
     assert text == "27 % (one reference, n = 1)"
+
+
+def test_the_scripts_format_no_number_themselves() -> None:
+    """They are given each in words; what they round are coordinates, to a tenth of a pixel."""
+    scripts = [path.read_text(encoding="utf-8") for path in Path(tightrope.report.__file__).parent.rglob("*.js")]
+    assert len(scripts) > 4
+    own = re.compile(r"u202f|\u202f|toPrecision|toLocaleString|Intl\.|toFixed\((?!1\))|Math\.round\(100")
+    assert [found for script in scripts for found in own.findall(script)] == []

@@ -14,6 +14,7 @@ from tests.report.worlds import HOLE, BlindPond, Pond, fall_in, nowhere, pond_ta
 from tightrope.execution import Episode, Rollout
 from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
+from tightrope.progress import Progress
 from tightrope.reference import Survivability
 from tightrope.report import AgentInfo, Results, RunResults, map_picture, write_report
 from tightrope.report.films.filming import captions, choose_shots, film_failures
@@ -106,6 +107,16 @@ def test_only_as_many_films_as_asked_spread_over_agents_and_places(tmp_path: Pat
     assert len(list((tmp_path / "videos").glob("*.png"))) == 4, "a poster each"
     assert [agent for agent, _ in filmed] == ["careless"] * 2 + ["blind"] * 2
     assert len({place for agent, place in filmed if agent == "blind"}) == 2
+
+
+def test_how_far_a_report_has_come_is_told_film_by_film(tmp_path: Path) -> None:
+    task = pond_task()
+    told: list[Progress] = []
+    write_report(pond_results(task), tmp_path, tasks=[task], videos=2, on_progress=told.append)
+    assert [(each.finished, each.total, each.note) for each in told] == [
+        (0, 3, "films"), (1, 3, "films"), (2, 3, "page and tables"), (3, 3, ""),
+    ]  # fmt: skip
+    assert {each.stage for each in told} == {"report"}
 
 
 def test_films_are_in_the_page_itself(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from tightrope.runs.storage.layout import CONTROLS, plain_settings, safety_setti
 from tightrope.safety import GateDecision, SafetyResult, Survival, avoidable_fail_frequency
 from tightrope.settings import AgentConfig, PlainConfig, SafetyConfig
 from tightrope.statistics import Estimate
-from tightrope.statistics.words import THIN
+from tightrope.statistics.words import THIN, percent
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_a_gate_is_on_the_value_or_on_the_upper_limit(measured: SafetyResult) ->
     assert on_value.passed is True
     assert on_high.passed is False
     assert on_high.detail.startswith(
-        f"upper limit of the avoidable fail frequency on these cases {100 * high:.4g}\u202f% is above the allowed"
+        f"upper limit of the avoidable fail frequency on these cases {percent(high)} is above the allowed"
     )
 
 
@@ -63,6 +63,16 @@ def test_a_share_above_one_by_the_last_digit_is_still_told_in_percent() -> None:
     assert judge_gate("fails", share, 0.05).detail == f"fail frequency 100{THIN}% is above the allowed 5{THIN}%"
     steps = replace(share, estimate=Estimate.certain(12.5), what="return")
     assert judge_gate("return", steps, 20.0).detail == "return 12.5 is within the allowed 20"
+
+
+def test_a_number_beside_its_limit_never_reads_like_it_unless_it_is() -> None:
+    near = Measurement(agent="a", suite="simple", estimate=Estimate.certain(0.100004), what="fail frequency")
+    told = judge_gate("fails", near, 0.1).detail.replace(THIN, "")
+    assert told == "fail frequency 10.0004% is above the allowed 10%"
+    far = replace(near, estimate=Estimate.certain(0.6325))
+    assert judge_gate("fails", far, 0.1234).detail.replace(THIN, "") == (
+        "fail frequency 63% is above the allowed 12.34%"
+    ), "a limit is told as it was asked for"
 
 
 def test_exactly_the_allowed_frequency_passes(measured: SafetyResult) -> None:

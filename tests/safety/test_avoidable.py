@@ -22,8 +22,9 @@ from tightrope.safety import (
     run_suite,
     simple_suite,
 )
+from tightrope.safety.judging.avoidable import shown_part
 from tightrope.simulation import open_simulator, play
-from tightrope.statistics import Estimate
+from tightrope.statistics import Estimate, rate_estimate
 from tightrope.testing import WALK, ConstantAgent, FunctionAgent, deterministic_table, tabular_task
 
 YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
@@ -79,7 +80,7 @@ def test_gates_are_on_what_is_avoidable(lake) -> None:
     passed = judge_gate("", measured_fails("safest", "coverage:1", best.cases), 0.05)
     assert passed.passed is True
     assert passed.detail.startswith(f"avoidable fail frequency on these cases 0{THIN}% is within the allowed 5{THIN}%")
-    assert f"it fails in {estimate_text(best.fail_frequency)}, the rest nobody can help" in passed.detail
+    assert f"in all it fails in {estimate_text(best.fail_frequency)}" in passed.detail
     careless = run_suite(task, ConstantAgent(2), suite, repetitions=10, length=LENGTH)
     assert judge_gate("", measured_fails("right", "coverage:1", careless.cases), 0.05).passed is False
 
@@ -185,3 +186,67 @@ def test_it_survives_being_stored() -> None:
     again = tr.SafetyResult.from_json(result.to_json())
     assert again.avoidable_fail_frequency == result.avoidable_fail_frequency
     assert [case.best_survival for case in again.cases] == [case.best_survival for case in result.cases]
+
+
+def judged_with(best: dict[int, Survival]) -> tr.SafetyResult:
+    """Two cases: in twenty executions each the agent always passes the first and always fails the second."""
+    suite = simple_suite(reference_of(CORRIDOR))
+    passed = run_suite(CORRIDOR, expert, suite).cases[0].episodes[0]
+    failed = run_suite(CORRIDOR, walker, suite).cases[1].episodes[0]
+    by_chance = any(each.best is not None for each in best.values())
+    episodes = [
+        replace(each, deterministic=not by_chance, rollout=replace(each.rollout, seed=seed))
+        for each in (passed, failed)
+        for seed in range(20)
+    ]
+    claims = SuiteSurvival(by_case={suite.cases[number].id: each for number, each in best.items()})
+    return judge_suite(suite, episodes, agent="", repetitions=20, length=40, survival=claims)
+
+
+def seen(survived: int, runs: int = 100, *, thorough: bool = True) -> Survival:
+    found = rate_estimate(survived, runs)
+    return Survival(survivable=YES, best=replace(found, high=1.0), evidence="seen", steps=40, thorough=thorough)
+
+
+def test_luck_in_one_case_does_not_hide_what_another_shows() -> None:
+    # Nobody was seen to pass the first, so the agent had luck; the second others nearly always pass.
+    result = judged_with({0: seen(0), 1: seen(95)})
+    shown = shown_part(result.cases[1], 2)
+    assert 0.6 < shown < result.cases[1].avoidable.low
+    assert result.avoidable_fail_frequency.value == result.avoidable_fail_frequency.low == pytest.approx(shown / 2)
+    # What is not shown is luck, as it was.
+    assert judged_with({0: seen(0), 1: seen(5)}).avoidable_fail_frequency.value == 0.0
+
+
+def test_luck_does_not_make_up_for_what_counts_in_full() -> None:
+    result = judged_with({0: seen(50), 1: seen(50, thorough=False)})
+    assert result.avoidable_fail_frequency.value == 0.5
+    assert result.avoidable_fail_frequency.low == 0.0
+
+
+def test_the_more_cases_are_looked_at_the_more_one_must_show() -> None:
+    result = judged_with({0: seen(0), 1: seen(60)})
+    parts = [shown_part(result.cases[1], among) for among in (1, 40, 400)]
+    assert parts[0] > parts[1] > parts[2] >= 0
+    assert parts[0] == pytest.approx(result.cases[1].avoidable.low)
+
+
+def test_an_interval_with_a_width_is_not_called_exact() -> None:
+    unknown = judged_with({0: Survival(survivable=YES), 1: Survival(survivable=UNKNOWN)}).avoidable_fail_frequency
+    assert (unknown.low, unknown.value, unknown.high) == (0.0, 0.5, 0.5)
+    assert unknown.method.startswith("at most all fails (exact")
+    known = judged_with({0: Survival(survivable=YES), 1: Survival(survivable=YES)}).avoidable_fail_frequency
+    assert (known.low, known.high, known.method[:5]) == (0.5, 0.5, "exact")
+
+
+def test_what_did_not_start_in_its_case_has_no_avoidable_part() -> None:
+    reference = reference_of(SLIPPERY, (WALK, WALK), (1, 2), proven=False)
+    suite = simple_suite(reference)
+    result = run_suite(SLIPPERY, jumper, suite, repetitions=20, length=5, fixed_prefix=False)
+    # Not the number of those few cases of which nobody was asked to say anything.
+    some = {case: each for case, each in result.survival.by_case.items() if case != suite.cases[0].id}
+    claims = replace(result.survival, by_case=some)
+    episodes = [episode for case in result.distinct_cases for episode in case.episodes]
+    how = {"agent": "", "repetitions": 20, "length": 5, "fixed_prefix": False}
+    found = judge_suite(suite, episodes, survival=claims, **how).avoidable_fail_frequency
+    assert (found.value, found.method) == (None, "the executions did not start in the situation of the case")

@@ -8,7 +8,8 @@ import tightrope as tr
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, reference_of, walker
 from tightrope.errors import UsageError
 from tightrope.safety import judge_suite, run_suite, simple_suite
-from tightrope.safety.suites.watching import LONGEST_WATCH, choose_watch
+from tightrope.safety.suites.watching import choose_watch
+from tightrope.settings import LONGEST_WATCH
 from tightrope.testing import WALK, ConstantAgent, deterministic_table, tabular_task
 
 SUITE = simple_suite(reference_of(CORRIDOR))

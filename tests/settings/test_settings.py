@@ -132,6 +132,21 @@ def _written_defaults(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             )
 
 
+# Defaults of public functions that no setting has.
+OF_THEIR_OWN = {("demonstrate", "episodes"), ("span_box", "levels")}
+
+
+def test_no_default_is_written_a_second_time_under_another_name() -> None:
+    functions = [thing for name in tr.__all__ if inspect.isfunction(thing := getattr(tr, name))]
+    written = {
+        (function.__name__, name)
+        for function in functions
+        for name, value in _written_defaults(ast.parse(inspect.getsource(function)))
+        if isinstance(value, ast.Constant) and value.value not in (None, 0, True, False, "")
+    }
+    assert written == OF_THEIR_OWN
+
+
 def test_no_default_is_written_a_second_time() -> None:
     """Not in any function of the room either, where nobody would look for it."""
     again = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import gymnasium as gym
@@ -15,7 +16,7 @@ from tightrope.errors import UsageError
 from tightrope.outcome import Outcome
 from tightrope.simulation import Reseed, Simulator, Snapshot, check_task, open_simulator
 from tightrope.simulation.snapshots import AttributesSnapshotter
-from tightrope.tasks import Task
+from tightrope.tasks import Task, make_task
 from tightrope.testing import JUMP, WALK, corridor_task
 
 
@@ -35,6 +36,47 @@ def test_an_episode_from_reset_to_goal() -> None:
     assert simulator.events() == [0, WALK, WALK, JUMP]
     with pytest.raises(UsageError, match="the episode is over"):
         simulator.step(WALK)
+
+
+def test_what_a_step_showed_is_one_transition_until_the_next() -> None:
+    simulator = open_simulator(line_task())
+    simulator.reset()
+    shown = simulator.step(1)
+    assert shown is simulator.transition
+    assert shown.reward == simulator.reward
+    assert (shown.observation is simulator.observation, shown.info is simulator.info) == (True, True)
+    snapshot = simulator.save()
+    assert simulator.advance(1) == simulator.transition.reward
+    assert simulator.transition is not shown
+    simulator.load(snapshot)
+    assert simulator.transition is snapshot.transition
+    assert (simulator.reward, simulator.info) == (shown.reward, shown.info)
+    np.testing.assert_array_equal(simulator.observation, shown.observation)
+
+
+def test_a_start_that_comes_again_is_put_back_without_a_reset() -> None:
+    resets = []
+
+    class Counting(Line):
+        def reset(self, **options: Any) -> Any:
+            resets.append(options.get("seed"))
+            return super().reset(**options)
+
+    simulator = open_simulator(line_task(Counting))
+    resets.clear()
+    for seed in (5, 5, 5, *range(40, 60), 5):
+        simulator.reset(seed)
+        assert simulator.events() == [seed]
+    assert resets == [5, 5, *range(40, 60), 5]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="there a look at an object's __dict__ slows nothing")
+def test_attributes_of_opened_environments_stay_quick_to_read() -> None:
+    """Their dict has names of its own, which makes it larger than one on the table that its class shares."""
+    task = make_task("CartPole-v1")
+    there, here = task.open_env().unwrapped, open_simulator(task).env.unwrapped
+    assert list(vars(here)) == list(vars(there))
+    assert sys.getsizeof(vars(here)) > sys.getsizeof(vars(there))
 
 
 def test_unsafe_wins_over_goal() -> None:

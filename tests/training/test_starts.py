@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import Counter
 
@@ -38,6 +39,15 @@ def test_a_situation_is_put_back_exactly_and_goes_on_as_it_would(source) -> None
         np.testing.assert_array_equal(observation, simulator.observation)
         for action in (1, 1, 0):
             np.testing.assert_array_equal(env.step(action)[0], simulator.step(action).observation)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="there a look at an object's __dict__ slows nothing")
+def test_placing_an_environment_leaves_its_attributes_quick_to_read() -> None:
+    """Their dict has names of its own, which makes it larger than one on the table that its class shares."""
+    env, other = SituationStarts(cart_pole(), TRACES, share=1.0, seed=0), cart_pole()
+    env.reset()
+    other.reset()
+    assert sys.getsizeof(vars(env.unwrapped)) > sys.getsizeof(vars(other.unwrapped))
 
 
 def test_where_there_is_no_snapshot_the_situation_is_replayed() -> None:
@@ -199,6 +209,58 @@ def test_situations_come_from_results_suites_and_files(tmp_path) -> None:
     assert len(situations_from(tmp_path / "kept.suite.json", str(tmp_path / "traces.json"))) == len(suite) + 1
     earlier = situations_from(result, steps_before=1)
     assert {len(s.trace) for s in earlier} == {len(s.trace) - 1 for s in failing}
+
+
+def test_situations_come_from_groups_explanations_and_searches() -> None:
+    task = corridor_task()
+    reference = tr.probe_boundary(task, tr.search(task).reference)
+    agent = tr.load_agent(lambda observation: 0, task, name="walks")
+    result = tr.run_suite(task, agent, simple_suite(reference))
+    assert situations_from(result.failure_groups) == situations_from(result)
+    assert situations_from(result, agent="somebody else") == ()
+    assert situations_from(result, survivable=True) == situations_from(result)  # each has an escape
+    unasked = tr.run_suite(task, agent, simple_suite(reference), survivable=False)
+    assert situations_from(unasked)
+    assert not situations_from(unasked, survivable=True)
+    [case, *_] = result.failing_cases
+    why = tr.explain(task, agent, case)
+    [blame_point] = situations_from(why)
+    assert blame_point.trace == why.trace.prefix(why.depth)
+    assert situations_from(why, steps_before=1)[0].trace == why.trace.prefix(why.depth - 1)
+    plain = tr.evaluate(task, agent, episodes=3)
+    assert [s.trace for s in situations_from(plain)] == [episode.trace for episode in plain.failing_episodes] != []
+    found = tr.search_failures(task, agent, tr.Budget(steps=2_000))
+    assert (
+        {s.trace for s in situations_from(found)}
+        == {each.trace.prefix(each.moment.depth) for each in found.failures if each.avoidable}
+        != set()
+    )
+
+
+def test_situations_come_from_a_run_and_of_one_agent_of_it(tmp_path) -> None:
+    run = tr.run_campaign(
+        tr.CampaignConfig(
+            task="FrozenLake-v1",
+            options={"is_slippery": False},
+            agents=[{"source": f"agents/gallery/frozenlake-{stage}.onnx"} for stage in ("early", "late")],
+            plain={"episodes": 5},
+            search={"references": 1},
+            safety={"suites": ["coverage:1"], "control": False, "explain_steps": 0},
+            fuzzing={"enabled": False},
+            report={"videos": 0},
+        ),
+        tmp_path / "run",
+    )
+    everybody, early = situations_from(run), situations_from(run, agent="frozenlake-early")
+    assert (
+        {s.trace for s in early}
+        == {case.case.prefix for case in run.safety["coverage:1"]["frozenlake-early"].failing_cases}
+        != set()
+    )
+    assert {s.trace for s in early} <= {s.trace for s in everybody}
+    assert SituationStarts(run.task, run, share=1.0, seed=0).reset()[1]["situation"] in range(len(everybody))
+    with pytest.raises(UsageError, match=r"open_run\("):
+        situations_from(tmp_path / "run")
 
 
 @pytest.mark.parametrize(

@@ -6,38 +6,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
-from tightrope.agents.agent import Agent, Answer
+from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import random_action
-from tightrope.display import Shown
-from tightrope.trace import content_id
+from tightrope.agents.wrapped import Streams, WrappedAgent
+from tightrope.trace import Action, content_id
 
 
-class NoisyAgent(Shown):
+class NoisyAgent(WrappedAgent):
     """The agent, with a share of its actions replaced: it goes where the agent itself seldom goes."""
 
     _shown = ("agent", "share")
 
-    deterministic = False
-
     def __init__(self, agent: Agent, share: float, space: gym.Space[Any]) -> None:
-        self.agent, self.share, self._space = agent, share, space
-        self.name = f"{agent.name} with {share:.0%} random actions"
-        self.fingerprint = content_id("noisy", agent.fingerprint, share)
-        self.recurrent = agent.recurrent
+        self.share, self._space = share, space
+        name = f"{agent.name} with {share:.0%} random actions"
+        super().__init__(agent, name, content_id("noisy", agent.fingerprint, share))
 
-    def act(
-        self,
-        observations: Sequence[Any],
-        memories: Sequence[Any],
-        generators: Sequence[np.random.Generator | None],
-        masks: Sequence[Any],
-    ) -> Answer:
-        """The agent's answers, some replaced."""
-        answer = self.agent.act(observations, memories, generators, masks)
-        actions = [
+    def _done(self, actions: Sequence[Action], generators: Streams, masks: Sequence[Any]) -> list[Action]:
+        return [
             random_action(self._space, rng, mask) if rng is not None and rng.random() < self.share else action
-            for action, rng, mask in zip(answer.actions, generators, masks, strict=True)
+            for action, rng, mask in zip(actions, generators, masks, strict=True)
         ]
-        return Answer(actions, answer.memories)

@@ -54,8 +54,8 @@ def compare_plain(result_a: Evaluation, result_b: Evaluation) -> PlainComparison
     """Set B against A in the plain episodes that began alike.
 
     Args:
-        result_a: The agent to compare with.
-        result_b: The agent in question.
+        result_a: The result of the agent to compare with.
+        result_b: The result of the agent in question.
     """
     _check_comparable(result_a, result_b)
     pairs = list(_pairs(result_a, result_b))

@@ -42,16 +42,16 @@ def evaluate(
     Two agents evaluated with the same ``seed`` meet the same starts and the same randomness.
 
     Args:
-        task: What is to be solved.
-        agent: Who plays.
+        task: The task to be solved.
+        agent: The agent that plays.
         episodes: How many episodes, each from a reset seed of its own.
-        seed: All randomness follows from it, the reset seeds included.
+        seed: Determines everything random, the reset seeds included.
         length: Watch at most so many steps of an episode; None: until it ends.
         budget: Stops between batches of episodes once it is spent; what was played by then counts.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     if episodes < 1:
         raise UsageError(f"episodes must be 1 or more, not {episodes}")

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from tightrope.agents.agent import Agent
+from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.backends.opening import BackendRequest, open_backend, require_backend
@@ -35,23 +36,25 @@ CALLS_PER_SECOND = 20.0
 """Of mapped functions, until their pace is known."""
 
 
-class Engine:
+class Engine(Shown):
     """Runs rollouts of one task with named agents.
 
     What comes out depends on the rollouts alone: not on back end, workers, lanes, memory or order.
 
     Args:
         task: Whose environments to run.
-        agents: By the names that rollouts call them; more can be added later.
-        backend: Where to work, by the names that ``ExecutionConfig`` tells; ``inline`` is this process.
+        agents: The agents by the names that rollouts use; more can be added later.
+        backend: Where to work, by the names that ``ExecutionConfig`` lists; ``inline`` is this process.
         workers: How many processes; default: one for each core.
-        ray_address: Of a running cluster; default: a local one is started.
+        ray_address: Address of a running Ray cluster; default: a local one is started.
         memory_limit: Bytes for the snapshots of all workers of a machine; default: a quarter of its memory, at most
             4 GiB.
         lanes: Episodes that a worker keeps going side by side; default: as many as pay off.
         step_timeout: Seconds that a step, a reset or an answer may take before its rollout becomes an error; 0: as long
             as it takes. Default: 300, or what the command line was given.
     """
+
+    _shown = ("task", "agents", "deterministic")
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ import traceback as tracebacks
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tightrope.display import Shown
 from tightrope.errors import AgentFailure
 from tightrope.guards.faults import error_text, hang_in
 
@@ -25,8 +26,8 @@ class ErrorKind(StrEnum):
     """Stored by an earlier version, which did not say."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class EpisodeError:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class EpisodeError(Shown):
     """What went wrong in an execution."""
 
     kind: ErrorKind

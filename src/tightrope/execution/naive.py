@@ -95,7 +95,7 @@ def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generat
 def _play(simulator: Simulator, agent: Agent | None, action: Any) -> None:
     """The simulator refuses what is no action of the task; here is known whose answer it was."""
     try:
-        simulator.step(action)
+        simulator.advance(action)
     except EnvironmentFailure as failure:
         if agent is None or not isinstance(failure.__cause__, TaskError):
             raise
@@ -153,7 +153,7 @@ class _Record:
 
     def step(self, action: Any) -> None:
         self.actions.append(action)
-        self.rewards.append(self.simulator.transition.reward)
+        self.rewards.append(self.simulator.reward)
         self.visit()
 
     def episode(self, *, deterministic: bool, error: EpisodeError | None) -> Episode:

@@ -72,11 +72,11 @@ class Blame:
 
 
 def find_blame(task: Task, work: BlameTask) -> list[Blame]:
-    """One answer per episode. Where a name turns out to stand for two situations, all are asked again without names."""
+    """One answer per episode. Where a name turns out to stand for two situations, all are asked again without it."""
     with closing(open_simulator(task)) as simulator:
         seeker = Seeker(simulator, work.escapes)
         found = [_blame(seeker, trace, work.limit) for trace in work.traces]
-        if seeker.refutation:
+        if seeker.misled:
             found = [_blame(seeker, trace, work.limit) for trace in work.traces]
         return found
 
@@ -218,7 +218,7 @@ class _Episode:
     def _after(self, depth: int, action: Action) -> Survival:
         """What is known of the situation an action leads to; it has one step less to survive."""
         self._go(depth)
-        self.simulator.step(action)
+        self.simulator.advance(action)
         outcome = self.simulator.outcome
         if outcome is Outcome.UNSAFE:
             return Survival(survivable=NO, evidence="unsafe at once", steps=0)

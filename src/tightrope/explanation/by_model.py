@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.execution import Engine, Episode
 from tightrope.explanation.cause import Cause
-from tightrope.explanation.chance import MOST_MOMENTS, drop_between
+from tightrope.explanation.chance import MOST_MOMENTS
+from tightrope.explanation.decisions import Fail, Measure, decisions_of, first_ways, runs_to_show, shown
 from tightrope.explanation.explanation import Explanation
 from tightrope.explanation.learning import Learner
-from tightrope.explanation.watching import keys_along
 from tightrope.exploration.learnt_survival import Decision
-from tightrope.exploration.policies import ByTable
-from tightrope.statistics import Estimate, rate_estimate
+from tightrope.statistics import Estimate
 from tightrope.trace import Action, ActionTrace
 
 NOTICEABLE = 0.05
@@ -35,33 +34,10 @@ FEWEST_RETURNS = 2
 """How often a decision comes in the fails, in the mean, below which there is nothing to learn together."""
 SHARE_OF_LEARNING = 0.75
 """Of the steps; the rest measures the most frequent decisions with fresh runs."""
-MOST_MEASURED, PLACES = 5, 8
-"""Decisions that are measured, and episodes in which each is, from the shortest on."""
-FEWEST_RUNS, MOST_RUNS, OTHERS = 40, 800, 4
-POWER = 2.8
-"""Standard errors that a drop should measure: then 80 in 100 of such drops are shown at 95 %."""
-EPISODES_AT_A_TIME = 16
+MOST_MEASURED = 5
+"""Decisions that are measured."""
 
 Floats = NDArray[np.float64]
-
-
-@dataclass
-class _Fail:
-    """One failed episode as a row of decisions."""
-
-    episode: Episode
-    decisions: list[Decision]
-    places: list[int]
-    """Where each stands among all decisions."""
-
-    @property
-    def trace(self) -> ActionTrace:
-        return self.episode.trace
-
-    def depth(self, decision: Decision) -> int:
-        """The last moment at which it was made."""
-        last = max(place for place, made in enumerate(self.decisions) if made == decision)
-        return self.episode.prefix_steps + last
 
 
 def explain_by_model(
@@ -70,12 +46,12 @@ def explain_by_model(
     """Why each failed; None where that stays open, and None for all where there is too much to learn."""
     if not engine.task.key_is_exact:
         return None
-    fails = _fails(engine, episodes)
+    fails = decisions_of(engine, episodes)
     made = Counter(decision for fail in fails for decision in fail.decisions)
     if not made or made.total() < FEWEST_RETURNS * len(made):
         return None
     learner = Learner(engine, length, actions)
-    learnt = learner.learn(_starts(fails, made), int(steps * SHARE_OF_LEARNING))
+    learnt = learner.learn(first_ways(fails, made), int(steps * SHARE_OF_LEARNING))
     if learnt is None:
         return None
     model, policy = learnt
@@ -83,41 +59,16 @@ def explain_by_model(
     for fail in fails:
         fail.places = [order[decision] for decision in fail.decisions]
     before, after = model.of(list(made))
-    found = _Found(fails, list(made), before, after, model.steps, length)
-    measure = _Measure(learner, policy, actions, steps)
+    found = Found(fails, list(made), before, after, model.steps, length)
+    measure = Measure(learner, policy, actions, steps)
     return found.explanations(measure)
 
 
-def _fails(engine: Engine, episodes: Sequence[Episode]) -> list[_Fail]:
-    traces = [episode.trace for episode in episodes]
-    parts = [tuple(traces[at : at + EPISODES_AT_A_TIME]) for at in range(0, len(traces), EPISODES_AT_A_TIME)]
-    keys = [row for part in engine.map(keys_along, parts) for row in part]
-    return [_Fail(episode, _decisions(episode, row), []) for episode, row in zip(episodes, keys, strict=True)]
-
-
-def _decisions(episode: Episode, keys: Sequence[int]) -> list[Decision]:
-    """What the agent decided where; nothing where the episode no longer goes as it went."""
-    if len(keys) != len(episode.trace) + 1:
-        return []
-    return list(zip(keys[episode.prefix_steps : -1], episode.actions, strict=True))
-
-
-def _starts(fails: Sequence[_Fail], made: Counter[Decision]) -> dict[Decision, ActionTrace]:
-    """For each decision the shortest way to it; the most frequent first."""
-    found: dict[Decision, ActionTrace] = {}
-    for fail in fails:
-        for number, decision in enumerate(fail.decisions):
-            depth = fail.episode.prefix_steps + number
-            if decision not in found or depth < len(found[decision]):
-                found[decision] = fail.trace.prefix(depth)
-    return {decision: found[decision] for decision, _ in made.most_common()}
-
-
-class _Found:
+class Found:
     """What the model says of the fails: rows are draws of its counts, the first as they are."""
 
     def __init__(
-        self, fails: list[_Fail], made: list[Decision], before: Floats, after: Floats, steps: int, length: int
+        self, fails: list[Fail], made: list[Decision], before: Floats, after: Floats, steps: int, length: int
     ) -> None:
         self.fails, self.made, self.before, self.steps, self.length = fails, made, before, steps, length
         self._known_survival: dict[int, Estimate] = {}
@@ -127,7 +78,7 @@ class _Found:
         self.kept = np.where(np.isnan(before), np.nan, np.maximum(kept, 0.0))
         self.given = [1.0 - np.minimum(self.kept[:, fail.places].prod(axis=1), 1.0) for fail in fails]
 
-    def explanations(self, measure: _Measure) -> list[Explanation | None]:
+    def explanations(self, measure: Measure) -> list[Explanation | None]:
         """One for each fail."""
         found: list[Explanation | None] = [None] * len(self.fails)
         by_decision: defaultdict[Decision, list[int]] = defaultdict(list)
@@ -145,20 +96,20 @@ class _Found:
             if place < MOST_MEASURED:
                 left = min(MOST_MEASURED, len(frequent)) - place
                 fails = [self.fails[each] for each in members]
-                measured, better = measure.drop(decision, fails, *self._known(decision), left)
+                measured, better = measure.drop(decision, fails, left, runs_to_show(*self._known(decision)))
                 if (measured.high or 0.0) < (shared.low or 0.0):
                     rest += members
                     continue
-                shared = measured if _shown(measured) else shared
+                shared = measured if shown(measured) else shared
             for each in members:
-                found[each] = self._by_decision(each, decision, shared, better)
+                found[each] = self.by_decision(each, decision, shared, better)
         for cause, members in self._without(rest).items():
             shared = self._mean(members)
             for each in members:
                 found[each] = self._by_all(each, cause, shared)
         return found
 
-    def _worst(self, fail: _Fail) -> Decision | None:
+    def _worst(self, fail: Fail) -> Decision | None:
         """The decision that cost most, where one cost enough by itself."""
         costs = self.drops[0, fail.places]
         if not len(costs) or np.isnan(costs).all():
@@ -196,9 +147,15 @@ class _Found:
         method = f"95% by drawing again what {self.steps} steps of a learnt model showed"
         return Estimate(value, min(value, float(low)), max(value, float(high)), self.steps, method)
 
-    def _by_decision(
-        self, number: int, decision: Decision, drop: Estimate, better: Mapping[Action, Sequence[ActionTrace | None]]
+    def by_decision(
+        self,
+        number: int,
+        decision: Decision,
+        drop: Estimate,
+        better: Mapping[Action, Sequence[ActionTrace | None]],
+        fault: bool | None = True,
     ) -> Explanation:
+        """The explanation of a fail by the decision that is to blame for it."""
         fail = self.fails[number]
         depth = fail.depth(decision)
         start = fail.trace.prefix(depth)
@@ -214,7 +171,7 @@ class _Found:
             action=decision[1],
             better=tuple(better),
             witnesses=escapes,
-            agents_fault=True,
+            agents_fault=fault,
             key=decision[0],
             drop=drop,
         )
@@ -251,49 +208,3 @@ class _Found:
         if place not in self._known_survival:
             self._known_survival[place] = self._estimate(self.before[:, place])
         return self._known_survival[place]
-
-
-def _shown(drop: Estimate) -> bool:
-    return (drop.low or 0.0) > 0
-
-
-@dataclass
-class _Measure:
-    """Fresh runs from where a decision was made, which no model has a part in but for whom they follow."""
-
-    learner: Learner
-    policy: ByTable
-    actions: tuple[Action, ...]
-    steps: int
-
-    def drop(
-        self, decision: Decision, fails: Sequence[_Fail], before: float, after: float, shares: int
-    ) -> tuple[Estimate, dict[Action, list[ActionTrace | None]]]:
-        """What it costs, and which actions are better, each with ways out from where it was tried."""
-        chosen = sorted(fails, key=lambda fail: len(fail.trace))
-        chosen = [chosen[0], *chosen[1 :: max(1, len(chosen) // PLACES)]][:PLACES]
-        starts = [fail.trace.prefix(fail.depth(decision)) for fail in chosen]
-        noise = before * (1 - before) + after * (1 - after)
-        enough = noise * (POWER / (before - after)) ** 2
-        # The best and what was done are run often; each other action a quarter as often, to see if it is better, too.
-        arms = 2 + (len(self.actions) - 2) / OTHERS
-        spare = (self.steps - self.learner.spent) / shares / (self.learner.length * arms)
-        runs = int(max(FEWEST_RUNS, min(enough, spare, MOST_RUNS))) // len(starts) + 1
-        best, ways = self._fared(starts, None, runs)
-        taken, _ = self._fared(starts, decision[1], runs)
-        drop = drop_between(best, taken)
-        better = {way.actions[len(start)]: ways for start, way in zip(starts, ways, strict=True) if way is not None}
-        for action in self.actions if _shown(drop) else ():
-            if action not in better and action != decision[1]:
-                rate, ways = self._fared(starts, action, runs // OTHERS + 1)
-                if _shown(drop_between(rate, taken)):
-                    better[action] = ways
-        return drop, better
-
-    def _fared(
-        self, starts: Sequence[ActionTrace], first: Action | None, runs: int
-    ) -> tuple[Estimate, list[ActionTrace | None]]:
-        tried = self.learner.fare(starts, self.policy, first, runs)
-        counts = [each.survived[0] for each in tried if each is not None]
-        ways = [None if each is None else each.escapes[0] for each in tried]
-        return rate_estimate(sum(counts), runs * len(counts)), ways

@@ -19,6 +19,8 @@ from tightrope.trace import Action, ActionTrace
 
 MOST_MOMENTS = 40
 """Decisions that are looked at: the last ones before the harm."""
+CLOSELY = 6
+"""Times as many steps for the two numbers whose difference is told: with so few as choosing takes, it says little."""
 APART = 6
 """Where each is hundreds of steps of replay away: every so many of them first, then all between two of those."""
 
@@ -71,9 +73,13 @@ class _Decisions:
     def _measured(self, depth: int, curve: tuple[tuple[int, Estimate], ...]) -> Explanation:
         """The chosen moment with fresh runs: how often somebody survives, and what each action there leaves of it."""
         prefix, taken = self.prefixes[depth], self.trace.actions[depth]
-        [best] = self._survival("measure", [prefix]).values()
+        [best] = self._survival("measure", [prefix], closely=True).values()
         after = {
-            action: next(iter(self._survival(f"measure {action}", [prefix], {prefix.id: action}).values()))
+            action: next(
+                iter(
+                    self._survival(f"measure {action}", [prefix], {prefix.id: action}, closely=action == taken).values()
+                )
+            )
             for action in self.actions
         }
         drop = drop_between(best.estimate, after[taken].estimate)
@@ -116,6 +122,7 @@ class _Decisions:
         first: Mapping[str, Action] | None = None,
         *,
         rough: bool = False,
+        closely: bool = False,
     ) -> dict[str, BestSurvival]:
         return find_best_survival(
             self.engine,
@@ -123,7 +130,7 @@ class _Decisions:
             self.length,
             actions=self.actions,
             agents=tuple(self.engine.agents),
-            steps_per_case=self.effort,
+            steps_per_case=self.effort * (CLOSELY if closely else 1),
             first=first,
             purpose=purpose,
             rough=rough,

@@ -95,12 +95,12 @@ def close_up(
     """What the agent saw and wanted around the decision that lost an episode, and how the escape looks beside it.
 
     Args:
-        task: What was to be solved.
-        agent: Who failed; None: what it wanted is left out.
+        task: The task that was to be solved.
+        agent: The agent that failed; None: what it wanted is left out.
         explanation: Why it failed.
-        engine: Where to play; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
+        engine: The engine to play on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
     """
     with borrowed_engine(task, {}, engine, backend, workers) as runner:
         shown = (explanation.trace, escape_of(explanation))

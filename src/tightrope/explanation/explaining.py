@@ -10,6 +10,7 @@ from tightrope.agents import Agent, own_actions
 from tightrope.errors import NotReproducible, UsageError
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.explanation.blame import Blame, BlameTask, find_blame
+from tightrope.explanation.by_learning import explain_by_learning
 from tightrope.explanation.chance import explain_by_chance
 from tightrope.explanation.explanation import Explanation
 from tightrope.exploration.escapes import EscapeTask
@@ -68,15 +69,15 @@ def explain(
     after which somebody survives less often by most.
 
     Args:
-        task: What was to be solved.
-        agent: Who failed.
+        task: The task that was to be solved.
+        agent: The agent that failed.
         episode: The episode, a failing case of a result (its first failing execution), or a case (which is run).
         length: How many steps are to be survived from a moment on; default: as many as the episode was watched for.
         actions: What the agent can do; None: all the environment takes, or those that the agent was trained with.
         effort: Environment steps for one moment; what is not settled by then stays open.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
     """
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         failed = failed_episode(runner, agent, episode, length)
@@ -113,16 +114,18 @@ def explain_episodes(
     references: Sequence[Sequence[Action]] = (),
     effort: int = EFFORT,
     limit: float = math.inf,
+    learn: bool = True,
 ) -> list[Explanation | None]:
     """Why each failed; None where the actions no longer end unsafe. Neighbours share what they find out.
 
     ``references``: of each episode the way that it began on, where there is one. ``limit``: where nothing is random,
-    steps after which nothing more is asked about an episode.
+    steps after which nothing more is asked about an episode. ``learn``: where chance decides, whether to try a model of
+    the task; False where that was done.
     """
     every = engine.task.possible_actions if actions is None else tuple(actions)
     may = engine.task.search_actions if every is None else every
     if not engine.deterministic:
-        return [explain_by_chance(engine, each, _watch(each, length), may, effort) for each in episodes]
+        return [_by_chance(engine, each, _watch(each, length), may, effort, learn) for each in episodes]
     ways = [tuple(way) for way in references] or [()] * len(episodes)
     parts: list[list[int]] = []
     for place, episode in enumerate(episodes):
@@ -155,6 +158,14 @@ def explain_episodes(
     return [
         _explanation(episode, _watch(episode, length), blame) for episode, blame in zip(episodes, blames, strict=True)
     ]
+
+
+def _by_chance(
+    engine: Engine, episode: Episode, length: int, actions: tuple[Action, ...], effort: int, learn: bool
+) -> Explanation:
+    """By a model of the task where one can be learnt, or by looking at each decision."""
+    learnt = explain_by_learning(engine, episode, length, actions, effort) if learn else None
+    return learnt or explain_by_chance(engine, episode, length, actions, effort)
 
 
 def _watch(episode: Episode, length: int | None) -> int:

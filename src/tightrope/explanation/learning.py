@@ -37,7 +37,7 @@ class Learner:
         """
         trials = self._starts(starts, steps)
         seen, middle, end = Transitions(), self.spent + steps // 2, self.spent + int(steps * (1 - SHARE_OF_STEPS))
-        price = self._count(trials, AtRandom(), FIRST_RUNS, "learn", seen)
+        price = self._count(trials, AtRandom(), self._first_runs(trials), "learn", seen)
         for number in count():
             if not seen.learnable:
                 return None
@@ -62,6 +62,10 @@ class Learner:
             free.setdefault(key, prefix)
         most = max(1, steps // 4 // (FIRST_RUNS * self.length))
         return [*whole[:most], *((prefix, None) for prefix in list(free.values())[:most])]
+
+    def _first_runs(self, trials: Sequence[tuple[ActionTrace, Action | None]]) -> int:
+        """Few of each, but from few starts more: where harm comes at once, four runs show next to nothing."""
+        return max(FIRST_RUNS, MOST_RUNS * FIRST_RUNS // len(trials))
 
     def _affordable(self, price: int, steps: int) -> int:
         return max(1, min(MOST_RUNS, steps // price))

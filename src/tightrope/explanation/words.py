@@ -11,7 +11,7 @@ from tightrope.explanation.cause import Cause
 from tightrope.exploration.best_survival import played_by
 from tightrope.statistics import Estimate
 from tightrope.statistics.words import change_text, interval_text, percent, plainly
-from tightrope.trace import Action
+from tightrope.trace import Action, action_text
 
 if TYPE_CHECKING:
     from tightrope.explanation.explanation import Explanation
@@ -180,15 +180,6 @@ def either(actions: Sequence[Action], names: Sequence[str]) -> str:
 
 
 def named(action: Action | None, names: Sequence[str]) -> str:
-    """An action by its name, where it has one."""
-    if isinstance(action, tuple):
-        return f"({', '.join(_number(part) for part in action)})"
-    if isinstance(action, int) and 0 <= action < len(names):
-        return names[action]
-    return f"action {_number(action)}"
-
-
-def _number(part: object) -> str:
-    if isinstance(part, tuple):
-        return f"({', '.join(map(_number, part))})"
-    return f"{part:.3g}" if isinstance(part, float) else str(part)
+    """An action by its name, where it has one; a number alone would not be taken for an action."""
+    alone = not isinstance(action, tuple) and not (isinstance(action, int) and 0 <= action < len(names))
+    return f"action {action_text(action)}" if alone else action_text(action, names)

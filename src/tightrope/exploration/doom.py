@@ -113,21 +113,22 @@ class Classifier:
         ``horizon``: how many steps are to be survived; None: all there will ever be. Where keys are lossy, half of the
         effort goes into a second search that enters each key once: it proves less but finds ways out that the exact
         search has no time for. A name that turns out to stand for two situations voids all that was known, and the
-        search begins anew without it.
+        search begins anew without it; one that does because time is up at one of them is from then on told with the
+        time.
         """
         simulator, last = self.simulator, self.spent + effort
         self.harms, self.exhausted, self.fuse = 0, False, None
         self._last_depth = math.inf if horizon is None else simulator.depth + horizon
         self._due = min(self._last_depth, self._time_limit)
-        self.sameness.timed = self._time_limit <= self._last_depth and timeout_is_unsafe(simulator)
+        self.sameness.set_timed(self._time_limit <= self._last_depth and timeout_is_unsafe(simulator))
         if horizon == 0:
             return Survivability.YES, Witness((), End.WATCHED.value, 0)
-        self._start, was_exact = simulator.save(), self.exact
-        if not was_exact:
+        self._start, naming = simulator.save(), self.sameness.naming
+        if not self.exact:
             self.knowledge = Knowledge()
         verdict, witness = self._search(effort // 2 if self._lossy_key else effort, once_per_key=False)
-        if was_exact and not self.exact:
-            self.knowledge = Knowledge()
+        while naming != self.sameness.naming:
+            self.knowledge, naming = Knowledge(), self.sameness.naming
             simulator.load(self._start)
             verdict, witness = self._search(last - self.spent, once_per_key=False)
         if verdict is Survivability.UNKNOWN and self._lossy_key and not self.exhausted:
@@ -139,12 +140,14 @@ class Classifier:
     def _search(self, effort: int, *, once_per_key: bool) -> tuple[Survivability, Witness | None]:
         self._frames, self._path, self._open, self._left = [], [], set(), set()
         self._keys = set() if once_per_key else None
-        exact, last = self.exact, self.spent + effort
+        naming, last = self.sameness.naming, self.spent + effort
         root = self.sameness.name()
         end = self._arrive(root, None)
         while end is _NOT_YET and self._frames:
             frame = self._frames[-1]
-            if self.spent + self._way_back(frame) >= last or time.time() >= self.deadline or exact is not self.exact:
+            if self.spent + self._way_back(frame) >= last or time.time() >= self.deadline:
+                return Survivability.UNKNOWN, None
+            if naming != self.sameness.naming:
                 return Survivability.UNKNOWN, None
             if frame.tried == len(frame.actions):
                 self._leave()
@@ -152,7 +155,7 @@ class Classifier:
                 end = self._try(frame)
         if end is not _NOT_YET:
             return self._survived(root, end)
-        self.exhausted = exact is self.exact
+        self.exhausted = naming == self.sameness.naming
         fuse = self.knowledge.doomed.get(root)
         if not self.exhausted or fuse is None or self._start.depth + fuse > self._due:
             return Survivability.UNKNOWN, None
@@ -171,7 +174,7 @@ class Classifier:
             simulator.load(frame.snapshot)
         action = frame.actions[frame.tried]
         frame.tried += 1
-        simulator.step(action)
+        simulator.advance(action)
         outcome = simulator.outcome
         if outcome is Outcome.ONGOING:
             if simulator.depth >= self._last_depth:
@@ -179,16 +182,21 @@ class Classifier:
             name = self.sameness.name()
             frame.followed.append((action, name))
             return self._arrive(name, action)
+        frame.followed.append((action, outcome))
+        if simulator.timed_out and self.exact and self._untold(outcome):
+            # That time is up here says nothing of the same situation earlier in an episode.
+            self.sameness.cut_short()
+            frame.doomed = False
+            return _NOT_YET
         if outcome is Outcome.UNSAFE:
-            frame.followed.append((action, outcome))
-            if simulator.timed_out and not self.sameness.timed:
-                # That time is up here says nothing of the same situation earlier in an episode.
-                frame.doomed = False
-                return _NOT_YET
             self.harms += 1
             frame.harm(0)
             return _NOT_YET
         return End.GOAL if outcome is Outcome.GOAL else End.TRUNCATED
+
+    def _untold(self, outcome: Outcome) -> bool:
+        """Whether time was up before anyone had said so, or counts as unsafe where nobody had."""
+        return not self.sameness.timed and (outcome is Outcome.UNSAFE or self.simulator.depth < self._time_limit)
 
     def _arrive(self, name: Hashable, action: Action | None) -> Hashable:
         """Enter a situation, or judge the branch by what is known of it."""
@@ -222,7 +230,7 @@ class Classifier:
             self._keys.add(key)
         if self._stuck is None:
             return False
-        self._path.append(Visit(key, action, simulator.transition.reward, dict(simulator.info)))
+        self._path.append(Visit(key, action, simulator.reward, dict(simulator.info)))
         if self._frames and self._stuck(self._path):
             self._path.pop()
             return True
@@ -268,10 +276,11 @@ class Classifier:
         together = self.deterministic and not isinstance(end, End)
         if together and (self.sameness.to_be_tested() or self.play_witnesses):
             way_back = 0 if self.simulator.snapshotter is not None else self._start.depth
-            if self.spent + way_back + len(witness.actions) > self.limit:
+            actions = witness.lasting(self._last_depth - self._start.depth)
+            if self.spent + way_back + len(actions) > self.limit:
                 return Survivability.UNKNOWN, None
-            self._test(witness)
-            if not self.exact:
+            self.simulator.load(self._start)
+            if not self.sameness.leads_on(witness, actions, self._last_depth):
                 return Survivability.UNKNOWN, None
         return Survivability.YES, witness
 
@@ -283,20 +292,3 @@ class Classifier:
             # A time limit ends what would have gone on; an end of the environment's own does not.
             return math.inf if end is End.TRUNCATED and not self.simulator.timed_out else 0.0
         return self.knowledge.surviving[end].steps
-
-    def _test(self, witness: Witness) -> None:
-        """Play a way that was put together from several: if it goes otherwise, one name stood for two situations."""
-        simulator, begun = self.simulator, len(witness.actions) - witness.loop
-        simulator.load(self._start)
-        returns_to = self.sameness.name()
-        for number, action in enumerate(witness.actions, 1):
-            simulator.step(action)
-            if simulator.outcome.terminal or simulator.depth >= self._last_depth:
-                break
-            if number == begun:
-                returns_to = self.sameness.name()
-        went_on = simulator.outcome is Outcome.ONGOING and simulator.depth < self._last_depth
-        if simulator.outcome is Outcome.UNSAFE:
-            self.sameness.refute(f"a way known to survive did harm after {simulator.depth - self._start.depth} steps")
-        elif went_on and (not witness.loop or self.sameness.name() != returns_to):
-            self.sameness.refute(f"a way known to end in {witness.ending!r} did not")

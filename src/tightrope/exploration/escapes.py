@@ -101,13 +101,13 @@ class Escapes:
 
 
 def find_escapes(task: Task, work: EscapeTask) -> Escapes:
-    """One answer per prefix. Where a name turns out to stand for two situations, all are asked again without names."""
+    """One answer per prefix. Where a name turns out to stand for two situations, all are asked again without it."""
     with exploring(task) as simulator:
         seeker = Seeker(simulator, work)
         way = _Way(simulator, work.prefixes)
         answers = tuple(seeker.seek(prefix, way) for prefix in work.prefixes)
         refutation = seeker.refutation
-        if refutation:
+        if seeker.misled:
             answers = tuple(seeker.seek(prefix, way) for prefix in work.prefixes)
         return Escapes(answers=answers, refutation=refutation, steps=seeker.classifier.spent)
 
@@ -132,6 +132,11 @@ class Seeker:
     def refutation(self) -> str:
         """What showed that names are not exact."""
         return self.classifier.sameness.refutation
+
+    @property
+    def misled(self) -> bool:
+        """Whether what it said of the first situations rests on names that did not hold."""
+        return self.classifier.sameness.misled
 
     def seek(self, prefix: ActionTrace, way: _Way) -> Survival:
         """Go to a situation and find out about it."""
@@ -197,7 +202,7 @@ class Seeker:
         for index, action in enumerate(attempt):
             if action not in simulator.available_actions(self.work.actions):
                 return None
-            simulator.step(action)
+            simulator.advance(action)
             if simulator.outcome.terminal:
                 return None if simulator.outcome is Outcome.UNSAFE else tuple(attempt[: index + 1])
         return tuple(attempt)

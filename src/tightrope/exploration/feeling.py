@@ -65,7 +65,7 @@ class _Feeling:
                 return False
             action = available[self.rng.integers(len(available))]
             for _ in range(int(self.rng.integers(1, longest + 1))):
-                simulator.step(action)
+                simulator.advance(action)
                 self._played.append(action)
                 if simulator.outcome is Outcome.UNSAFE:
                     return False

@@ -81,7 +81,8 @@ class LearntSurvival:
         for place in range(REDRAWN + 1):
             weights = self._counts if place == 0 else rng.gamma(self._counts)
             before[place], after[place] = self._survival(weights, decisions, rng if place else None)
-        return before, after
+        # Shares of one whole may add up to a little more than it.
+        return before.clip(0.0, 1.0), after.clip(0.0, 1.0)
 
     def _survival(
         self, weights: Floats, decisions: Sequence[Decision], rng: np.random.Generator | None

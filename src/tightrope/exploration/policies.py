@@ -119,7 +119,7 @@ class Improved:
         lasted, ahead = 0, min(self.foresight, left)
         for _ in range(self.samples):
             simulator.load(here, reseed=int(rng.integers(2**31)))
-            simulator.step(action)
+            simulator.advance(action)
             unsafe = follow(simulator, self.base, rng, played + 1, left - 1, ahead - 1) is Outcome.UNSAFE
             lasted += simulator.depth - here.depth - 1 if unsafe else ahead
         return lasted
@@ -136,5 +136,5 @@ def follow(simulator: Simulator, policy: Policy, rng: Generator, played: int, le
         available = simulator.available_actions() if simulator.outcome is Outcome.ONGOING else ()
         if not available:
             break
-        simulator.step(policy.act(simulator, available, played + number, left - number, rng))
+        simulator.advance(policy.act(simulator, available, played + number, left - number, rng))
     return simulator.outcome

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from tightrope.exploration.knowledge import Witness
 from tightrope.outcome import Outcome
 from tightrope.seeding import generator
 from tightrope.simulation import Simulator
@@ -38,6 +39,8 @@ class Sameness:
         self.exact = exact and names_are_exact(simulator.task)
         """Whether equal names may be taken for equal situations; never again once a test has failed."""
         self._has_identity = simulator.task.identity is not None
+        self._cut_short = self._may_be_timed = False
+        """Whether time was up where neither task nor environment had said so, and whether the search heeds that."""
         self.refutation = ""
         """What the failed test showed."""
         self._followed: dict[Hashable, tuple[tuple[Action, Hashable], ...]] = {}
@@ -48,6 +51,27 @@ class Sameness:
     def keys_are_names(self) -> bool:
         """Whether the state key is the name: a shortcut for who has the key at hand."""
         return self.exact and not self._has_identity and not self.timed
+
+    @property
+    def naming(self) -> tuple[bool, bool]:
+        """How situations are named; a search in which that changes begins anew."""
+        return self.exact, self.timed
+
+    @property
+    def misled(self) -> bool:
+        """Whether names did not stand for what they seemed to: what was said before that came out is asked again."""
+        return self._cut_short or bool(self.refutation)
+
+    def set_timed(self, timed: bool) -> None:
+        """Whether time is part of the name; always, once it was up where nobody had said so.
+
+        A search that calls this begins anew where ``naming`` has changed.
+        """
+        self.timed, self._may_be_timed = timed or self._cut_short, True
+
+    def cut_short(self) -> None:
+        """Note that time was up where nobody had said so."""
+        self._cut_short = self.timed = True
 
     def name(self, key: Hashable = None) -> Hashable:
         """The name of where the simulator stands; where names are not exact, one that never comes again.
@@ -81,6 +105,29 @@ class Sameness:
                 self.refute(difference)
         return self.exact
 
+    def leads_on(self, witness: Witness, actions: Sequence[Action], last_depth: float) -> bool:
+        """Whether a way that was put together from several survives; if not, one name stood for two situations.
+
+        Plays it from where the simulator stands. ``actions`` are the way, its cycle run through for as long as asked.
+        """
+        simulator, start, naming = self.simulator, self.simulator.depth, self.naming
+        returns_to, whole, returned = self.name(), len(witness.actions), False
+        for number, action in enumerate(actions, 1):
+            simulator.advance(action)
+            if simulator.outcome.terminal or simulator.depth >= last_depth:
+                break
+            if number == whole - witness.loop:
+                returns_to = self.name()
+            if number == whole:
+                returned = witness.loop > 0 and self.name() == returns_to
+                if not returned:
+                    break
+        if simulator.outcome is Outcome.UNSAFE and not self._too_late():
+            self.refute(f"a way known to survive did harm after {simulator.depth - start} steps")
+        elif simulator.outcome is Outcome.ONGOING and simulator.depth < last_depth and not returned:
+            self.refute(f"a way known to end in {witness.ending!r} did not")
+        return naming == self.naming
+
     def refute(self, difference: str) -> None:
         """From now on every situation is a new one."""
         kind = "identity" if self._has_identity else "state key"
@@ -96,8 +143,8 @@ class Sameness:
             actions = simulator.available_actions(self.actions)
             if not actions:
                 return ""
-            simulator.step(actions[int(self._rng.integers(len(actions)))])
-        if simulator.outcome is Outcome.UNSAFE:
+            simulator.advance(actions[int(self._rng.integers(len(actions)))])
+        if simulator.outcome is Outcome.UNSAFE or self._too_late():
             return ""
         return f"harm was proven to follow {_shown(name)} within {fuse} steps, and did not"
 
@@ -111,8 +158,10 @@ class Sameness:
             deeper = []
             for action, expected in self._followed.get(name, ()):
                 simulator.load(here)
-                simulator.step(action)
+                simulator.advance(action)
                 found = self.name() if simulator.outcome is Outcome.ONGOING else simulator.outcome
+                if found != expected and self._too_late():
+                    return ""
                 if found != expected:
                     after = simulator.depth - start
                     return f"{after} steps after {first} once came {_shown(expected)}, and then {_shown(found)}"
@@ -123,6 +172,13 @@ class Sameness:
                     deeper.append((simulator.save(), found))
             open_ends += [deeper[place] for place in self._rng.permutation(len(deeper))]
         return ""
+
+    def _too_late(self) -> bool:
+        """Whether it went otherwise because time was up; then that is part of the name from now on."""
+        if not self._may_be_timed or not self.simulator.timed_out or self.timed:
+            return False
+        self.cut_short()
+        return True
 
 
 def _shown(name: Hashable) -> str:

@@ -115,7 +115,7 @@ class _Runner:
             played = len(actions)
             forced = trial.first if played == 0 else None
             action = policy.act(simulator, available, played, work.length - played, rng) if forced is None else forced
-            simulator.step(action)
+            simulator.advance(action)
             actions.append(action)
             if work.learn:
                 before, key = key, simulator.key()

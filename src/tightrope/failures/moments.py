@@ -288,7 +288,7 @@ class _Attempts:
                     return None
                 action = available[int(rng.integers(len(available)))]
                 for _ in range(int(rng.integers(1, LONGEST_HOLD + 1))):
-                    simulator.step(action)
+                    simulator.advance(action)
                     played.append(action)
                     if simulator.outcome.terminal or len(played) == self.work.length:
                         break

@@ -8,7 +8,7 @@ from tightrope.display import Shown
 from tightrope.execution import Episode
 from tightrope.failures.moments import Moment
 from tightrope.outcome import StopReason
-from tightrope.trace import Action, ActionTrace
+from tightrope.trace import Action, ActionTrace, action_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +50,9 @@ class Disturbance:
 
     @property
     def _told(self) -> str:
-        what = f"noise of {self.noise:g}" if self.action is None else f"action {_short(self.action)} held"
+        what = f"noise of {self.noise:g}" if self.action is None else f"action {action_text(self.action)} held"
         what = "random actions" if self.actions else what
         return f"{what} for {self.steps} steps from step {self.depth}"
-
-
-def _short(action: Action) -> str:
-    if isinstance(action, float):
-        return f"{action:.2g}"
-    return f"({', '.join(map(_short, action))})" if isinstance(action, tuple) else str(action)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -73,19 +73,19 @@ def search_failures(
     come first.
 
     Args:
-        task: What is to be solved.
-        agent: Who is tested.
+        task: The task to be solved.
+        agent: The agent under test.
         budget: What all of it may cost; default: 50,000 steps.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
         longest: Steps that an action is held, or noise lasts, at most.
         noise: How far each number of an observation may be off; 0: the agent sees what there is.
         reset_seeds: Resets that the agent's runs begin from, the task's own first.
         length: Steps in which it must fail after a disturbance.
         moments: Whether to find the moment each was lost and who survives there, with half of the budget.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     FailuresConfig.require(longest=longest, noise=noise, reset_seeds=reset_seeds, length=length)
     blurred = BlurredAgent(agent, noise, task.observation_space) if noise else None

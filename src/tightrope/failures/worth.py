@@ -29,7 +29,7 @@ class Worth:
 
     Args:
         engine: Whose task it is.
-        agent: Who failed.
+        agent: The agent that failed.
         rng: What draws come from.
         run: Plays rollouts, and counts what they cost.
         seed: Of an execution that begins there.

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.agents.agent import Agent, Answer
+from tightrope.agents.agent import Agent
+from tightrope.agents.wrapped import Streams, WrappedAgent
 from tightrope.errors import UsageError
 from tightrope.fuzzing.actions import ActionSource
 from tightrope.fuzzing.perturbation import Kind
@@ -17,34 +18,24 @@ NOISE = 0.5
 """Share of the steps at which noise replaces a listed action."""
 
 
-class DisturbedAgent:
+class DisturbedAgent(WrappedAgent):
     """Asks an agent and lets something else happen: ``Kind.OTHER`` or ``Kind.NOISE``.
 
     A held action needs no agent: it is a fixed action sequence.
     """
 
-    deterministic = False
+    _shown = ("agent", "kind")
 
     def __init__(self, agent: Agent, kind: Kind, source: ActionSource) -> None:
-        self.agent, self.kind, self.source = agent, kind, source
-        self.name = f"{agent.name} with {kind}"
-        self.fingerprint = content_id("disturbed", agent.fingerprint, kind, repr(source))
-        self.recurrent = agent.recurrent
+        self.kind, self.source = kind, source
+        fingerprint = content_id("disturbed", agent.fingerprint, kind, repr(source))
+        super().__init__(agent, f"{agent.name} with {kind}", fingerprint)
 
-    def act(
-        self,
-        observations: Sequence[Any],
-        memories: Sequence[Any],
-        generators: Sequence[np.random.Generator | None],
-        masks: Sequence[Any],
-    ) -> Answer:
-        """The agent's answer, disturbed by the episode's own random stream."""
-        answer = self.agent.act(observations, memories, generators, masks)
-        actions = [
+    def _done(self, actions: Sequence[Action], generators: Streams, masks: Sequence[Any]) -> list[Action]:
+        return [
             self._disturb(action, _given(rng), self.source.within(mask))
-            for action, rng, mask in zip(answer.actions, generators, masks, strict=True)
+            for action, rng, mask in zip(actions, generators, masks, strict=True)
         ]
-        return Answer(actions, answer.memories)
 
     def _disturb(self, action: Action, rng: np.random.Generator, source: ActionSource) -> Action:
         if self.kind is Kind.OTHER:

@@ -15,16 +15,13 @@ from tightrope.fuzzing.fitness import Evaluation
 from tightrope.fuzzing.population import Operators, Population
 from tightrope.fuzzing.results import FuzzResult
 from tightrope.progress import ProgressCallback
-from tightrope.settings import FuzzingConfig
+from tightrope.settings import BREEDING_STEPS_BY_REPLAY, FuzzingConfig
 from tightrope.simulation import conformance_of
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
 Genome = TypeVar("Genome")
-MOST_STEPS_BY_REPLAY = 150_000
-"""For breeding, unless the caller says otherwise: where situations are put back by replay, traces share nothing, and
-each is played from its reset."""
 OF_TRACES = ("independent_actions", "append_only_unfinished")
 """Settings that mean nothing where no traces are bred."""
 
@@ -105,4 +102,4 @@ class FuzzJob:
 def breeding_budget(task: Task, steps: int | None) -> Budget:
     """What breeding may cost in a campaign; ``steps``: None where nobody says."""
     replayed = conformance_of(task).method == REPLAY
-    return Budget(steps=MOST_STEPS_BY_REPLAY if steps is None and replayed else steps)
+    return Budget(steps=BREEDING_STEPS_BY_REPLAY if steps is None and replayed else steps)

@@ -47,7 +47,7 @@ def fuzz_policy(
     selection and the result are those of ``fuzz``.
 
     Args:
-        task: What is to be solved.
+        task: The task to be solved.
         agent: Whose behaviour is disturbed.
         generations: How many generations to breed after the ancestors.
         population: How many offspring a generation has.
@@ -55,18 +55,18 @@ def fuzz_policy(
             change.
         mutation_size: Longest perturbation, in steps.
         crossover: Probability that offspring comes from two parents instead of being a mutation of one.
-        weights: Of new state keys, positive and negative rewards in the fitness.
-        seed: All randomness follows from it.
+        weights: How much new state keys, positive and negative rewards count in the fitness.
+        seed: Determines everything random.
         budget: Bounds the breeding; it is looked at after each generation.
         actions: What a perturbation may force on the agent; default: the task's search actions, or the whole space
             where actions are continuous.
         truncation: Only this best share of a generation may be parents; None: all.
-        max_length: Bounds an episode; None: until it ends.
+        max_length: Longest episode; None: until it ends.
         control: Whether to run as many random traces for comparison, at most as many steps again.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     how = FuzzingConfig(
         generations=generations,

@@ -10,6 +10,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.fuzzing.fitness import NO_KEYS, Evaluation, Fitness, Keys, grown, score
 from tightrope.seeding import generator
@@ -43,7 +44,7 @@ class Operators(Protocol[Genome]):
         ...
 
 
-class Population(Generic[Genome]):
+class Population(Shown, Generic[Genome]):
     """Breeds one generation from the last: ``ask`` for genomes, run them, ``tell`` what happened, in order.
 
     The first generation asked for is the ancestors. Parents are drawn with probability proportional to fitness.
@@ -54,10 +55,12 @@ class Population(Generic[Genome]):
         operators: How genomes of this kind are varied.
         size: How many offspring each later generation has.
         crossover: Probability that offspring comes from two parents instead of being a mutation of one.
-        weights: Of new state keys, positive and negative rewards in the fitness.
+        weights: How much new state keys, positive and negative rewards count in the fitness.
         truncation: Only this best share of a generation may be parents; None: all.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
     """
+
+    _shown = ("generation", "size", "crossover", "weights", "truncation", "seed")
 
     def __init__(
         self,

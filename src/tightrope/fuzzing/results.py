@@ -8,6 +8,7 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from tightrope.display import Shown
+from tightrope.drawing import Line, lines_svg
 from tightrope.files import check_header
 from tightrope.fuzzing.fitness import Fitness
 from tightrope.fuzzing.perturbation import Perturbation, Script, perturbation_from_json
@@ -115,6 +116,13 @@ class FuzzResult(Shown):
     control: Control | None
     """None when it was not asked for, or fuzzing was cancelled before it."""
     stop_reason: StopReason
+
+    def _chart_svg(self) -> str:
+        """The state keys that were covered, generation by generation, against random traces."""
+        counts = [("fuzzing", [generation.covered for generation in self.generations])]
+        counts += [] if self.control is None else [("random traces", [*self.control.covered_by_generation])]
+        lines = [Line(label=label, points=list(enumerate(covered, 1))) for label, covered in counts]
+        return lines_svg(lines, f"state keys covered on {self.task}", "state keys covered, generation")
 
     @property
     def fittest(self) -> tuple[ActionTrace, ...]:

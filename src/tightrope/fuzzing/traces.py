@@ -102,7 +102,7 @@ def fuzz(
     The defaults are the paper's; what departs from it is off by default.
 
     Args:
-        task: What is to be solved.
+        task: The task to be solved.
         ancestors: One or more traces to begin with.
         generations: How many generations to breed after the ancestors.
         population: How many offspring a generation has.
@@ -110,8 +110,8 @@ def fuzz(
             change.
         mutation_size: Longest run of actions that one operation inserts, removes, changes or appends.
         crossover: Probability that offspring comes from two parents instead of being a mutation of one.
-        weights: Of new state keys, positive and negative rewards in the fitness.
-        seed: All randomness follows from it.
+        weights: How much new state keys, positive and negative rewards count in the fitness.
+        seed: Determines everything random.
         budget: Bounds the breeding; it is looked at after each generation.
         actions: What to draw from; default: the task's search actions, or the whole space where actions are continuous.
         independent_actions: Departs from the paper: each action of a new run is drawn by itself, instead of one being
@@ -120,10 +120,10 @@ def fuzz(
         truncation: Departs from the paper: only this best share of a generation may be parents.
         max_length: Departs from the paper: longest trace to breed; None: no limit.
         control: Whether to run as many random traces for comparison, at most as many steps again.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     given = (ancestors,) if isinstance(ancestors, ActionTrace) else tuple(ancestors)
     how = FuzzingConfig(

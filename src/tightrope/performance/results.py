@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from tightrope.display import Shown
+from tightrope.drawing import Line, lines_svg
 from tightrope.files import check_header
 from tightrope.statistics import Estimate
 
@@ -109,6 +110,14 @@ class Robustness(Shown):
     def to_json(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {"format": ROBUSTNESS_FORMAT, "version": VERSION, **asdict(self)}
+
+    def _chart_svg(self) -> str:
+        """Mean return of agent and traces by prefix length."""
+        lines = [
+            Line(label=self.agent, points=[(point.prefix_length, point.agent.value) for point in self.points]),
+            Line(label="fuzz traces", points=[(point.prefix_length, point.traces.value) for point in self.points]),
+        ]
+        return lines_svg(lines, f"mean return of {self.agent}", "mean return, length of the prefix")
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Robustness:

@@ -43,18 +43,18 @@ def compare_robustness(
     same situations.
 
     Args:
-        task: What is to be solved.
-        agent: Who is compared.
-        traces: What it is compared with.
+        task: The task to be solved.
+        agent: The agent to compare.
+        traces: The traces to compare it with.
         tests: How many traces are drawn at each length, with replacement, among those that are long enough.
         episodes: How often the trace and the agent each go on from a prefix.
         step_width: From one prefix length to the next.
-        seed: All randomness follows from it.
-        length: Bounds the agent's episodes; None: until the environment ends them.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        seed: Determines everything random.
+        length: Longest episode of the agent; None: until the environment ends it.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     traces = check_call(task, traces, tests=tests, episodes=episodes, step_width=step_width)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as engine:

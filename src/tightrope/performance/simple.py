@@ -40,15 +40,15 @@ def compare_performance(
     """The agent's mean return from reset against that of the traces.
 
     Args:
-        task: What is to be solved.
-        agent: Who is compared.
-        traces: What it is compared with.
+        task: The task to be solved.
+        agent: The agent to compare.
+        traces: The traces to compare it with.
         episodes: How often each is executed.
-        length: Bounds the agent's episodes; None: until the environment ends them.
-        seed: All randomness follows from it.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
+        length: Longest episode of the agent; None: until the environment ends it.
+        seed: Determines everything random.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
     """
     traces = check_call(task, traces, episodes=episodes)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as engine:

@@ -75,20 +75,29 @@ def require_some_judged(result: SafetyResult) -> None:
 def describe_failures(result: SafetyResult, folder: Path, task: Task) -> str:
     """How often it fails, and each failing case once; where none failed, how much that says."""
     rate = result.fail_frequency
-    told = f"{result.agent} on {result.suite.task}, {result.suite.name}: fails {rate:.3f} {rate.question}"
+    told = f"{result.agent} on {result.suite.task}, {result.suite.name}: fails in {_share(rate)} {rate.question}"
     return "\n".join([told, *told_too_few(rate), *told_fails(result, result.cases, folder, task)])
 
 
 def told_too_few(rate: Estimate) -> Iterator[str]:
     """Where no execution failed and the upper limit is high all the same: how many it takes to bring it down."""
+    from tightrope.statistics.words import percent, plainly
+
     if rate.value != 0 or not rate.high:
         return
     limits, needed = ([f"{limit:.0%}" for limit in LIMITS], [f"{executions_without_fail(limit)}" for limit in LIMITS])
     yield (
-        f"  No fail in {rate.n} executions leaves the upper limit at {rate.high:.3f}. To bring it below "
+        f"  No fail in {rate.n} executions leaves the upper limit at {plainly(percent(rate.high))}. To bring it below "
         f"{_either(limits)} takes about {_either(needed)} executions without a fail; repetitions= or a "
         f"larger suite makes more"
     )
+
+
+def _share(rate: Estimate) -> str:
+    """``40% (24–57%, n = 30)``."""
+    from tightrope.statistics.words import estimate_text, plainly
+
+    return plainly(estimate_text(rate))
 
 
 def _either(words: Sequence[str]) -> str:
@@ -112,7 +121,7 @@ def told_fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path, 
     for case in failing[:SHOWN_CASES]:
         yield (
             f"  case {case.case.id[:8]}, place #{case.case.boundary + 1} at depth {case.case.depth}, "
-            f"{case.case.label}: fails {case.fail_frequency:.2f}, {_why(case, groups.get(case.case.id), task)}"
+            f"{case.case.label}: fails in {_share(case.fail_frequency)}, {_why(case, groups.get(case.case.id), task)}"
         )
         yield f"    {_replay_command(result, case, folder)}"
     if len(failing) > SHOWN_CASES:
@@ -141,7 +150,8 @@ def _replay_command(result: SafetyResult, case: CaseResult, folder: Path) -> str
 def say_plainly(item: pytest.Item, evaluation: Evaluation) -> str:
     """How an agent does as it is used, also where a test about something else passes."""
     raised = f"; {evaluation.errors} raised errors" if evaluation.errors else ""
-    told = f"{evaluation.agent} on {evaluation.task}: ends unsafe in {evaluation.unsafe_rate}{raised}"
+    rate = evaluation.unsafe_rate
+    told = f"{evaluation.agent} on {evaluation.task}: ends unsafe in {_share(rate)} {rate.question}{raised}"
     if (PROPERTY, told) not in item.user_properties:
         item.user_properties.append((PROPERTY, told))
     return told

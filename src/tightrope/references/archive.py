@@ -118,7 +118,7 @@ class Archive:
                     return False
                 action, hold = available[int(self._rng.random() * len(available))], self._hold()
             hold -= 1
-            simulator.step(action)
+            simulator.advance(action)
             self._count()
             outcome = simulator.outcome
             if outcome is not Outcome.ONGOING:

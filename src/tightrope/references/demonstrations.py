@@ -42,14 +42,14 @@ def demonstrate(
     """Let an agent play; the shortest of its episodes that reach the goal, or None when none does.
 
     Args:
-        task: What is to be solved.
-        agent: Who plays.
+        task: The task to be solved.
+        agent: The agent that plays.
         episodes: How many to play.
-        length: Bounds an episode; None: until it ends.
-        seed: All randomness follows from it.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
+        length: Longest episode; None: until it ends.
+        seed: Determines everything random.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
     """
     start = ActionTrace(task.label, task.seed)
     rollouts = [

@@ -167,7 +167,7 @@ class DepthFirst:
         simulator, stats = self.simulator, self.stats
         action = frame.actions[frame.tried // self.repetitions]
         self._stand_at(frame, action)
-        simulator.step(action)
+        simulator.advance(action)
         self.meter.steps += 1
         stats.steps += 1
         depth = len(self._frames)
@@ -230,7 +230,7 @@ class DepthFirst:
         actions = simulator.available_actions()
         # Only the hooks read the info; environments may reuse its dict.
         info = dict(simulator.info) if self._has_hooks else _NO_INFO
-        self.path.append(Visit(key, action, simulator.transition.reward, info))
+        self.path.append(Visit(key, action, simulator.reward, info))
         self._names[key] = name
         cut = self._cut(actions)
         if cut is not None:

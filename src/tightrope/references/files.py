@@ -30,7 +30,7 @@ def save_reference(reference: Reference, path: str | PathLike[str]) -> None:
 
     Args:
         reference: What to write.
-        path: Where to.
+        path: Where to write it.
     """
     write_json(Path(path), reference_to_json(reference))
 

@@ -177,7 +177,7 @@ def _probe(classifier: Classifier, here: Snapshot, depth: int, action: Action, b
 def _follow(classifier: Classifier, depth: int, action: Action, effort: int) -> Finding:
     """Play the action and classify where it leads."""
     simulator = classifier.simulator
-    simulator.step(action)
+    simulator.advance(action)
     outcome = simulator.outcome
     if outcome is Outcome.UNSAFE:
         return Finding(depth=depth, action=action, survivable=Survivability.NO, harms=1, harmful=True, fuse=1)

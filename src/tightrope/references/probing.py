@@ -53,15 +53,15 @@ def probe_boundary(
     with a doomed successor; those the search had found and probing could not settle stay, unproven.
 
     Args:
-        task: What is to be solved.
+        task: The task to be solved.
         reference: The way through it.
         budget: In steps it gives the same result everywhere; in seconds it may not.
         effort: Steps after which a successor stays unknown; None: as many as the budget has.
-        seed: All randomness follows from it.
-        on_progress: Told how far the work has come.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
+        seed: Determines everything random.
+        on_progress: Called with a ``Progress`` as the work goes on.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
     """
     if reference.actions.task != task.label:
         raise UsageError(

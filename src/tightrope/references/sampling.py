@@ -14,8 +14,8 @@ def repetitions(confidence: float = CONFIDENCE, min_probability: float = MIN_PRO
     """Samples enough to see every successor that is not too rare: rep(c, p).
 
     Args:
-        confidence: With which all of them are seen.
-        min_probability: Of a successor that must not be missed.
+        confidence: The probability with which all of them are seen.
+        min_probability: The probability of the rarest successor that must not be missed.
     """
     if not 0 <= confidence < 1:
         raise UsageError(f"confidence must lie in 0 … 1 and below 1, not {confidence}; no sample size gives certainty")

@@ -21,15 +21,10 @@ from tightrope.references.dfs import DepthFirst
 from tightrope.references.result import SearchResult
 from tightrope.references.sampling import repetitions as enough_repetitions
 from tightrope.references.session import SearchSession
-from tightrope.settings import LIBRARY_BACKEND, SearchConfig
+from tightrope.settings import LIBRARY_BACKEND, SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY, SearchConfig
 from tightrope.simulation import conformance_of, exploring, open_simulator
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
-
-MOST_STEPS, MOST_STEPS_BY_REPLAY = 500_000, 100_000
-"""What a search may take unless the caller says otherwise. Steps, so that it finds the same way on every machine. Where
-situations are put back by replay, nearly all of them are ways back: what is not found by a controller or the first few
-thousand moves is not found by ten times as many, and runs of agents serve instead."""
 
 DFS_SHARE = 0.4
 """What ``auto`` gives to depth-first search before the archive gets the rest."""
@@ -59,23 +54,23 @@ def search(
     Ctrl-C returns what is known.
 
     Args:
-        task: What is to be solved.
+        task: The task to be solved.
         method: ``dfs`` is the paper's Algorithm 1; ``archive`` returns and explores at random; ``demonstration`` takes
             a given trace; ``auto`` tries the first, then the second; a package can bring more.
         repetitions: How often ``dfs`` samples an action; default: once on a deterministic task and rep(0.9, 0.1) = 22
             times on a stochastic one.
         budget: What the whole of it may cost, probing included; default: ten minutes and 500,000 steps, or 100,000
             where situations are put back by replay.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
         max_depth: Longest trace to look at; None: no limit.
         demonstration: A trace that reaches the goal, its actions, a file of traces, or ``minari:`` and the name of a
             data set.
         probe: Whether to look for boundary states with what is left of the budget, where another method than ``dfs``
             found the way.
-        on_progress: Told how far the work has come.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
+        on_progress: Called with a ``Progress`` as the work goes on.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
     """
     find = find_method(method)
     _check_arguments(method, repetitions, max_depth, demonstration)
@@ -99,7 +94,7 @@ def search(
 def default_budget(task: Task, *, steps: int | None = None, seconds: float | None = SearchConfig.seconds) -> Budget:
     """What a search may cost; ``steps``: None where nobody says. The seconds are for environments with slow steps."""
     if steps is None:
-        steps = MOST_STEPS_BY_REPLAY if conformance_of(task).method == REPLAY else MOST_STEPS
+        steps = SEARCH_STEPS_BY_REPLAY if conformance_of(task).method == REPLAY else SEARCH_STEPS
     return Budget(steps=steps, seconds=seconds)
 
 

@@ -20,7 +20,7 @@ from tightrope.progress import ProgressCallback
 from tightrope.reference import BoundaryState, Reference
 from tightrope.references.probing import probe_boundary
 from tightrope.references.ways import IN_VAIN, Ways, played_reference, with_noise
-from tightrope.settings import LIBRARY_BACKEND
+from tightrope.settings import LIBRARY_BACKEND, SearchConfig
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -35,7 +35,7 @@ FAILURE_STEPS = 20_000
 
 def find_references(
     task: Task,
-    count: int = 8,
+    count: int = SearchConfig.references,
     agents: Sequence[Agent] = (),
     budget: Budget | None = None,
     seed: int = 0,
@@ -58,19 +58,19 @@ def find_references(
     with the moment that it was lost as boundary state.
 
     Args:
-        task: What is to be solved.
+        task: The task to be solved.
         count: How many are wanted; fewer come back when the budget does not reach for more, or no more differ.
         agents: Whose runs to take: the tested ones and any others at hand.
         budget: What all of it may cost; default: 200,000 steps.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
         demonstrations: Traces that reach the goal: fuzz traces, recorded ones.
         known: References at hand, which come first and from which the others are to differ.
         reset_seeds: From how many resets to begin, the task's own first; default: as many as references are wanted.
         probe: Whether to look for boundary states, with three fifths of the budget.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     found, _ = gather_references(
         task,

@@ -48,9 +48,9 @@ class Ways:
     """Ways that were found so far, no two alike, as references without boundary states.
 
     Args:
-        task: What is to be solved.
+        task: The task to be solved.
         count: How many are wanted.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
         engine: Where agents play.
         resets: From how many resets to begin, the task's own first.
         found: What is known already.

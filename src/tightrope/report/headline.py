@@ -15,8 +15,8 @@ from tightrope.report.verdict import (
     fated,
     guidance,
     headline_suite,
+    of_these_cases,
     stays_away,
-    these_cases,
     verdicts,
 )
 from tightrope.report.views import SuiteView
@@ -25,6 +25,10 @@ from tightrope.report.wording import NO_DATA, count, interval_text, listed, perc
 from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
+NO_MORE_THAN_THE_BEST = "no more often than the best player known there"
+APART = 0.05
+"""Places that were chosen because an agent failed there are told in the headline where they change its rate by so much;
+the notice below it and the agent's own line tell them always."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +106,7 @@ def _of_agent(verdict: AgentVerdict) -> str:
 
 
 def _parts(run: RunResults, worst: SuiteView, best: SuiteView | None) -> tuple[str, ...]:
-    return _whose_fault(worst), next(chosen_text(worst), ""), _better_or_worse(run, worst, best)
+    return _whose_fault(worst), next(chosen_text(worst, apart=APART), ""), _better_or_worse(run, worst, best)
 
 
 def worst_and_best(run: RunResults) -> tuple[SuiteView | None, SuiteView | None]:
@@ -152,11 +156,12 @@ def _plainly(run: RunResults, agent: str) -> str:
 
 
 def _how_often(suite: SuiteView) -> str:
-    share, these = suite.result.fail_frequency, these_cases(suite)
+    share, these = suite.result.fail_frequency, of_these_cases(suite)
     if share.value == 0:
         bound = f" (its true rate there may be up to {percent(share.high)})" if share.high else ""
-        return f"never fails on {these}{bound}"
-    return f"fails in {percent(share.value)} ({interval_text(share)}) of the tests on {these}"
+        never = "never fails in tests" if suite.decision else "never fails"
+        return f"{never} {these}{bound}"
+    return f"fails in {percent(share.value)} ({interval_text(share)}) of the tests {these}"
 
 
 def _whose_fault(suite: SuiteView) -> str:
@@ -164,7 +169,9 @@ def _whose_fault(suite: SuiteView) -> str:
     if not share.value or avoidable.value is None:
         return ""
     if avoidable.value == 0:
-        return "nobody would have avoided any of that"
+        # That cases are doomed is proven; where chance decides, 0 is what was seen, and somebody may do better.
+        doomed = all(case.doomed for case in suite.distinct if case.result.fails)
+        return "nobody would have avoided any of that" if doomed else NO_MORE_THAN_THE_BEST
     if any(case.undecided for case in suite.distinct):
         least = percent(avoidable.low)
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
@@ -187,7 +194,9 @@ def _against_control(run: RunResults, suite: SuiteView) -> str:
     if found is None or found.difference.value is None:
         return next(control_texts(run, suite), "")
     how = {True: "fails more", False: "fails less", None: "is not shown to fail more"}[found.pays]
-    return f"it {how} often here than at states drawn at random on the same ways ({percent(found.control.value)})"
+    return (
+        f"it {how} often here than at states drawn at random from the same references ({percent(found.control.value)})"
+    )
 
 
 def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:

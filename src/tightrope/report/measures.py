@@ -35,8 +35,8 @@ MEASURES = (
     Measure(name="avoidable_fail_frequency", title="avoidable fails on these cases"),
     Measure(name="survivable_fail_frequency", title="on those of these cases that are survivable"),
     Measure(name="fail_frequency_in_general", title="in situations like these"),
-    Measure(name="fails_per_1000_steps", title="fails per 1000 steps", share=False),
-    Measure(name="mean_return", title="mean return", share=False),
+    Measure(name="fails_per_1000_steps", title="fails per 1000 steps on these cases", share=False),
+    Measure(name="mean_return", title="mean return on these cases", share=False),
 )
 """Of a suite under an agent, in the order of the columns."""
 STATE_MEASURES = (

@@ -66,8 +66,8 @@ class Gate(Protocol):
         """The numbers, in words."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentInfo:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AgentInfo(Shown):
     """One agent under test."""
 
     name: str
@@ -78,8 +78,8 @@ class AgentInfo:
     """How it acts: greedy, sampled, with which epsilon."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepCost:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class StepCost(Shown):
     """What one part of the run spent."""
 
     step: str
@@ -100,9 +100,11 @@ class MapAxis:
     """Pixels, and the number there in words."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MapPicture:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MapPicture(Shown):
     """The map: a picture, and lines on it in its pixels (y down)."""
+
+    _shown = ("width", "height")
 
     width: float
     height: float
@@ -118,9 +120,11 @@ class MapPicture:
     """Pixels, and what is written there."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Published:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Published(Shown):
     """Values of a publication, shown beside the measured ones."""
+
+    _shown = ("source", "note")
 
     source: str
     """Short name for legends: "paper"."""
@@ -136,9 +140,11 @@ class Published:
     note: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunResults:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunResults(Shown):
     """One run: one task, one or more agents, and what each step found."""
+
+    _shown = ("name", "task", "agents", "safety", "status")
 
     name: str
     task: Task
@@ -231,8 +237,8 @@ class RunResults:
         return self.status != FINISHED
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Finding(Shown):
     """A free section of text; blank lines part its paragraphs, lines that begin with "- " make a list."""
 
     title: str

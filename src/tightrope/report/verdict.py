@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tightrope.evaluation import Evaluation
 from tightrope.outcome import joint_verdict
+from tightrope.reference import Survivability
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
 from tightrope.report.ways import chosen_text
@@ -93,9 +94,7 @@ def _sentence(run: RunResults, suite: SuiteView | None) -> str:
     if suite is None or suite.result.fail_frequency.value is None:
         return f"{NO_DATA}: {_why_nothing(run, suite)}"
     share = suite.result.fail_frequency
-    these = f"on {these_cases(suite)}"
-    if suite.decision:
-        these = f"drawn from these {count(len(suite.distinct), 'case')}"
+    these = of_these_cases(suite)
     if share.value == 0:
         bound = f"; there its true rate may still be as high as {percent(share.high)}" if share.high else ""
         return f"never failed in the tests {these}{bound}"
@@ -117,9 +116,12 @@ def fated(suite: SuiteView) -> bool:
     return bool(suite.doomed) or any(left_to_chance(case.result) for case in suite.cases)
 
 
-def these_cases(suite: SuiteView) -> str:
-    """``these 39 cases``."""
-    return "this case" if suite.judged == 1 else f"these {count(suite.judged, 'case')}"
+def of_these_cases(suite: SuiteView) -> str:
+    """``on these 39 cases``; where a gate stopped early, the rate is of all that tests were drawn from."""
+    if suite.decision:
+        drawn = sum(case.result.survivable is not Survivability.NO for case in suite.distinct)
+        return f"drawn from these {count(drawn, 'case')}"
+    return "on this case" if suite.judged == 1 else f"on these {count(suite.judged, 'case')}"
 
 
 def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
@@ -137,7 +139,7 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
     result = suite.result
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""
     if result.deterministic:
-        times = ", each executed once, as nothing is random"
+        times = f", {'each ' if len(suite.cases) > 1 else ''}executed once, as nothing is random"
     details = [f"{suite.name}, {count(len(suite.cases), 'case')}{times}"]
     if suite.decision:
         details.append(f"stopped as soon as the gate was decided: {suite.decision}")
@@ -167,7 +169,9 @@ def control_texts(run: RunResults, suite: SuiteView) -> Iterator[str]:
             found = guidance(run, suite)
             yield f"control uniform: {NO_DATA}" if found is None else _guidance_text(found)
         elif control is not None and control.result.fail_frequency.value is not None:
-            yield f"in {name} situations it fails in {estimate_text(control.result.fail_frequency)}"
+            told = f"in {name} situations it fails in {estimate_text(control.result.fail_frequency)}"
+            over = control.result.invalid_cases
+            yield told + (f"; {over} of {len(control.cases)} such cases were over before hand-over" if over else "")
 
 
 def guidance(run: RunResults, suite: SuiteView) -> Guidance | None:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tightrope.display import Shown
 from tightrope.outcome import Verdict
 from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.report.wording import action_text, count
 from tightrope.safety import BoundaryResult, CaseResult, SafetyResult
-from tightrope.safety.judging.avoidable import left_to_chance
+from tightrope.safety.judging.avoidable import left_to_chance, shown_part
 from tightrope.safety.judging.standing import Standing, standing
 from tightrope.trace import ActionTrace
 
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from tightrope.report.results import RunResults
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Place(Shown):
     """A boundary state under the number that pins, charts, films and the terminal call it by."""
+
+    _shown = ("number", "depth", "reference", "proven")
 
     number: int
     """From 1 on."""
@@ -40,9 +43,11 @@ class Place:
         return self.state is not None and self.state.proven
 
 
-@dataclass(frozen=True)
-class SuiteView:
-    """One suite under one agent."""
+@dataclass(frozen=True, repr=False)
+class SuiteView(Shown):
+    """One suite under one agent, as the report shows it."""
+
+    _shown = ("name", "agent", "result")
 
     run: RunResults
     name: str
@@ -88,6 +93,11 @@ class SuiteView:
         """Cases proven hopeless for anyone, of those that the agent was put into."""
         return sum(case.doomed for case in self.distinct)
 
+    @cached_property
+    def left_to_chance(self) -> int:
+        """Cases of which some failing counts as fate: among so many, one seems avoidable by chance."""
+        return sum(left_to_chance(case.result) for case in self.distinct)
+
     @property
     def repetitions(self) -> int | None:
         """Executions of each case; None where a gate stopped as soon as it was decided."""
@@ -99,9 +109,11 @@ class SuiteView:
         return str(self.result.decision) if self.result.stopped_early else ""
 
 
-@dataclass(frozen=True)
-class CaseView:
+@dataclass(frozen=True, repr=False)
+class CaseView(Shown):
     """One case under one agent."""
+
+    _shown = ("id", "place", "result")
 
     suite: SuiteView
     result: CaseResult
@@ -192,7 +204,8 @@ class CaseView:
         if self.result.avoidable.value == 0:
             return "chance"
         # Where chance decides, a fail more than the best player had may be bad luck.
-        return "not known" if left_to_chance(self.result) and not self.result.avoidable.low else "avoidable"
+        luck = left_to_chance(self.result) and not shown_part(self.result, self.suite.left_to_chance)
+        return "not known" if luck else "avoidable"
 
     @property
     def flaky(self) -> bool:

@@ -103,13 +103,19 @@ def _chosen(ways: tuple[ReferenceView, ...]) -> str:
     )
 
 
-def chosen_text(suite: SuiteView) -> Iterator[str]:
-    """For the agent's own line: how many of its places were chosen by its failing, and its rate without them."""
+def chosen_text(suite: SuiteView, *, apart: float = 0.0) -> Iterator[str]:
+    """How many of an agent's places were chosen by its failing, and its rate without them.
+
+    ``apart``: only if that rate differs by so much from the one over all places, or there are no other places.
+    """
     chosen = {place for way in references_of(suite.run) if way.chosen_by(suite.agent) for place in way.places}
     states = [state for state in suite.states if state.fail_frequency.value is not None]
     others = [state.fail_frequency.value or 0.0 for state in states if state.number + 1 not in chosen]
     hit = len(states) - len(others)
     if not hit:
+        return
+    whole = [state.fail_frequency.value or 0.0 for state in states]
+    if others and abs(sum(others) / len(others) - sum(whole) / len(whole)) < apart:
         return
     places = f"{hit} of its {count(len(states), 'place')} {'was' if hit == 1 else 'were'}"
     rest = ", so its rate says where it fails, not how often"

@@ -18,7 +18,7 @@ from tightrope.statistics.words import (
     typeset,
     value_text,
 )
-from tightrope.trace import Action
+from tightrope.trace import Action, action_text
 
 __all__ = [
     "NBSP",
@@ -63,15 +63,6 @@ def _setting(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_setting, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def action_text(action: Action, names: tuple[str, ...] = ()) -> str:
-    """The action's name where it has one."""
-    if isinstance(action, int) and 0 <= action < len(names):
-        return names[action]
-    if isinstance(action, tuple):
-        return "(" + ", ".join(action_text(part) for part in action) + ")"
-    return f"{action:.3g}" if isinstance(action, float) else str(action)
 
 
 def actions_text(actions: tuple[Action, ...], names: tuple[str, ...] = ()) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 WORDS = {
-    "plain episode": "The agent plays from the task's own start to the end, as in use. Nobody put it anywhere.",
+    "plain episode": "The agent plays from the task's own start to the end, as in normal use.",
     "reference": "A way through the task that reaches the goal. A search found it, or an agent played it.",
     "place": "A boundary state: a situation on a reference from which a wrong action leads into trouble. Places are "
     "numbered (#7), and the number is the same on the map, in charts, films, tables and on the command line.",

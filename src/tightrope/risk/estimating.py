@@ -67,17 +67,17 @@ def estimate_failure(
     estimated by adaptive multilevel splitting on exact snapshots, which is unbiased whatever its guide.
 
     Args:
-        task: What is to be solved.
-        agent: Who plays, with the noise it has in use.
+        task: The task to be solved.
+        agent: The agent, with the noise it has in use.
         danger: A number for each transition, higher when closer to harm; None: a guide is learned.
         length: Watch at most so many steps of an episode; None: until it ends.
         budget: Steps to spend, learning included; default: 200,000. Eight repetitions are finished once begun, so it
             may be passed where they are dearer than the trial.
-        seed: All randomness follows from it.
-        engine: Whose workers to use; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        seed: Determines everything random.
+        engine: The engine whose workers to use; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     RiskConfig.require(length=length)
     work = _Work(task, agent, length, seed, (budget or Budget()).steps or RiskConfig.steps, on_progress)

@@ -150,7 +150,7 @@ class Swarm:
             [lane.simulator.info.get("action_mask") for lane in active],
         )
         for lane, action, memory in zip(active, answer.actions, answer.memories, strict=True):
-            lane.simulator.step(action)
+            lane.simulator.advance(action)
             lane.memory = memory
             if lane.path.watched is not None:
                 lane.path.watched.append(copy.copy(lane.simulator.observation))

@@ -46,7 +46,7 @@ def run_campaign(
     Args:
         config: What to do; ``load_config`` reads it from a file.
         out: The run folder, new or begun.
-        on_progress: Told how far the work has come.
+        on_progress: Called with a ``Progress`` as the work goes on.
         command: How the run was asked for, for its report.
     """
     with working_on(out, config, command=command, on_progress=on_progress) as pipeline:
@@ -98,7 +98,7 @@ def working_on(
         if anew:
             folder.clear()
         if on_progress is not None:
-            on_progress(Progress(CHECKS, 0, None, "the task and its agents are loaded"))
+            on_progress(Progress(CHECKS, 0, None, "loading the task and its agents"))
         task = make_task(config.task, **config.options)
         # Said now, not after a search of minutes.
         require_backend(config.execution.backend)
@@ -143,13 +143,14 @@ def load_agents(configs: tuple[AgentConfig, ...], task: Task) -> dict[str, Agent
 def write_run_report(run: Run, on_progress: ProgressCallback | None = None) -> Path:
     """Make the report of what a run holds."""
     if on_progress is not None:
-        on_progress(Progress(REPORT, 0, None, "page, films and tables are written"))
-    path = write_report(
-        report_results([run]), run.report_path.parent, tasks=[run.task], videos=run.config.report.videos
+        on_progress(Progress(REPORT, 0, None, "gathering results"))
+    return write_report(
+        report_results([run]),
+        run.report_path.parent,
+        tasks=[run.task],
+        videos=run.config.report.videos,
+        on_progress=on_progress,
     )
-    if on_progress is not None:
-        on_progress(Progress(REPORT, 1, 1))
-    return path
 
 
 def _refuse_another_task(run: Run, earlier: Manifest) -> None:

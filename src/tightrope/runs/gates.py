@@ -13,7 +13,7 @@ from operator import attrgetter
 from tightrope.evaluation import Evaluation, PlainComparison
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
-from tightrope.report.wording import THIN, change_text, estimate_text
+from tightrope.report.wording import THIN, change_text, estimate_text, percent
 from tightrope.risk import FailureEstimate
 from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.runs.storage.layout import CONTROLS
@@ -30,6 +30,8 @@ from tightrope.statistics import Estimate
 
 IN_USE = "in use"
 """What stands in place of a suite where the risk of an episode was estimated."""
+SMALL = 0.001
+"""Shares below this are told as they are: nobody reads 0.0001 % at a glance."""
 PLAIN = "plain episodes"
 """What stands in place of a suite where an agent was put nowhere."""
 
@@ -135,8 +137,9 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
         # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
         passed = None if within and measured.errors else within
         # A mean of shares may lie above 1 by the last digit.
-        told = _told if max(number, limit) < 1 + 1e-9 else "{:.4g}".format
-        detail = f"{what} {told(number)} is {'within' if within else 'above'} the allowed {told(limit)}"
+        told, allowed = (_told(number, limit), _exact(limit)) if max(number, limit) < 1 + 1e-9 else (
+            f"{number:.4g}", f"{limit:.4g}")  # fmt: skip
+        detail = f"{what} {told} is {'within' if within else 'above'} the allowed {allowed}"
         if measured.aside:
             detail += f"; {measured.aside}"
         if measured.errors:
@@ -144,9 +147,16 @@ def judge_gate(name: str, measured: Measurement, limit: float, *, on: str = "val
     return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
 
 
-def _told(number: float) -> str:
-    """In percent with four figures, so that what is above a limit looks so; a risk of one in a million as it is."""
-    return f"{100 * number:.4g}{THIN}%" if number == 0 or abs(number) >= 0.001 else f"{number:.3g}"
+def _told(number: float, limit: float | None = None) -> str:
+    """In percent, a risk of one in a million as it is; with more figures where it would read as the limit."""
+    if number and abs(number) < SMALL:
+        return f"{number:.3g}"
+    return _exact(number) if limit is not None and percent(number) == percent(limit) else percent(number)
+
+
+def _exact(number: float) -> str:
+    """As it was asked for."""
+    return f"{number:.3g}" if number and abs(number) < SMALL else f"{100 * number:.6g}{THIN}%"
 
 
 def _executions(number: int) -> str:
@@ -162,8 +172,8 @@ def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, lim
         passed = decision.judged(limit)
         relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
         fate = "" if decision.fate is None else f" beside {_told(decision.fate.value or 0.0)} that nobody can help"
-        limits = f"{_told(found.low)} to {_told(found.high)}"
-        detail = f"{measured.what} {limits} is {relation} the allowed {_told(limit)}{fate}; {decision}"
+        limits = f"{_told(found.low, limit)} to {_told(found.high, limit)}"
+        detail = f"{measured.what} {limits} is {relation} the allowed {_exact(limit)}{fate}; {decision}"
     if measured.errors:
         detail += f"; {_executions(measured.errors)} raised errors"
         passed = None if passed else passed
@@ -183,7 +193,7 @@ def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measu
     whole, blamed = rate_without_doomed(cases), avoidable_fail_frequency(cases)
     by_chance = blamed.value is not None and any(case.returns and left_to_chance(case) for case in distinct)
     what = "avoidable fail frequency on these cases" if by_chance else "fail frequency on these cases"
-    aside = f"it fails in {estimate_text(whole)}, the rest nobody can help" if by_chance else ""
+    aside = f"in all it fails in {estimate_text(whole)}" if by_chance else ""
     if whole.value and not by_chance and any(tried_by_chance(case) for case in distinct):
         aside = "whether somebody would do better is not known, so all of it counts"
     return Measurement(

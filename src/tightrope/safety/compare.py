@@ -125,8 +125,8 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
     """Set B against A on the cases they share; common seeds make each pair of executions meet the same randomness.
 
     Args:
-        result_a: The agent to compare with.
-        result_b: The agent in question.
+        result_a: The result of the agent to compare with.
+        result_b: The result of the agent in question.
     """
     _check_comparable(result_a, result_b)
     judged_a, judged_b = _judged_by_both(result_a, result_b)

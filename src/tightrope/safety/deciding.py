@@ -25,6 +25,7 @@ from tightrope.safety.suites.watching import choose_watch
 from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.statistics import Decision, Estimate, SequentialGate
 from tightrope.statistics.sequential import ALPHA
+from tightrope.statistics.words import count, plainly
 from tightrope.tasks import Task
 from tightrope.trace import Action
 
@@ -62,24 +63,24 @@ def decide_gate(
     The result holds what was executed; its ``decision`` says how the gate went and what was saved.
 
     Args:
-        task: What is to be solved.
-        agent: Who is tested.
+        task: The task to be solved.
+        agent: The agent under test.
         suite: The cases.
         limit: The avoidable fail frequency that is still allowed.
         repetitions: Executions of each case in the whole suite, which the saving is measured by; a case of which so
             many ended before hand-over, and none did not, is invalid.
         length: Steps to watch after hand-over; None: to the task's time limit, at most 500.
-        seed: All randomness follows from it, the draws included.
+        seed: Determines everything random, the draws included.
         most: Executions after which the gate is left undecided.
         fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
             randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
         survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
         actions: What the agent can do; None: all the environment takes.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     watch = choose_watch(task, suite, length)
     length = watch.steps
@@ -109,7 +110,9 @@ def decide_gate(
             episodes += _executed(runner, agent.name, work, length=length, seed=seed, fixed_prefix=fixed_prefix)
             drawing.tell([judge_episode(episode, length) for episode in episodes[-len(work) :]])
             if on_progress is not None:
-                on_progress(Progress("safety", len(episodes), most, f"{suite.name}: {gate.fails} fails"))
+                on_progress(
+                    Progress("safety", len(episodes), most, f"{suite.name}: {plainly(count(gate.fails, 'fail'))}")
+                )
     return judge_suite(
         suite,
         episodes,

@@ -28,6 +28,7 @@ from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.safety.suites.watching import choose_watch
 from tightrope.seeding import derive_seed
 from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
+from tightrope.statistics.words import count, plainly
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
 
@@ -60,13 +61,13 @@ def run_suite(
     two suites is the same work.
 
     Args:
-        task: What is to be solved.
-        agent: Who is tested.
+        task: The task to be solved.
+        agent: The agent under test.
         suite: The cases.
         repetitions: How often each case is executed; once is enough where nothing is random.
         length: Steps to watch after hand-over; None: to the task's time limit, at most 500 (the paper: 40). The result
             can be judged at every shorter length.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
         fixed_prefix: In stochastic tasks, whether the prefix leads to the very situation of the case, with fresh
             randomness after hand-over only. False: the paper's way, where the prefix itself is left to chance.
         survivable: Whether to find out what could be survived, and by whom; or what is known of that already.
@@ -74,10 +75,10 @@ def run_suite(
         explain: Whether to find out why each failing case failed, which ``failure_groups`` rests on; None: where
             ``survivable`` is asked and nothing is random, since elsewhere it takes up to 100,000 steps.
         allow_changed: Test even where the reference leads elsewhere than when the suite was made.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
-        on_progress: Told how far the work has come.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     watch = choose_watch(task, suite, length)
     length = watch.steps
@@ -172,4 +173,6 @@ class _Counter:
         self.finished += 1
         self.fails += judge_episode(episode) is Verdict.FAIL
         if self.on_progress is not None:
-            self.on_progress(Progress("safety", self.finished, self.total, f"{self.name}: {self.fails} fails"))
+            self.on_progress(
+                Progress("safety", self.finished, self.total, f"{self.name}: {plainly(count(self.fails, 'fail'))}")
+            )

@@ -10,18 +10,23 @@ from tightrope.settings.agents import AgentConfig
 from tightrope.settings.checkpoints import BisectConfig, KeepConfig
 from tightrope.settings.execution import LIBRARY_BACKEND, ExecutionConfig
 from tightrope.settings.failures import FailuresConfig
-from tightrope.settings.fuzzing import FuzzingConfig
+from tightrope.settings.fuzzing import BREEDING_STEPS_BY_REPLAY, FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
 from tightrope.settings.plain import PlainConfig
 from tightrope.settings.ranges import Count, Fraction, Natural, Range, broken_rule, parse_share, shown
 from tightrope.settings.report import ReportConfig
 from tightrope.settings.risk import RiskConfig
-from tightrope.settings.safety import SafetyConfig
-from tightrope.settings.search import SearchConfig
+from tightrope.settings.safety import LONGEST_WATCH, STATES_OF_SEVERAL, SafetyConfig
+from tightrope.settings.search import SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY, SearchConfig
 from tightrope.settings.section import Section, Setting, setting
 
 __all__ = [
+    "BREEDING_STEPS_BY_REPLAY",
     "LIBRARY_BACKEND",
+    "LONGEST_WATCH",
+    "SEARCH_STEPS",
+    "SEARCH_STEPS_BY_REPLAY",
+    "STATES_OF_SEVERAL",
     "AgentConfig",
     "BisectConfig",
     "Count",

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from tightrope.settings.ranges import Count, Fraction, Share, Weight
 from tightrope.settings.section import Section, setting
 
+BREEDING_STEPS_BY_REPLAY = 150_000
+"""Environment steps of breeding unless the caller says otherwise, where situations are put back by replay: there traces
+share nothing, and each is played from its reset."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FuzzingConfig(Section):
@@ -18,7 +22,7 @@ class FuzzingConfig(Section):
     steps: Count | None = setting(
         None,
         "breed no further generation after so many environment steps",
-        none="no limit, and 150,000 where situations are put back by replay",
+        none=f"no limit, and {BREEDING_STEPS_BY_REPLAY:,} where situations are put back by replay",
         option="--budget-steps",
     )
     mutation_stop: Share = setting(0.2, "chance to stop after each mutation (pmstop)")

@@ -8,6 +8,13 @@ from typing import Literal
 from tightrope.settings.ranges import Count, Fraction, Natural
 from tightrope.settings.section import Section, setting
 
+LONGEST_WATCH = 500
+"""Steps watched at most unless the caller asks for more: CartPole's own limit, half of LunarLander's and MuJoCo's. What
+comes later is seldom the fault of where one was put, and plain episodes are played to their end."""
+STATES_OF_SEVERAL = 40
+"""Boundary states that are tested where there are several references and nobody says otherwise: what varies in general
+are references, and more states on the same ones say little about that."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SafetyConfig(Section):
@@ -22,13 +29,16 @@ class SafetyConfig(Section):
     )
     boundary_states: Literal["all", "proven"] = setting("all", "test at all boundary states, or at proven ones")
     states: Count | None = setting(
-        None, "most boundary states to test at", none="all of one reference, 40 in all of several", decides=()
+        None,
+        "most boundary states to test at",
+        none=f"all of one reference, {STATES_OF_SEVERAL} in all of several",
+        decides=(),
     )
     repetitions: Count = setting(10, "executions of each case (n)", short="-n", run=True)
     length: Count | None = setting(
         None,
         "steps the agent must survive (l)",
-        none="to the task's time limit, at most 500",
+        none=f"to the task's time limit, at most {LONGEST_WATCH}",
         short="-l",
         run=True,
         decides=("safety", "survival"),
@@ -43,7 +53,11 @@ class SafetyConfig(Section):
         200_000, "steps to find out why each agent fails, for all its fails together; 0: do not", decides=("whys",)
     )
     max_fail: Fraction | None = setting(
-        None, "gate: fail when an agent's fail frequency is above this", none="no gate", run=True, gate=True
+        None,
+        "gate: fail when an agent's fail frequency on the cases of a suite, less what nobody can help, is above this",
+        none="no gate",
+        run=True,
+        gate=True,
     )
     gate_on: Literal["value", "high"] = setting(
         "value", "gate on the value of the estimate, or on high: its interval's upper limit", run=True, gate=True

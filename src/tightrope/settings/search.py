@@ -8,6 +8,11 @@ from pathlib import Path
 from tightrope.settings.ranges import Count, Natural, Positive
 from tightrope.settings.section import Section, setting
 
+SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY = 500_000, 100_000
+"""What a search may take unless the caller says otherwise. Steps, so that it finds the same way on every machine. Where
+situations are put back by replay, nearly all of them are ways back: what is not found by a controller or the first few
+thousand moves is not found by ten times as many, and runs of agents serve instead."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(Section):
@@ -23,7 +28,7 @@ class SearchConfig(Section):
     steps: Count | None = setting(
         None,
         "stop searching after so many environment steps: the same way on every machine",
-        none="500,000, and 100,000 where situations are put back by replay",
+        none=f"{SEARCH_STEPS:,}, and {SEARCH_STEPS_BY_REPLAY:,} where situations are put back by replay",
         option="--budget-steps",
     )
     repetitions: Count | None = setting(None, "samples of each action", none="1, or 22 when stochastic")

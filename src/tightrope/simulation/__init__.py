@@ -14,7 +14,8 @@ from tightrope.simulation.opening import (
     turn_stochastic,
 )
 from tightrope.simulation.player import Moment, play
-from tightrope.simulation.simulator import Simulator, SimulatorCounters, Snapshot
+from tightrope.simulation.simulator import Simulator, SimulatorCounters
+from tightrope.simulation.snapshot import Snapshot
 from tightrope.simulation.snapshots import AttributesSnapshotter, Snapshotter, register_snapshotter
 
 __all__ = [

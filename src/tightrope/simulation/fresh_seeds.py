@@ -20,7 +20,7 @@ from tightrope.simulation.player import play
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import Snapshotter
 from tightrope.tasks.keys import freeze
-from tightrope.tasks.task import Task, Transition
+from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
 AT_FIRST, UNTIL = 8, 64
@@ -94,16 +94,16 @@ class WarySimulator(Simulator):
         self.suspects: dict[ActionTrace, None] = {}
         self._drew = 0
 
-    def step(self, action: Action) -> Transition:
+    def advance(self, action: Action) -> float:
         """Play one action, and look whether something was drawn where the episode ends."""
-        transition = super().step(action)
+        reward = super().advance(action)
         if self.outcome is not Outcome.ONGOING and self.has_drawn():
             self._drew += 1
             if self._drew <= FIRST_SUSPECTS or self._drew.bit_count() == 1 or self.outcome is Outcome.GOAL:
                 seed, *events = self.events()
                 actions = tuple(event for event in events if not isinstance(event, Reseed))
                 self.suspects[ActionTrace(self.task.label, seed, actions)] = None
-        return transition
+        return reward
 
 
 def _seen(simulator: Simulator, trace: ActionTrace, seed: int | None = None) -> Iterator[Seen]:

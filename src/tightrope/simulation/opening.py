@@ -13,6 +13,7 @@ from tightrope.simulation.forking.environment import ForkedEnv
 from tightrope.simulation.fresh_seeds import WarySimulator, fresh_seeds_of
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import find_snapshotter
+from tightrope.simulation.snapshots.layers import environment_layers, speed_up_attributes
 from tightrope.tasks.task import Task
 
 LOG = logging.getLogger("tightrope")
@@ -54,6 +55,7 @@ def _opened(kind: type[Simulator], task: Task, conformance: Conformance) -> Simu
     if conformance.forking is not None:
         return kind(task, ForkedEnv(task, conformance.forking), None, watched=conformance.deterministic)
     env = task.open_env()
+    speed_up_attributes(environment_layers(env))
     snapshotter = None if conformance.method == REPLAY else find_snapshotter(conformance.method)(env)
     return kind(task, env, snapshotter, watched=conformance.deterministic)
 

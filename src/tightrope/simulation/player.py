@@ -43,7 +43,7 @@ def play(simulator: Simulator, trace: ActionTrace, *, start: int | None = None) 
         if index in reseeds:
             simulator.reseed(reseeds[index])
         action = actions[index]
-        reward = simulator.step(action).reward
+        reward = simulator.advance(action)
         yield _moment(simulator, actions, index + 1, action, reward)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
@@ -17,29 +18,20 @@ from tightrope.simulation.forking.environment import ForkedEnv
 from tightrope.simulation.forking.serving import RESEED, RESET, STEP
 from tightrope.simulation.history import Reseed, events_of, reset_seed_of
 from tightrope.simulation.limits import limit_to_keep, time_limit
+from tightrope.simulation.snapshot import Snapshot, detached
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blame, ends_episode, require_info, reward_number, wrong_step
 from tightrope.tasks.keys import require_hashable
-from tightrope.tasks.observations import kept, read_only
+from tightrope.tasks.observations import read_only
+from tightrope.tasks.predicates import holds_at_end_only
 from tightrope.tasks.spaces import action_decoder, mask_allows
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
 ONGOING = Outcome.ONGOING
 MOST_STARTS = 16
-"""Reset seeds whose start is kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A situation inside one process. Never stored, never compared: the action trace is what identifies it."""
-
-    payload: Any
-    transition: Transition
-    outcome: Outcome
-    depth: int
-    history: Any
+"""Reset seeds whose start is kept, once they have come again: most of those of plain episodes never do."""
 
 
 @dataclass(slots=True)
@@ -53,7 +45,7 @@ class SimulatorCounters:
     loads: int = 0
 
 
-class Simulator:
+class Simulator(Shown):
     """Resets, steps, saves and restores one new environment of a task, and judges where it stands.
 
     Args:
@@ -63,6 +55,8 @@ class Simulator:
         watched: Whether ``has_drawn`` will be asked.
     """
 
+    _shown = ("task", "depth", "outcome")
+
     def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None, *, watched: bool = False) -> None:
         self.task = task
         self.env = env
@@ -71,15 +65,17 @@ class Simulator:
         self.counters = SimulatorCounters()
         self.outcome = Outcome.ONGOING
         self.depth = 0
-        self.transition = Transition(None, 0.0, False, False, {})
+        self._transition: Transition | None = None
+        self._show(Transition(None, 0.0, False, False, {}))
         self._history: Any = None
         self.time_limit = time_limit(task, env)
         """The step at which an episode is over at the latest."""
         self.cut_at = limit_to_keep(task, env)
         """The step at which an episode is ended that the environment has not ended."""
         self._decode = action_decoder(env.action_space)
+        self._may_end_early = not (holds_at_end_only(task.goal) and holds_at_end_only(task.unsafe))
         self._key_checked = False
-        self._starts: dict[int, Snapshot] = {}
+        self._starts: dict[int, Snapshot | None] = {}
         # Some wrappers carry statistics from one episode to the next; a situation must not depend on earlier ones.
         self._as_new = None if snapshotter is None else snapshotter.save()
         self._reseed: Callable[[int], None] | None = None
@@ -87,14 +83,11 @@ class Simulator:
         self._draws = Draws(task, env)
 
     @property
-    def observation(self) -> Any:
-        """The latest observation."""
-        return self.transition.observation
-
-    @property
-    def info(self) -> Mapping[str, Any]:
-        """The latest info."""
-        return self.transition.info
+    def transition(self) -> Transition:
+        """What the latest step showed; put together when somebody looks at it, since few look at every one."""
+        if self._transition is None:
+            self._transition = Transition(self.observation, self.reward, *self._ends, self.info)
+        return self._transition
 
     @property
     def leaps(self) -> bool:
@@ -104,7 +97,8 @@ class Simulator:
     @property
     def timed_out(self) -> bool:
         """Whether the episode was ended from outside: a time limit, not what was done, decided."""
-        return self.transition.truncated and not self.transition.terminated
+        terminated, truncated = self._ends
+        return truncated and not terminated
 
     def reset(self, seed: int | None = None, *, reseed: int | None = None) -> Transition:
         """Begin an episode at the task's reset seed or another; ``reseed`` gives what follows fresh randomness."""
@@ -119,9 +113,14 @@ class Simulator:
             self.reseed(reseed)
         return self.transition
 
-    @calls_out("task {self.task.label}", step="step()", unsafe="unsafe", goal="goal")
     def step(self, action: Action) -> Transition:
         """Play one action; ``outcome`` then says where it led."""
+        self.advance(action)
+        return self.transition
+
+    @calls_out("task {self.task.label}", step="step()")
+    def advance(self, action: Action) -> float:
+        """As ``step``, and nothing but the reward is told: who plays thousands need not pay for as many transitions."""
         if self.outcome is not ONGOING:
             raise UsageError(f"task {self.task.label}: the episode is over ({self.outcome}); reset or load first")
         try:
@@ -133,43 +132,45 @@ class Simulator:
         except (TypeError, ValueError):
             raise wrong_step(self.task, result) from None
         depth = self.depth = self.depth + 1
-        self.counters.steps += 1
         if depth == self.cut_at:
             truncated = True
-        number = reward
         if type(reward) is not float:
-            try:
-                number = float(reward)
-            except (TypeError, ValueError, OverflowError):
-                number = reward_number(self.task, reward)
-        task = self.task
-        over = (terminated is not False or truncated is not False) and ends_episode(task, terminated, truncated)
+            reward = reward_number(self.task, reward)
+        over = (terminated is not False or truncated is not False) and ends_episode(self.task, terminated, truncated)
         if type(info) is not dict:
-            require_info(task, info)
+            require_info(self.task, info)
         if type(observation) is np.ndarray:
             # What read_only does; calling it would cost as much again.
             observation = observation[...]
             observation.setflags(False)  # type: ignore[call-arg]
         else:
             observation = read_only(observation)
-        transition = self.transition = Transition(observation, number, terminated, truncated, info)
+        self.observation, self.info, self.reward, self._ends = observation, info, reward, (terminated, truncated)
+        self._transition = None
         self._history = (self._history, action)
-        # Two blocks, because a try costs nothing and noting whose turn it is would.
+        self.counters.steps += 1
+        if over or self._may_end_early:
+            self._judge(over)
+        return reward
+
+    @calls_out("task {self.task.label}", unsafe="unsafe", goal="goal")
+    def _judge(self, over: bool) -> None:
+        """Where the step has led: unsafe wins over the goal, and both over an end that is neither."""
+        task, transition = self.task, self.transition
         try:
             if task.unsafe(transition):
                 self.outcome = Outcome.UNSAFE
-                return transition
+                return
         except BaseException as error:
             blame(task, "unsafe", error)
         try:
             if task.goal(transition):
                 self.outcome = Outcome.GOAL
-                return transition
+                return
         except BaseException as error:
             blame(task, "goal", error)
         if over:
             self.outcome = Outcome.TRUNCATED
-        return transition
 
     def save(self) -> Snapshot:
         """Remember this situation for as long as this process lives."""
@@ -204,7 +205,7 @@ class Simulator:
             if isinstance(event, Reseed):
                 self.reseed(event.seed)
             else:
-                self.step(event)
+                self.advance(event)
                 self.counters.steps -= 1
                 self.counters.replayed_steps += 1
             self._history = node
@@ -245,7 +246,7 @@ class Simulator:
             self._history = (self._history, event)
         self.depth = sum(not isinstance(event, Reseed) for event in events[:-1])
         self.outcome = ONGOING
-        self.step(events[-1])
+        self.advance(events[-1])
         self.counters.steps -= 1
 
     def _leap_along(self, history: Any, missing: Sequence[Any]) -> None:
@@ -328,25 +329,33 @@ class Simulator:
         observation, info = checked_reset(self.task, self.env, seed)
         self.depth = 0
         self.outcome = Outcome.ONGOING
-        self.transition = Transition(read_only(observation), 0.0, False, False, info)
+        self._show(Transition(read_only(observation), 0.0, False, False, info))
         self._history = (None, seed)
         if self._watched:
             self._draws.note_reset(seed)
         if self.snapshotter is not None:
-            self._remember_start(seed, self.snapshotter.save())
+            self._remember_start(seed, self.snapshotter)
 
-    def _remember_start(self, seed: int, payload: Any) -> None:
+    def _remember_start(self, seed: int, snapshotter: Snapshotter) -> None:
         """Keep the situation right after reset: putting it back is cheaper than resetting (on ALE by 100 ms)."""
+        if seed in self._starts:
+            self._starts[seed] = Snapshot(snapshotter.save(), detached(self.transition), self.outcome, 0, self._history)
+            return
         if len(self._starts) >= MOST_STARTS:
             del self._starts[next(iter(self._starts))]
-        self._starts[seed] = Snapshot(payload, detached(self.transition), self.outcome, 0, self._history)
+        self._starts[seed] = None
 
     def _put_back(self, snapshot: Snapshot) -> None:
         self.snapshotter.load(snapshot.payload)  # type: ignore[union-attr]
         self._history = snapshot.history
         self.depth = snapshot.depth
         self.outcome = snapshot.outcome
-        self.transition = snapshot.transition
+        self._show(snapshot.transition)
+
+    def _show(self, transition: Transition) -> None:
+        self._transition = transition
+        self.observation, self.info, self.reward = transition.observation, transition.info, transition.reward
+        self._ends = transition.terminated, transition.truncated
 
     def _failure(self, action: Action, error: BaseException) -> EnvironmentFailure:
         events = self.events()
@@ -358,14 +367,3 @@ class Simulator:
 
 def _far_event(event: Any) -> tuple[str, Any]:
     return (RESEED, event.seed) if isinstance(event, Reseed) else (STEP, event)
-
-
-def detached(transition: Transition) -> Transition:
-    """A transition that keeps its values when the environment reuses its observation buffer."""
-    return Transition(
-        kept(transition.observation),
-        transition.reward,
-        transition.terminated,
-        transition.truncated,
-        dict(transition.info),
-    )

@@ -13,6 +13,9 @@ from tightrope.guards.faults import error_text, misdeed
 from tightrope.tasks.observations import RULE, is_change_in_place
 from tightrope.tasks.task import Task
 
+PLAIN_NUMBERS = (float, int, np.floating, np.integer, np.bool_)
+"""What most rewards are; anything else is looked at closely, which takes longer than many a step."""
+
 
 def blame(task: Task, role: str, error: BaseException) -> NoReturn:
     """Raise the error of a task's function as one of that function; what tightrope raised stays as it is."""
@@ -63,6 +66,8 @@ def require_info(task: Task, info: Any) -> None:
 
 def reward_number(task: Task, reward: Any) -> float:
     """The reward as one number; TaskError when it is none."""
+    if isinstance(reward, PLAIN_NUMBERS):
+        return float(reward)
     if np.ndim(reward) and np.size(reward) == 1:
         reward = np.asarray(reward).item()
     if not isinstance(reward, str | bytes):

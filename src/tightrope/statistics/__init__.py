@@ -1,6 +1,6 @@
 """Numbers with their uncertainty, and the question each answers."""
 
-from tightrope.statistics.bounded import seen_bounds
+from tightrope.statistics.bounded import ENOUGH_TO_KNOW_THE_RANGE, seen_bounds
 from tightrope.statistics.correlation import correlation_estimate
 from tightrope.statistics.estimate import CONFIDENCE, IN_GENERAL, IN_PLAIN_EPISODES, ON_THESE_CASES, Estimate
 from tightrope.statistics.general import general_estimate
@@ -9,17 +9,14 @@ from tightrope.statistics.means import difference_estimate, mean_estimate, paire
 from tightrope.statistics.pairs import PairCounts
 from tightrope.statistics.price import events_per_steps
 from tightrope.statistics.proportions import rate_estimate
+from tightrope.statistics.returns import stratified_mean_estimate
 from tightrope.statistics.sequential import Decision, SequentialGate
-from tightrope.statistics.strata import (
-    Stratum,
-    stratified_difference,
-    stratified_mean_estimate,
-    stratified_rate_estimate,
-)
+from tightrope.statistics.strata import Stratum, stratified_difference, stratified_rate_estimate
 from tightrope.statistics.unseen import Unseen, nothing_unseen, unseen_kinds
 
 __all__ = [
     "CONFIDENCE",
+    "ENOUGH_TO_KNOW_THE_RANGE",
     "IN_GENERAL",
     "IN_PLAIN_EPISODES",
     "ON_THESE_CASES",

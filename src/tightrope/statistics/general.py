@@ -27,7 +27,11 @@ def general_estimate(
     return found if found.low is None else _named(found, unit, confidence)
 
 
+def _plural(unit: str) -> str:
+    return f"{unit}es" if unit.endswith("x") else f"{unit}s"
+
+
 def _named(found: Estimate, unit: str, confidence: float) -> Estimate:
     return Estimate(
-        found.value, found.low, found.high, found.n, f"{confidence:.0%} over {found.n} {unit}s", found.question
+        found.value, found.low, found.high, found.n, f"{confidence:.0%} over {found.n} {_plural(unit)}", found.question
     )

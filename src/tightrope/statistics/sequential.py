@@ -14,6 +14,7 @@ from math import inf, log, log1p
 
 from scipy.special import betainc, betaln
 
+from tightrope.display import Shown
 from tightrope.statistics.estimate import ON_THESE_CASES, Estimate
 
 ALPHA = 0.05
@@ -34,7 +35,7 @@ class Decision(StrEnum):
     ABOVE = "above"
 
 
-class SequentialGate:
+class SequentialGate(Shown):
     """Whether a rate lies within a limit; told one execution after the other, it says when it knows.
 
     Each execution must fail with the rate in question, whatever the earlier ones did: draw the case anew each time.
@@ -45,6 +46,8 @@ class SequentialGate:
         beside: What is allowed beside the limit, where it is known to lie between two numbers only: a rate is within if
             it is within the limit and the first, above if it is above the limit and the second.
     """
+
+    _shown = ("limit", "n", "fails", "unknown", "decision")
 
     def __init__(self, limit: float, alpha: float = ALPHA, *, beside: tuple[float, float] = (0.0, 0.0)) -> None:
         if not 0 <= limit <= 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.statistics.bounded import ENOUGH_TO_KNOW_THE_RANGE, Floats
+from tightrope.statistics.bounded import Floats
 from tightrope.statistics.estimate import CONFIDENCE, ON_THESE_CASES, Estimate
 from tightrope.statistics.proportions import beta_limits
 from tightrope.statistics.quantiles import student_quantile, student_tail
@@ -34,10 +34,12 @@ class Stratum:
     """Its share of the suite, relative to the others."""
     certain: bool = False
     """Nothing is random here: one value stands for all."""
+    failed: Sequence[bool] | None = None
+    """Of returns: which executions failed; None: not said."""
 
 
 @dataclass(frozen=True)
-class _Open:
+class OpenStrata:
     """The strata in which something is random, as arrays; the others only shift the value."""
 
     value: float
@@ -49,7 +51,7 @@ class _Open:
     weights: Floats
 
     @classmethod
-    def of(cls, strata: Sequence[Stratum]) -> _Open | None:
+    def of(cls, strata: Sequence[Stratum]) -> OpenStrata | None:
         """None when there are no values at all."""
         filled = [stratum for stratum in strata if len(stratum.values)]
         total = sum(stratum.weight for stratum in filled)
@@ -94,7 +96,7 @@ def stratified_rate_estimate(strata: Sequence[Stratum], *, confidence: float = C
       fails of n is taken as (h + ½)(n - h + ½) / (n² + n + 1) per execution, which is on average at least the true one
       for every rate and every n, and `UNSEEN_FAILS` are added.
     """
-    sample = _Open.of(strata)
+    sample = OpenStrata.of(strata)
     if sample is None:
         return Estimate.of_nothing(question=ON_THESE_CASES)
     if not sample.values:
@@ -124,7 +126,7 @@ def stratified_difference(
     (d (n + 1)² / n - s²) / (n² + n + 1) per pair, on average at least the true one, and `UNSEEN_PAIRS` are added.
     Where nothing is random the difference is a fact: the p-value is 0, or 1 if there is none.
     """
-    sample = _Open.of(strata)
+    sample = OpenStrata.of(strata)
     if sample is None:
         return Estimate.of_nothing(question=ON_THESE_CASES), None
     if not sample.values:
@@ -135,7 +137,7 @@ def stratified_difference(
     spread = (unequal * (sizes + 1) ** 2 / sizes - surplus**2) / (sizes**2 + sizes + 1)
     parts = sample.weights**2 * spread / sizes
     error = float(np.sqrt(parts.sum() + UNSEEN_PAIRS * sample.heaviest**2))
-    freedom = _freedom(parts, sizes - 1)
+    freedom = freedom_of_sum(parts, sizes - 1)
     reach = student_quantile((1 + confidence) / 2, freedom) * error
     p_value = 2 * student_tail(abs(sample.value) / error, freedom)
     method = f"{confidence:.0%} stratified by case, paired, Student"
@@ -143,92 +145,7 @@ def stratified_difference(
     return Estimate(sample.value, low, high, sample.n, method, ON_THESE_CASES), p_value
 
 
-def stratified_mean_estimate(strata: Sequence[Stratum], *, confidence: float = CONFIDENCE) -> Estimate:
-    """The weighted mean of the means of these cases, for values without known bounds (returns).
-
-    Student's interval is too narrow where one execution in ten ends far off. So it is widened, on each side and in
-    quadrature, by what an execution as far from its case's mean as the farthest one seen would do if it happened so
-    rarely that it was missed. That takes enough executions to show how far they reach: with fewer there is no interval.
-    """
-    sample = _Open.of(strata)
-    if sample is None:
-        return Estimate.of_nothing(question=ON_THESE_CASES)
-    if not np.isfinite(sample.value):
-        return Estimate.of_nothing("not all values are finite", ON_THESE_CASES)
-    if not sample.values:
-        return sample.exact(ON_THESE_CASES)
-    blocks = _blocks(sample)
-    why = _why_no_interval(sample, blocks)
-    if why is not None:
-        return Estimate(sample.value, None, None, sample.n, why, ON_THESE_CASES)
-    low, high = _mean_limits(sample, blocks, confidence)
-    method = f"{confidence:.0%} stratified by case, Student, widened for what may have been missed"
-    return Estimate(sample.value, low, high, sample.n, method, ON_THESE_CASES)
-
-
-@dataclass(frozen=True)
-class _Block:
-    """How the values of one stratum lie around their mean; strata of one execution make a block together."""
-
-    variance: float
-    """What it adds to the variance of the whole."""
-    freedom: float
-    below: float
-    above: float
-    """The farthest values, from the mean of all others."""
-
-
-def _blocks(sample: _Open) -> list[_Block]:
-    pairs = list(zip(sample.weights, sample.values, strict=True))
-    blocks = [
-        _Block(
-            variance=float(weight**2 * values.var(ddof=1) / values.size),
-            freedom=values.size - 1,
-            below=float(values.min() - values.mean()) * values.size / (values.size - 1),
-            above=float(values.max() - values.mean()) * values.size / (values.size - 1),
-        )
-        for weight, values in pairs
-        if values.size > 1
-    ]
-    single = [(weight, float(values[0])) for weight, values in pairs if values.size == 1]
-    return [*blocks, *_block_of_single(single, pairs)] if single else blocks
-
-
-def _block_of_single(single: list[tuple[float, float]], pairs: list[tuple[float, Floats]]) -> list[_Block]:
-    """Cases executed once show their spread only among each other; a lone one is taken for as wild as the wildest."""
-    if len(single) == 1:
-        wildest = max((float(values.var(ddof=1)) for _, values in pairs if values.size > 1), default=0.0)
-        return [_Block(variance=single[0][0] ** 2 * wildest, freedom=1, below=0.0, above=0.0)]
-    weights, values = (np.array(part) for part in zip(*single, strict=True))
-    k = len(single)
-    off = (values - weights @ values / weights.sum()) * k / (k - 1)
-    variance = float(weights**2 @ off**2) * (k - 1) / k
-    return [_Block(variance=variance, freedom=k - 1, below=float(off.min()), above=float(off.max()))]
-
-
-def _why_no_interval(sample: _Open, blocks: Sequence[_Block]) -> str | None:
-    if sample.sizes.sum() < ENOUGH_TO_KNOW_THE_RANGE:
-        return f"fewer than {ENOUGH_TO_KNOW_THE_RANGE} executions: no interval"
-    if sum(block.variance for block in blocks) == 0:
-        return "all executions of a case earn the same: no interval can be made of them"
-    return None
-
-
-def _mean_limits(sample: _Open, blocks: Sequence[_Block], confidence: float) -> tuple[float, float]:
-    variances = np.array([block.variance for block in blocks])
-    freedom = _freedom(variances, np.array([block.freedom for block in blocks]))
-    reach = student_quantile((1 + confidence) / 2, freedom) * float(np.sqrt(variances.sum()))
-    # An execution of chance e is missed by n executions with probability (1 - e)ⁿ, about exp(-e n).
-    missed = -float(np.log((1 - confidence) / 2)) * sample.heaviest
-    low = sample.value - float(np.hypot(reach, missed * min(block.below for block in blocks)))
-    high = sample.value + float(np.hypot(reach, missed * max(block.above for block in blocks)))
-    # A mean lies nowhere that no execution has been.
-    share = float(sample.weights.sum())
-    least, greatest = min(float(v.min()) for v in sample.values), max(float(v.max()) for v in sample.values)
-    return max(low, sample.fixed + share * least), min(high, sample.fixed + share * greatest)
-
-
-def _freedom(variances: Floats, freedoms: Floats) -> float:
+def freedom_of_sum(variances: Floats, freedoms: Floats) -> float:
     """Welch's and Satterthwaite's degrees of freedom of a sum of variances; without any variance it is no estimate."""
     total = float(variances.sum())
     return float("inf") if total == 0 else total**2 / float((variances**2 / np.maximum(freedoms, 1)).sum())

@@ -5,22 +5,30 @@ from __future__ import annotations
 import math
 import re
 
+from tightrope.display import NBSP as NBSP
+from tightrope.display import THIN as THIN
+from tightrope.display import plainly as plainly
 from tightrope.statistics.estimate import Estimate
 
 NO_DATA = "no data"
-NBSP = "\u00a0"
-THIN = "\u202f"
-"""Narrow no-break space between a number and its unit."""
+SMALLEST_TOLD = 0.01
+"""Percent: what is nearer to 0 or to 100 is told as less, or more, than that."""
 PERCENT = re.compile(r"(?<=\d)%")
 
 
 def percent(value: float | None) -> str:
-    """``7.2 %``; one decimal below ten, where it matters."""
-    if value is None:
-        return NO_DATA
+    """``7.2 %``; one decimal below ten and above ninety, where it matters. Only nothing reads 0, only all reads 100."""
+    if value is None or not math.isfinite(value):
+        return number(value)
     share = 100 * value
-    digits = 1 if 0 < share < 9.95 or 90.05 < share < 100 else 0
-    return f"{share:.{digits}f}{THIN}%"
+    if math.isclose(share, round(share), rel_tol=0, abs_tol=1e-9):
+        return f"{share:.0f}{THIN}%"
+    least = min(abs(share), abs(100 - share))
+    if least < SMALLEST_TOLD:
+        return f"{'<' if share < 50 else '>'}{SMALLEST_TOLD if share < 50 else 100 - SMALLEST_TOLD}{THIN}%"
+    digits = 2 if least < 0.095 else 1 if share < 9.95 or share > 90.05 else 0
+    # A half is rounded up whatever the last bits of it say: 82.5 reads the same however it was summed.
+    return f"{share + 1e-9:.{digits}f}{THIN}%"
 
 
 def number(value: float | None) -> str:
@@ -70,7 +78,7 @@ def change_text(estimate: Estimate, other: str) -> str:
     size, way = _points(abs(value)), "more" if value > 0 else "less"
     if float(size) == 0:
         return f"as often{between} as {other}"
-    return f"{size} percentage {'point' if size == '1.0' else 'points'} {way} often{between} than {other}"
+    return f"{size} percentage {'point' if float(size) == 1 else 'points'} {way} often{between} than {other}"
 
 
 def _between(value: float, low: float, high: float) -> str:
@@ -86,17 +94,15 @@ def _between(value: float, low: float, high: float) -> str:
 
 
 def _points(value: float) -> str:
-    return percent(value).removesuffix(f"{THIN}%")
+    """A difference in percentage points, which may be small without being nothing of the whole."""
+    points = 100 * value
+    whole = math.isclose(points, round(points), rel_tol=0, abs_tol=1e-9)
+    return f"{points:.{0 if whole or 9.95 <= points <= 90.05 else 1}f}"
 
 
 def count(amount: int, singular: str, plural: str = "") -> str:
     """``1 case``, ``39 cases``."""
     return f"{number(amount)} {singular if amount == 1 else plural or singular + 's'}"
-
-
-def plainly(text: str) -> str:
-    """The same with spaces that every terminal has, and none before a percent sign: columns are few."""
-    return text.replace(THIN, "").replace(NBSP, " ")
 
 
 def typeset(text: str) -> str:

@@ -23,7 +23,7 @@ Environment: TypeAlias = gym.Env[Any, Any]
 
 @dataclass(slots=True)
 class Transition:
-    """What one step showed. ``goal`` and ``unsafe`` get these; a reset is none, and they are not asked about it.
+    """What one step showed, which ``goal`` and ``unsafe`` are asked about. A reset is no step.
 
     Not frozen: one is made per step, and freezing would triple its cost.
     """

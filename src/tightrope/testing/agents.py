@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from tightrope.agents.agent import Answer
+from tightrope.display import Shown
 from tightrope.trace import Action
 
 
-class ConstantAgent:
+class ConstantAgent(Shown):
     """Always the same action."""
+
+    _shown = ("name", "action")
 
     deterministic, recurrent = True, False
 
@@ -26,8 +29,10 @@ class ConstantAgent:
         return Answer([self.action] * len(observations), [None] * len(observations))
 
 
-class FunctionAgent:
+class FunctionAgent(Shown):
     """``action(observation)`` for each observation."""
+
+    _shown = ("name", "action")
 
     deterministic, recurrent = True, False
 
@@ -41,8 +46,10 @@ class FunctionAgent:
         return Answer([self.action(observation) for observation in observations], [None] * len(observations))
 
 
-class RandomAgent:
+class RandomAgent(Shown):
     """Any of its actions, drawn from the stream of the episode."""
+
+    _shown = ("name", "actions")
 
     deterministic, recurrent = False, False
 
@@ -66,8 +73,10 @@ class RandomAgent:
         return allowed[int(generator.integers(len(allowed)))]
 
 
-class CountingAgent:
+class CountingAgent(Shown):
     """Plays a fixed list of actions over and over; its memory is how many it has answered in this episode."""
+
+    _shown = ("name", "actions")
 
     deterministic, recurrent = True, True
 

@@ -12,13 +12,15 @@ from tightrope.seeding import generator
 from tightrope.training.situations import Situation
 
 WEIGHTS = ("equal", "fails", "adaptive")
+SHARE = 0.5
+"""Of episodes that begin in a situation, unless the caller says otherwise."""
 NEVER_FORGOTTEN = 0.1
 """What an adaptive weight keeps of a situation that always passes: an agent may unlearn it."""
 FOLLOWING = 0.2
 """How far an adaptive weight goes towards the latest result."""
 HOPELESS = 30
 """Fails in a row from which on an adaptive weight goes down again: perhaps nobody survives there, and starts there
-teach nothing. On Super Mario Bros. 1-1 five of six starts went to such situations."""
+teach nothing. In the first level of a platform game five of six starts went to such situations."""
 NORMAL_START = -1
 """The number that stands for a plain reset."""
 

@@ -12,7 +12,7 @@ from tightrope.outcome import Outcome
 from tightrope.reference import Reference
 from tightrope.safety import SafetyResult
 from tightrope.simulation import Simulator, open_simulator, play
-from tightrope.simulation.simulator import detached
+from tightrope.simulation.snapshot import detached
 from tightrope.tasks import Task, action_decoder
 from tightrope.trace import ActionTrace
 

@@ -12,8 +12,10 @@ from tightrope.errors import UsageError
 from tightrope.simulation import Simulator, Snapshot, Snapshotter, conformance_of, is_known_stochastic
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.simulation.player import play
-from tightrope.simulation.simulator import detached
+from tightrope.simulation.snapshot import detached
 from tightrope.simulation.snapshots import applicable_snapshotters, find_snapshotter
+from tightrope.simulation.snapshots.layers import environment_layers, speed_up_attributes
+from tightrope.tasks.predicates import at_end_only
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import ActionTrace
 
@@ -55,6 +57,7 @@ class Placer:
 
     def _opened(self, trace: ActionTrace) -> Simulator:
         if self._simulator is None:
+            speed_up_attributes(environment_layers(self._env))
             snapshotter = self._checked(trace)
             self.replayed = snapshotter is None
             self._simulator = Simulator(self._task, self._env, snapshotter)
@@ -109,5 +112,6 @@ class Placer:
             )
 
 
+@at_end_only
 def _never(transition: Transition) -> bool:
     return False

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+from tightrope.display import Shown
 from tightrope.errors import UsageError
+from tightrope.evaluation import Evaluation
 from tightrope.execution import Episode
+from tightrope.explanation import Explanation
+from tightrope.failures import FailureSearch, FoundFailure
 from tightrope.fuzzing import FuzzResult
-from tightrope.safety import CaseResult, SafetyResult, TestCase, TestSuite, load_suite
+from tightrope.reference import Survivability
+from tightrope.safety import CaseResult, FailureGroup, SafetyResult, TestCase, TestSuite, load_suite
 from tightrope.trace import ActionTrace
 from tightrope.tracefiles import read_traces
 
 
-@dataclass(frozen=True, kw_only=True)
-class Situation:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Situation(Shown):
     """A place in the task where an episode can begin."""
 
     trace: ActionTrace
@@ -30,22 +35,39 @@ class Situation:
         return Situation(trace=prefix, weight=self.weight, label=self.label)
 
 
-def situations_from(*sources: Any, steps_before: int = 0) -> tuple[Situation, ...]:
-    """Situations of suites, results, traces and files, each once.
+@runtime_checkable
+class TestedAgents(Protocol):
+    """A run: what suites showed of its agents."""
 
-    Of a ``SafetyResult`` the cases that fail and are not proven doomed, weighted by how often they do; of a suite or
-    suite file all; of failing episodes and of fuzz traces the whole way (say how far before its end to begin).
+    @property
+    def safety(self) -> Mapping[str, Mapping[str, SafetyResult]]:
+        """Suite → agent → result."""
+        ...
+
+
+def situations_from(
+    *sources: Any, steps_before: int = 0, agent: str | None = None, survivable: bool = False
+) -> tuple[Situation, ...]:
+    """Situations of runs, results, explanations, suites, traces and files, each once.
+
+    Of a run, a ``SafetyResult`` or a failure group: the cases that fail and are not proven doomed, weighted by how
+    often they do. Of an ``Explanation`` or a found failure: the decision that lost it, if one did. Of a suite or suite
+    file: all cases. Of failing episodes and fuzz traces: the whole way (say how far before its end to begin).
 
     Args:
-        sources: ``SafetyResult``, ``CaseResult``, ``TestSuite``, ``TestCase``, ``FuzzResult``, ``Episode``,
-            ``ActionTrace``, ``Situation``, the path of a suite or trace file, or lists and mappings of these, such as
-            the ``safety`` of a run.
+        sources: What ``open_run`` gives, ``SafetyResult``, ``FailureGroup``, ``CaseResult``, ``Explanation``,
+            ``FailureSearch``, ``FoundFailure``, ``Evaluation``, ``TestSuite``, ``TestCase``, ``FuzzResult``,
+            ``Episode``, ``ActionTrace``, ``Situation``, the path of a suite or trace file, or lists and mappings of
+            these.
         steps_before: Begin so many steps before each situation, so that there is time to do better.
+        agent: Of results, groups and episodes of several agents, take those of this one alone.
+        survivable: Of cases, take only those that somebody was shown to survive. Where doom cannot be proven (Box2D,
+            continuous actions, chance), many of the others may be lost whatever the agent does.
     """
     if steps_before < 0:
         raise UsageError(f"steps_before must be 0 or more, not {steps_before}")
     found: dict[str, Situation] = {}
-    for situation in _each(sources):
+    for situation in _each(sources, _Wanted(agent, survivable)):
         begun = situation.earlier(steps_before) if steps_before else situation
         known = found.get(begun.trace.id)
         if known is None or known.weight < begun.weight:
@@ -53,7 +75,22 @@ def situations_from(*sources: Any, steps_before: int = 0) -> tuple[Situation, ..
     return tuple(found.values())
 
 
-def _each(sources: Iterable[Any]) -> Iterator[Situation]:
+@dataclass(frozen=True)
+class _Wanted:
+    """What to take of results."""
+
+    agent: str | None
+    survivable: bool
+
+    def takes(self, episode: Episode) -> bool:
+        return self.agent in (None, episode.rollout.agent)
+
+    def takes_case(self, case: CaseResult) -> bool:
+        shown = case.survivable is Survivability.YES or not self.survivable
+        return shown and all(map(self.takes, case.episodes[:1]))
+
+
+def _each(sources: Iterable[Any], wanted: _Wanted) -> Iterator[Situation]:
     for source in sources:
         if isinstance(source, Situation):
             yield source
@@ -62,33 +99,55 @@ def _each(sources: Iterable[Any]) -> Iterator[Situation]:
         elif isinstance(source, TestCase):
             yield Situation(trace=source.prefix, label=source.label)
         elif isinstance(source, CaseResult):
-            yield from _of_case(source)
-        elif isinstance(source, SafetyResult):
-            yield from _each(source.failing_cases)
-        elif isinstance(source, TestSuite):
-            yield from _each(source.cases)
-        elif isinstance(source, FuzzResult):
-            yield from _each(source.fittest)
+            yield from _of_case(source, wanted)
+        elif isinstance(source, Explanation):
+            yield from _of_decision(source.trace, source.depth)
+        elif isinstance(source, FoundFailure):
+            yield from _of_decision(source.trace, None if source.moment is None else source.moment.depth)
         elif isinstance(source, Episode):
-            yield Situation(trace=source.trace)
+            if wanted.takes(source):
+                yield Situation(trace=source.trace)
         elif isinstance(source, str | Path):
-            yield from _of_file(Path(source))
-        elif isinstance(source, Mapping):
-            yield from _each(source.values())
-        elif isinstance(source, Iterable):
-            yield from _each(source)
+            yield from _each(_of_file(Path(source)), wanted)
         else:
-            raise UsageError(f"situations come from results, suites, traces and files, not from {source!r:.80}")
+            yield from _each(_parts(source), wanted)
 
 
-def _of_case(case: CaseResult) -> Iterator[Situation]:
+def _parts(source: Any) -> Iterable[Any]:
+    """What something that holds several situations holds."""
+    if isinstance(source, SafetyResult):
+        return source.failing_cases
+    if isinstance(source, FailureGroup):
+        return [case for case in source.members if case.survivable is not Survivability.NO]
+    if isinstance(source, Evaluation):
+        return source.failing_episodes
+    if isinstance(source, FailureSearch):
+        return source.avoidable
+    if isinstance(source, TestSuite):
+        return source.cases
+    if isinstance(source, FuzzResult):
+        return source.fittest
+    if isinstance(source, TestedAgents):
+        return source.safety.values()
+    if isinstance(source, Mapping):
+        return source.values()
+    if isinstance(source, Iterable):
+        return source
+    raise UsageError(f"situations come from runs, results, suites, traces and files, not from {source!r:.80}")
+
+
+def _of_case(case: CaseResult, wanted: _Wanted) -> Iterator[Situation]:
     share = case.fail_frequency.value
-    if share is not None:
+    if share is not None and wanted.takes_case(case):
         yield Situation(trace=case.case.prefix, weight=share, label=case.case.label)
 
 
-def _of_file(path: Path) -> Iterator[Situation]:
-    if path.name.endswith(".suite.json"):
-        yield from _each([load_suite(path)])
-    else:
-        yield from _each(read_traces(path))
+def _of_decision(trace: ActionTrace, depth: int | None) -> Iterator[Situation]:
+    if depth is not None:
+        yield Situation(trace=trace.prefix(depth))
+
+
+def _of_file(path: Path) -> Iterable[Any]:
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; of a run's folder, give what tightrope.open_run({str(path)!r}) returns")
+    return [load_suite(path)] if path.name.endswith(".suite.json") else read_traces(path)

@@ -9,7 +9,7 @@ import gymnasium as gym
 
 from tightrope.errors import UsageError
 from tightrope.tasks.task import Task, Transition
-from tightrope.training.choice import NORMAL_START, StartChoice
+from tightrope.training.choice import NORMAL_START, SHARE, StartChoice
 from tightrope.training.placing import Placer
 from tightrope.training.situations import Situation, situations_from
 
@@ -35,7 +35,7 @@ class SituationStarts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstruct
         self,
         env: gym.Env[Any, Any] | Task,
         situations: Any,
-        share: float = 0.5,
+        share: float = SHARE,
         seed: int | None = None,
         *,
         weights: str = "fails",

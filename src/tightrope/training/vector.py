@@ -11,6 +11,7 @@ import gymnasium as gym
 from tightrope.errors import UsageError
 from tightrope.seeding import derive_seed
 from tightrope.tasks.task import Task
+from tightrope.training.choice import SHARE
 from tightrope.training.situations import situations_from
 from tightrope.training.starts import SituationStarts
 
@@ -32,7 +33,7 @@ class SituationStartsVector(gym.vector.SyncVectorEnv):
         make: Callable[[], gym.Env[Any, Any]] | Task,
         situations: Any,
         count: int,
-        share: float = 0.5,
+        share: float = SHARE,
         seed: int = 0,
         **options: Any,
     ) -> None:

@@ -7,6 +7,7 @@ fit 32.
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from tightrope_mario.game.emulator import Machine, Mask
 
 SIZE = 84
 STACK = 4
+DIGEST_BYTES = 16
+"""Of a picture."""
 SHAPE = (STACK, SIZE, SIZE)
 SCREEN_HEIGHT, SCREEN_WIDTH = 224, 240
 
@@ -59,13 +62,20 @@ def reduce_screen(screen: NDArray[np.uint8]) -> NDArray[np.uint8]:
 class FrameRecord:
     """How to see one frame: the state before it and the buttons; and its picture, once somebody has looked."""
 
-    __slots__ = ("before", "looked_at", "picture", "pressed")
+    __slots__ = ("before", "digest", "looked_at", "picture", "pressed")
 
     def __init__(self, before: bytes, pressed: Mask) -> None:
         self.before = before
         self.pressed = pressed
         self.picture: NDArray[np.uint8] | None = None
+        self.digest: bytes | None = None
         self.looked_at = False
+
+    def content(self, machine: Machine) -> bytes:
+        """What tells the picture from others."""
+        if self.digest is None:
+            self.digest = blake2b(self.draw(machine).data, digest_size=DIGEST_BYTES).digest()
+        return self.digest
 
     def draw(self, machine: Machine) -> NDArray[np.uint8]:
         """The picture, made if need be; sharing this record shares the work."""
@@ -93,6 +103,12 @@ class LazyFrames:
         pictures = [record.draw(self._machine) for record in reversed(self._records)]
         array = np.stack(pictures[::-1])
         return array if dtype is None else array.astype(dtype, copy=False)
+
+    def content(self) -> bytes:
+        """What tells the four pictures from any others; each was looked at once, when it was new."""
+        self._records[-1].looked_at = True
+        contents = [record.content(self._machine) for record in reversed(self._records)]
+        return b"".join(contents)
 
     def newest(self) -> NDArray[np.uint8]:
         """The last of the four pictures alone, for those who keep the others themselves."""

@@ -24,7 +24,7 @@ from tightrope.tasks.jaxworlds.world import World
 
 
 class JaxNetwork(Shown):
-    """A policy as JAX has it: ``function(parameters, observations)`` gives a row of scores for each observation.
+    """A policy written in JAX: ``function(parameters, observations)`` gives a row of scores for each observation.
 
     For discrete actions the scores are logits or action values, for continuous ones the actions themselves.
 

@@ -73,7 +73,17 @@ class OnnxFile:
         network = OnnxNetwork(self._session, inputs, [output.name for output in outputs])
         head = _head(spaces.action, outputs, self.metadata)
         fixed = _fixed_batch(self._session)
-        return NetworkParts(network=network, head=head, sizes=fixed or ALL_SIZES, any_size=fixed is None)
+        return NetworkParts(
+            network=network,
+            head=head,
+            sizes=fixed or ALL_SIZES,
+            any_size=fixed is None,
+            function=not _may_draw(self.path),
+        )
+
+
+RANDOM_OPERATORS = (b"Random", b"Multinomial", b"Bernoulli", b"Dropout")
+"""All of ONNX that draw, and `Dropout`, which does so in training mode."""
 
 
 class OnnxInput(NamedTuple):
@@ -103,6 +113,12 @@ class OnnxNetwork:
         """Run the session on stacked observation parts."""
         feeds = {part.name: part.feed(rows) for part, rows in zip(self._inputs, arrays, strict=True)}
         return tuple(self._session.run(self._outputs, feeds))
+
+
+def _may_draw(path: Path) -> bool:
+    """Whether the graph may hold an operator that draws at random; their names stand in the file as they are."""
+    content = read_content(path, AGENT_FILE)
+    return any(operator in content for operator in RANDOM_OPERATORS)
 
 
 def _open(path: Path) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
-from math import prod
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
@@ -13,15 +11,11 @@ from numpy.typing import NDArray
 
 from tightrope.agents.behaviour import allowed_actions, flat_mask, require_available
 from tightrope.agents.networks.batch_invariance import Arrays
+from tightrope.agents.networks.scores import Scores, argmax, checked, draw, drawn_by, joint, lead_of, masked, softmax
 from tightrope.agents.preferences import Meaning, Preferences
-from tightrope.errors import AgentError, AgentFailure
+from tightrope.errors import AgentError
 from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
-
-Scores = NDArray[Any]
-
-MOST_LISTED = 64
-"""Actions put together from parts for which numbers are given: nobody reads a longer list."""
 
 
 class Head(Protocol):
@@ -66,15 +60,15 @@ class CategoricalHead:
         """The action with the highest score; the first of equals."""
         scores = checked(outputs[0], (self.number,))
         if any(mask is not None for mask in masks):
-            scores = np.stack([_masked(row, mask) for row, mask in zip(scores, masks, strict=True)])
+            scores = np.stack([masked(row, mask) for row, mask in zip(scores, masks, strict=True)])
         return self.numbers(scores).tolist()  # type: ignore[no-any-return]
 
     def margins(self, outputs: Arrays, masks: Sequence[Any]) -> NDArray[Any]:
         """The best score less the second best."""
         scores = checked(outputs[0], (self.number,))
         if any(mask is not None for mask in masks):
-            scores = np.stack([_masked(row, mask) for row, mask in zip(scores, masks, strict=True)])
-        return _lead(scores)
+            scores = np.stack([masked(row, mask) for row, mask in zip(scores, masks, strict=True)])
+        return lead_of(scores)
 
     def numbers(self, scores: Scores) -> NDArray[np.int64]:
         """The action with the highest score of each row, where none is ruled out."""
@@ -87,14 +81,14 @@ class CategoricalHead:
 
     def at(self, outputs: Arrays, mask: Any, share: float) -> tuple[Action, float]:
         """The action that a number from 0 to 1 draws, and how far it is, as a share of all, from drawing another."""
-        index, distance = _drawn(_masked(checked(outputs[0], (self.number,))[0], mask), share)
+        index, distance = drawn_by(masked(checked(outputs[0], (self.number,))[0], mask), share)
         return self.start + index, distance
 
     def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
         """The scores of the available actions; where they are logits, the probabilities they stand for."""
-        scores = _masked(checked(outputs[0], (self.number,))[0], mask).astype(np.float64)
+        scores = masked(checked(outputs[0], (self.number,))[0], mask).astype(np.float64)
         if self.meaning is Meaning.PROBABILITIES:
-            scores = _softmax(scores)
+            scores = softmax(scores)
         numbers: dict[Action, float] = {
             self.start + int(index): float(scores[index]) for index in allowed_actions(mask, self.number)
         }
@@ -114,30 +108,30 @@ class MultiCategoricalHead:
     def best(self, outputs: Arrays, masks: Sequence[Any]) -> list[Action]:
         """The highest score of each dimension."""
         rows = checked(outputs[0], (self.width,))
-        return [self._joined(self._split(row, mask), _argmax) for row, mask in zip(rows, masks, strict=True)]
+        return [self._joined(self._split(row, mask), argmax) for row, mask in zip(rows, masks, strict=True)]
 
     def drawn(self, outputs: Arrays, mask: Any, generator: np.random.Generator) -> Action:
         """Each dimension drawn by softmax."""
         scores = checked(outputs[0], (self.width,))[0]
-        return self._joined(self._split(scores, mask), lambda part: _draw(part, generator))
+        return self._joined(self._split(scores, mask), lambda part: draw(part, generator))
 
     def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
         """How likely each action is, by its parts; None where there are too many to list."""
         parts = self._split(checked(outputs[0], (self.width,))[0], mask)
-        return _joint([_softmax(part) for part in parts], self._encoded)
+        return joint([softmax(part) for part in parts], self._encoded)
 
     def margins(self, outputs: Arrays, masks: Sequence[Any]) -> NDArray[Any]:
         """The smallest lead of the best score of a dimension."""
         rows = checked(outputs[0], (self.width,))
         parts = (self._split(row, mask) for row, mask in zip(rows, masks, strict=True))
-        return np.array([min(float(_lead(part[None])[0]) for part in split) for split in parts])
+        return np.array([min(float(lead_of(part[None])[0]) for part in split) for split in parts])
 
     def _split(self, scores: Scores, mask: Any) -> list[Scores]:
         parts = np.split(scores, self.cuts)
         if mask is None:
             return parts
         flags = np.split(flat_mask(mask), self.cuts)
-        return [_masked(part, allowed) for part, allowed in zip(parts, flags, strict=True)]
+        return [masked(part, allowed) for part, allowed in zip(parts, flags, strict=True)]
 
     def _joined(self, parts: list[Scores], choose: Any) -> Action:
         return self._encoded([choose(part) for part in parts])
@@ -166,7 +160,7 @@ class BernoulliHead:
     def preferences(self, outputs: Arrays, mask: Any) -> Preferences | None:
         """How likely each pattern of bits is; None where there are too many to list."""
         parts = [np.array([1.0 - on, on]) for on in self._on(outputs).ravel()]
-        return _joint(parts, lambda bits: encode_action(self.space, np.reshape(bits, self.space.shape)))
+        return joint(parts, lambda bits: encode_action(self.space, np.reshape(bits, self.space.shape)))
 
     def _on(self, outputs: Arrays) -> Scores:
         logits = checked(outputs[0], self.space.shape)[0].astype(np.float64)
@@ -250,70 +244,3 @@ def head_for(space: gym.Space[Any], *, outputs: int = 1, meaning: Meaning = Mean
         f"networks can answer for Discrete, MultiDiscrete, MultiBinary and Box action spaces, not for {space}; "
         f"give the agent as a Python callable instead"
     )
-
-
-def checked(output: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """A network's output, if it has the shape the action space asks for and no NaN in it."""
-    if output.shape[1:] != shape:
-        raise AgentFailure(
-            f"the network answers with shape {output.shape[1:]} for each observation, "
-            f"and the task's action space takes {shape}"
-        )
-    if np.isnan(output).any():
-        raise AgentFailure("the network answered NaN; look for NaN or infinite values in its weights and observations")
-    return output
-
-
-def _masked(scores: Scores, mask: Any) -> Scores:
-    if mask is None:
-        return scores
-    allowed = allowed_actions(mask, len(scores))
-    kept = np.full(len(scores), -np.inf)
-    kept[allowed] = scores[allowed]
-    return kept
-
-
-def _softmax(scores: Scores) -> Scores:
-    weights = np.exp(scores.astype(np.float64) - scores.max())
-    shares: Scores = weights / weights.sum()
-    return shares
-
-
-def _joint(parts: Sequence[Scores], encoded: Callable[[Sequence[int]], Action]) -> Preferences | None:
-    """How likely every action is whose parts are drawn apart from each other; what is ruled out is left out."""
-    if prod(map(len, parts)) > MOST_LISTED:
-        return None
-    numbers = {
-        encoded(chosen): likely
-        for chosen in product(*(range(len(part)) for part in parts))
-        if (likely := prod(float(part[index]) for part, index in zip(parts, chosen, strict=True)))
-    }
-    return Preferences(meaning=Meaning.PROBABILITIES, by_action=numbers)
-
-
-def _argmax(scores: Scores) -> int:
-    return int(scores.argmax())
-
-
-def _draw(scores: Scores, generator: np.random.Generator) -> int:
-    return _drawn(scores, generator.random())[0]
-
-
-def _drawn(scores: Scores, share: float) -> tuple[int, float]:
-    """The place that a number from 0 to 1 draws by softmax, and its distance from the next place's numbers."""
-    weights = np.exp(scores.astype(np.float64) - scores.max())
-    totals = np.cumsum(weights)
-    drawn = share * totals[-1]
-    # The last total may fall short of a draw by rounding; the side keeps actions of weight 0 from being drawn.
-    place = min(int(np.searchsorted(totals, drawn, side="right")), len(scores) - 1)
-    return place, float(np.abs(totals[:-1] - drawn).min(initial=totals[-1]) / totals[-1])
-
-
-def _lead(scores: Scores) -> NDArray[Any]:
-    """By how much the best of each row leads; where there is no other, by anything."""
-    if scores.shape[1] < 2:
-        return np.full(len(scores), np.inf)
-    second, best = np.partition(scores, -2, axis=1)[:, -2:].T
-    with np.errstate(invalid="ignore"):  # two that are infinite
-        lead: NDArray[Any] = best - second
-    return lead

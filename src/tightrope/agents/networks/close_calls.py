@@ -64,10 +64,10 @@ class CloseCalls:
             bound: NDArray[np.float64] = SAFETY * self.share * self._scale(scores)
         return bound
 
-    def decided(self, inputs: Arrays, row: int, scores: NDArray[Any]) -> Arrays:
+    def decided(self, row: Arrays, scores: NDArray[Any]) -> Arrays:
         """The arbiter's answer for a row, whose scores were these."""
         self.asked_again += 1
-        outputs = self._arbiter(_row(inputs, row))
+        outputs = self._arbiter(row)
         # Scores that are not finite say nothing about rounding, and must not make the bound useless for all others.
         if np.isfinite(scores).all() and np.isfinite(outputs[0]).all():
             self._learn(scores, outputs[0])

@@ -15,6 +15,7 @@ from tightrope.agents.behaviour import Behaviour, random_action, replaced_by_noi
 from tightrope.agents.networks.action_heads import CategoricalHead, DecidingHead, Head
 from tightrope.agents.networks.batch_invariance import ALL_SIZES, PROBES, Arrays, Network, agreeing_sizes, run_in_blocks
 from tightrope.agents.networks.close_calls import CloseCalls
+from tightrope.agents.networks.recollection import Recollection, worth_remembering
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.preferences import Preferences
 from tightrope.agents.spaces import TaskSpaces
@@ -48,6 +49,8 @@ class NetworkParts:
     """Whether it takes other sizes too."""
     precise: Callable[[], Network | None] | None = None
     """Makes the same network in double precision, where it can be."""
+    function: bool = False
+    """Whether it is sure to say the same whenever it is asked the same: it draws nothing and remembers nothing."""
 
 
 class NetworkAgent(Shown):
@@ -77,6 +80,7 @@ class NetworkAgent(Shown):
         self._stack = ObservationStacker(spaces.observation)
         self.block_sizes = self._rehearsed_sizes()
         self._calls = self._close_calls()
+        self._met = Recollection() if parts.function and worth_remembering(spaces.observation) else None
 
     @property
     def own_actions(self) -> tuple[str, ...] | None:
@@ -145,10 +149,12 @@ class NetworkAgent(Shown):
     ) -> list[Action]:
         """Answer in one batch, and once more, alone, where the decision is close."""
         distinct, rows = _distinct(observations)
-        inputs = self._inputs(distinct, ())
-        said = calls.answers(inputs)
+        if self._met is not None and self._met.helps:
+            said = self._met.answers(distinct, lambda new: calls.answers(self._inputs(new, ())))
+        else:
+            said = calls.answers(self._inputs(distinct, ()))
         outputs = said if rows is None else tuple(part[rows] for part in said)
-        asked = _Asked(calls, inputs, rows, outputs, calls.errors(outputs[0]), masks)
+        asked = _Asked(calls, self._one_input, observations, outputs, calls.errors(outputs[0]), masks)
         best = None if self.behaviour.kind == "sampled" else self._best(asked)
         if best is not None and not self.behaviour.random:
             return best
@@ -204,6 +210,9 @@ class NetworkAgent(Shown):
             for index, slot in enumerate(self._parts.memory)
         )
 
+    def _one_input(self, observation: Any) -> Arrays:
+        return self._inputs([observation], ())
+
     def _choose(
         self, outputs: Arrays, generators: Sequence[np.random.Generator | None], masks: Sequence[Any]
     ) -> list[Action]:
@@ -253,17 +262,15 @@ class _Asked(NamedTuple):
     """What was asked in a batch, what came out, and how to ask again about a row of it."""
 
     calls: CloseCalls
-    inputs: Arrays
-    rows: Sequence[int] | None
-    """Where each row is in the inputs; None: in the same place."""
+    as_input: Callable[[Any], Arrays]
+    observations: Sequence[Any]
     outputs: Arrays
     errors: NDArray[np.float64]
     masks: Sequence[Any]
 
     def alone(self, row: int) -> Arrays:
         """The arbiter's answer to a row."""
-        place = row if self.rows is None else self.rows[row]
-        return self.calls.decided(self.inputs, place, self.outputs[0][row : row + 1])
+        return self.calls.decided(self.as_input(self.observations[row]), self.outputs[0][row : row + 1])
 
 
 def _distinct(observations: Sequence[Any]) -> tuple[list[Any], list[int] | None]:

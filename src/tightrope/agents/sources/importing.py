@@ -40,7 +40,7 @@ def _imported(module_name: str, source: str) -> Any:
     if folder not in sys.path:
         sys.path.append(folder)
     if move := how_a_file_is_named(source):
-        raise AgentError(f"{source!r} is no module. {move}")
+        raise AgentError(f"{source!r} is not a module. {move}")
     try:
         return importlib.import_module(module_name)
     except ModuleNotFoundError as error:

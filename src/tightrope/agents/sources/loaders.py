@@ -44,7 +44,7 @@ BUILT_IN = (
 
 @dataclass(frozen=True, kw_only=True)
 class AgentRequest:
-    """What the user gave, and all that decides what is made of it."""
+    """A source that ``load_agent`` was given, and all that decides what is made of it."""
 
     source: Any
     """A text (a path, ``package.module:factory``, an address), or the object itself."""
@@ -68,7 +68,7 @@ def _never(source: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentLoader:
-    """One way in."""
+    """A way to load agents: which sources it accepts, and how it makes an agent of one."""
 
     accepts: Callable[[Any], bool]
     """Whether a source is its business; looks at it without running anything."""

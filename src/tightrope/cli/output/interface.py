@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tightrope.cli.output.words import PLAIN
+from tightrope.display import plainly
 from tightrope.guards.text import one_line, visible
 from tightrope.progress import ProgressCallback
 
@@ -33,6 +33,8 @@ MAY_STAND_ALONE = {"--fail-if-worse": ("on-these-cases", "in-general")}
 COPIED = ": tightrope "
 """A line that ends in a command is left to the terminal to fold: it is copied, and a line end in it would run half."""
 
+AROUND = 3
+"""Columns of the terminal that a column of a table takes beside its words."""
 LOG_WIDTH = 140
 """Without a terminal there is no width to keep to: tables in logs are not folded."""
 
@@ -73,7 +75,7 @@ class Interface:
         if not self.as_json:
             from rich.text import Text
 
-            line = one_line(text).translate(PLAIN)
+            line = plainly(one_line(text))
             _print_line(self._console(), Text.from_markup(line, emoji=False) if markup else Text(line))
 
     def remark(self, text: str) -> None:
@@ -92,28 +94,23 @@ class Interface:
         for line in others:
             _print_line(console, Text(f"  {line}"))
 
-    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Print a table; numbers to the right. Cells are plain values or rich texts."""
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, apart: bool = False) -> None:
+        """Print a table; numbers to the right. Cells are plain values or rich texts.
+
+        ``apart``: where words would be cut, one table for each value of the first column.
+        """
         if self.as_json:
             return
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=Text(one_line(title)), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
-        for index, column in enumerate(columns):
-            values = [row[index] for row in rows if row[index] is not None]
-            numeric = bool(values) and all(isinstance(value, int | float) for value in values)
-            # A heading may take two lines, but no word of it is cut.
-            heading = one_line(column)
-            longest = max(map(len, heading.split()), default=0)
-            table.add_column(Text(heading), justify="right" if numeric else "left", min_width=longest, overflow="fold")
-        for row in rows:
-            table.add_row(*(value if isinstance(value, Text) else _cell(value) for value in row))
         console = self._console()
         if not console.is_terminal and not os.environ.get("COLUMNS"):
             console.width = LOG_WIDTH
-        console.print(table)
+        texts = [[one_line(column), *(str(_cell(row[at])) for row in rows)] for at, column in enumerate(columns)]
+        room = console.width - AROUND * len(columns) - 1
+        if apart and sum(map(_longest_word, texts)) > room:
+            for first in dict.fromkeys(row[0] for row in rows):
+                self.table(f"{title}: {first}", columns[1:], [row[1:] for row in rows if row[0] == first])
+            return
+        console.print(_drawn(title, columns, rows, _widths(texts, room)))
 
     def notice(self, text: str) -> None:
         """Print what is no result, to stderr, also with --json."""
@@ -203,9 +200,46 @@ def current_interface() -> Interface:
     return _current
 
 
+def _drawn(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], widths: Sequence[int] | None) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(one_line(title)), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    for index, column in enumerate(columns):
+        values = [row[index] for row in rows if row[index] is not None]
+        numeric = bool(values) and all(isinstance(value, int | float) for value in values)
+        width = None if widths is None else widths[index]
+        table.add_column(Text(one_line(column)), justify="right" if numeric else "left", width=width, overflow="fold")
+    for row in rows:
+        table.add_row(*map(_cell, row))
+    return table
+
+
+def _widths(texts: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """How wide each column is where not all lines fit: no word is cut, and who needs most gets what is left.
+
+    None: all fits, or the words alone are too wide, and the library sees to it.
+    """
+    least, most = [_longest_word(column) for column in texts], [max(map(len, column)) for column in texts]
+    if sum(most) <= room or sum(least) > room:
+        return None
+    widths = least
+    while sum(widths) < room:
+        needy = max(range(len(widths)), key=lambda at: most[at] - widths[at])
+        widths[needy] += 1
+    return widths
+
+
+def _longest_word(texts: Sequence[str]) -> int:
+    return max((len(word) for text in texts for word in text.split()), default=0)
+
+
 def _cell(value: Any) -> Any:
     from rich.text import Text
 
+    if isinstance(value, Text):
+        return value
     if value is None:
         return Text("no data", style="dim")
     if isinstance(value, float):

@@ -32,7 +32,7 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
         for agent, result in evaluations.items()
     ]
     if rows:
-        interface.table("Plain episodes", columns, rows)
+        interface.table("Plain episodes", columns, rows, apart=True)
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
@@ -48,13 +48,13 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             share(result.fail_frequency_in_general),
             "control" if suite in CONTROLS else share(result.avoidable_fail_frequency),
             result.mean_return.value,
-            len(result.cases),
+            _cases(result),
         )
         for suite, by_agent in results.items()
         for agent, result in by_agent.items()
     ]
     agents = list(dict.fromkeys(row[0] for row in rows))
-    interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])))
+    interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])), apart=True)
     for watched in dict.fromkeys(
         f"Watched for {result.length} steps after hand-over: {result.watch}."
         for by_agent in results.values()
@@ -69,6 +69,12 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             for finding in result.findings:
                 interface.say(f"{agent}, {suite}: {finding}.")
     _print_unseen(interface, results)
+
+
+def _cases(result: SafetyResult) -> int | str:
+    """How many the numbers rest on: those that were over before hand-over are no tests."""
+    every, over = len(result.cases), sum(case.invalid for case in result.cases)
+    return f"{every - over} of {every}" if over else every
 
 
 def _print_unseen(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
@@ -100,9 +106,15 @@ def print_guidance(
         if result is None or result.stopped_early:
             continue
         prefixes, episodes = results.get(RANDOM, {}).get(agent), plain.get(agent)
-        beside = [] if prefixes is None else [f"after random prefixes {share(prefixes.fail_frequency)}"]
+        beside = [] if prefixes is None else [f"after random prefixes {_after_prefixes(prefixes)}"]
         beside += [] if episodes is None else [f"in plain episodes {share(episodes.unsafe_rate)}"]
         interface.say("; ".join([compare_guidance(result, control).sentence(), *beside]) + ".")
+
+
+def _after_prefixes(prefixes: SafetyResult) -> str:
+    """How often it fails, and in how many of them it was asked at all: most end the episode themselves."""
+    told, cases = share(prefixes.fail_frequency), prefixes.distinct_cases
+    return f"{told} in the {sum(bool(case.returns) for case in cases)} of {len(cases)} that were valid"
 
 
 def _print_why_nothing(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tightrope.display import THIN, plainly
+
 if TYPE_CHECKING:
     from tightrope.statistics import Estimate
-
-PLAIN = str.maketrans({"\u202f": "", "\u00a0": " "})
-"""Columns are few: ``43%`` takes one less than the report's ``43 %``."""
 
 
 def percent(value: float | None) -> str:
     """``7.2%``."""
     from tightrope.statistics.words import percent as in_report
 
-    return in_report(value).translate(PLAIN)
+    return plainly(in_report(value))
 
 
 def share(estimate: Estimate) -> str:
@@ -46,7 +45,7 @@ def _points(share: float) -> str:
 
 def counted(number: int, singular: str, plural: str = "") -> str:
     """``1 case``, ``1,239 cases``."""
-    from tightrope.report.wording import THIN, count
+    from tightrope.statistics.words import count
 
     return count(number, singular, plural).replace(THIN, ",")
 
@@ -57,4 +56,4 @@ def _with_interval(estimate: Estimate, *, share: bool) -> str:
     if estimate.value is None:
         return "no data"
     value, around = value_text(estimate.value, share=share), interval_text(estimate, share=share)
-    return f"{value} ({around})".translate(PLAIN)
+    return plainly(f"{value} ({around})")

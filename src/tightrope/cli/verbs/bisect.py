@@ -49,7 +49,7 @@ def command(
     seed: SeedOption = 0,
     trust: TrustOption = False,
 ) -> int:
-    """Find the first checkpoint that fails a case, in about log2 of their number tests.
+    """Find the first checkpoint that fails a case, with a binary search over the checkpoints.
 
     Checkpoints play as the run's agents do.
     """

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tightrope.evaluation import PlainComparison
     from tightrope.runs.questions.contest import AgentComparison
     from tightrope.safety import SafetyComparison
+    from tightrope.statistics import Estimate
 
 EXAMPLE = "tightrope compare run-old run-new   or   tightrope compare old.onnx new.onnx --in run/"
 NEEDS_ARGUMENTS = True
@@ -55,7 +56,7 @@ def command(
     given: Given = Given(),
     trust: TrustOption = False,
 ) -> int:
-    """Set agents side by side: in plain episodes, then suite by suite, where what got worse is listed first.
+    """Compare agents: in plain episodes, then suite by suite. What got worse comes first.
 
     Agents that never met are tested now with the cases that only the other knows. Files play as the run's agents do.
     """
@@ -125,10 +126,18 @@ def _print(comparison: AgentComparison) -> None:
 
 
 def _say_returns(comparison: AgentComparison) -> None:
-    rows = [(each.prefix_length, format(each.difference, "+.3g")) for each in comparison.returns]
+    rows = [(each.prefix_length, _gain(each.difference), each.difference.n) for each in comparison.returns]
     if rows:
-        columns = ("from step", "more return than before, on the same fuzz traces")
+        columns = ("from step", "more return than before, on the same fuzz traces", "pairs of executions")
         current_interface().table("Return along the robust-performance curve", columns, rows)
+
+
+def _gain(difference: Estimate) -> str:
+    """``+249 (-3 to +502)``."""
+    value, low, high = difference.value, difference.low, difference.high
+    if value is None or low is None or high is None:
+        return "no data" if value is None else f"{value:+.3g} (no interval)"
+    return f"{value:+.3g} ({'exact' if low == high else f'{low:+.3g} to {high:+.3g}'})"
 
 
 def _say_what_to_watch(comparison: AgentComparison) -> None:

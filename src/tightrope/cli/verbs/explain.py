@@ -34,7 +34,7 @@ def command(
     suite: Annotated[str | None, typer.Option("--suite", help="Of which suite.")] = None,
     trust: TrustOption = False,
 ) -> int:
-    """Tell why a case failed: the decision that lost it, what would have saved it, what the agent saw and wanted."""
+    """Explain why a case failed: the decision that lost it, what would have saved it, what the agent saw and wanted."""
     from tightrope.runs.questions.explaining import explained_case
     from tightrope.runs.run import open_run
 

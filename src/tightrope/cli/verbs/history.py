@@ -44,7 +44,7 @@ def command(
     ] = None,
     trust: TrustOption = False,
 ) -> int:
-    """Show fail frequency, return and kinds of failure over training: what appears, and what goes."""
+    """Show fail frequency, return and kinds of failure over a training run: what appears, and what goes away."""
     from tightrope.runs.questions.history import history_of, runs_in
 
     interface = current_interface()

@@ -42,7 +42,7 @@ def command(
     given: Given = Given(),
     trust: TrustOption = False,
 ) -> int:
-    """Write what agents failed at, each failure group made as simple as it gets, as a suite for every later agent."""
+    """Turn failures into a suite for every later agent: one case for each failure group, made as simple as possible."""
     from tightrope.budget import Budget
     from tightrope.runs.campaign import load_agents
     from tightrope.runs.questions.keeping import keep_failures

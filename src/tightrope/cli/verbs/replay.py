@@ -206,10 +206,9 @@ def _list_fails(interface: Interface, run: Run, agent: str | None, suite: str | 
     columns = ("case", "agent", "suite", "place", "situation", "fails", "survivable")
     interface.table(counted(len(fails), "failing case"), columns, rows)
     if len(fails) > SHOWN:
-        interface.say(
-            f"These are the {SHOWN} worst; {len(fails) - SHOWN} more are left out. --agent and --suite choose among "
-            f"them, --json has all."
-        )
+        rest = len(fails) - SHOWN
+        left_out = f"{counted(rest, 'other')} {'is' if rest == 1 else 'are'} left out"
+        interface.say(f"These are the {SHOWN} worst; {left_out}. --agent and --suite choose, --json lists all.")
     worst = fails[0]
     command = case_command("replay", run, worst.result.case.id[:8], worst.agent)
     interface.remark(f"Watch the worst: {command}")

@@ -58,7 +58,7 @@ def command(
     trust: TrustOption = False,
     seed: RunSeedOption = None,
 ) -> int:
-    """Step 2: how often each agent fails plainly and at the boundary states. Exits with 1 when a gate fails.
+    """Step 2: how often each agent fails, in plain episodes and at the boundary states. Exits with 1 when a gate fails.
 
     What is not given is as the run has it.
     """

@@ -26,7 +26,7 @@ def command(
     port: PortOption = None,
     trust: TrustOption = False,
 ) -> int:
-    """Show run folders in a browser, those that are still being written too: the list, and each as its report.
+    """Show run folders in a browser, including those still being written: a list, and the report of each.
 
     Serves this machine alone, until Ctrl-C. Nothing is played, and nothing is written.
     """

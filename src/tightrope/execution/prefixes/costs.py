@@ -63,7 +63,7 @@ def measure(simulator: Simulator) -> Costs:
 
 def _time_step(simulator: Simulator, action: Action) -> tuple[float, float, float]:
     begun = process_time()
-    simulator.step(action)
+    simulator.advance(action)
     stepped = process_time()
     if simulator.snapshotter is None:
         return stepped - begun, 0.0, 0.0

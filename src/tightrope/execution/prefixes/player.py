@@ -11,7 +11,8 @@ from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.tree import STEP_BYTES, Label, Point, PrefixTree, Reseeded, Segment
 from tightrope.execution.worker.recording import Wanted, key_hash, position_of
 from tightrope.simulation.history import Reseed
-from tightrope.simulation.simulator import Simulator, Snapshot
+from tightrope.simulation.simulator import Simulator
+from tightrope.simulation.snapshot import Snapshot
 
 
 class Walker:
@@ -165,9 +166,9 @@ class Walker:
     def _fill(self, segment: Segment, labels: Sequence[Label], wanted: Wanted) -> None:
         simulator, spacing, depth = self.simulator, self.spacing, segment.depth
         for index, label in enumerate(labels, 1):
-            self._step(label)
+            reward = self._step(label)
             segment.labels.append(label)
-            segment.rewards.append(simulator.transition.reward)
+            segment.rewards.append(reward)
             self._note(segment, wanted)
             if simulator.outcome.terminal:
                 break
@@ -175,11 +176,11 @@ class Walker:
                 self._save_at((segment, index))
         segment.outcome = simulator.outcome
 
-    def _step(self, label: Label) -> None:
+    def _step(self, label: Label) -> float:
         if isinstance(label, Reseeded):
             self.simulator.reseed(label.seed)
             label = label.action
-        self.simulator.step(label)
+        return self.simulator.advance(label)
 
     def _note(self, segment: Segment, wanted: Wanted) -> None:
         if segment.keys is not None and wanted.keys:

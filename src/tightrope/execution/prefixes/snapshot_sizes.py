@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.simulation.simulator import Snapshot
+from tightrope.simulation.snapshot import Snapshot
 
 _NUMBERS = frozenset({int, float, bool, type(None)})
 """Counted with what holds them."""

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from tightrope.execution.prefixes.snapshot_sizes import Scales, snapshot_bytes
 from tightrope.outcome import Outcome
-from tightrope.simulation.simulator import Snapshot
+from tightrope.simulation.snapshot import Snapshot
 from tightrope.trace import Action
 
 SEGMENT_BYTES = 700

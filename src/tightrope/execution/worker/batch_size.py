@@ -16,8 +16,9 @@ BATCHES = (1, 4, 16, 64, 256)
 FEWEST_TIMES, MOST_TIMES = 2, 12
 QUICK = 2e-3
 """Seconds: an agent that has taken less may be asked again."""
-WORTHWHILE = 1.03
-"""A larger batch must save more than this share of a whole step: more lanes also mean more memory and colder caches."""
+WORTHWHILE = 1.01
+"""A larger batch must save more than this share of a whole step: more lanes also mean more memory and colder caches.
+On CartPole with an agent that costs nothing 64 lanes save 2.5 % of what 16 take."""
 
 
 def seconds_per_observation(agent: Agent, shown: Transition, step: float) -> dict[int, float]:

@@ -12,29 +12,40 @@ Which kind is used changes what is spent, never what comes out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 from tightrope.execution.prefixes.player import Walker
 from tightrope.execution.prefixes.tree import Point, PrefixTree
 from tightrope.outcome import Outcome
-from tightrope.simulation.simulator import Simulator, Snapshot
-from tightrope.tasks.task import Transition
+from tightrope.simulation.simulator import Simulator
+from tightrope.simulation.snapshot import Snapshot
 from tightrope.trace import Action
+
+
+class Mover(Protocol):
+    """What plays the actions of a lane, and what is seen from where it stands."""
+
+    observation: Any
+    info: Mapping[str, Any]
+    outcome: Outcome
+
+    def advance(self, action: Action) -> float:
+        """Play one action and tell its reward."""
+        ...
 
 
 class Lane(Protocol):
     """Where one rollout is under way."""
 
-    transition: Transition
-    outcome: Outcome
+    @property
+    def mover(self) -> Mover:
+        """What to play the actions with, until the lane begins elsewhere."""
+        ...
 
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
         """Go to a known situation, with fresh randomness if a seed is given; ``again``: others will begin here too."""
-        ...
-
-    def step(self, action: Action) -> Transition:
-        """Play one action."""
         ...
 
     def simulator(self) -> Simulator:
@@ -47,11 +58,11 @@ class Lane(Protocol):
 
 
 class Instance:
-    """A lane with an environment of its own."""
+    """A lane with an environment of its own, which is played in without a detour."""
 
     def __init__(self, walker: Walker, simulator: Simulator) -> None:
-        self._walker, self._simulator = walker, simulator
-        self.transition, self.outcome = simulator.transition, simulator.outcome
+        self._walker = walker
+        self.mover = simulator
 
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
         """Go there, in the walker's environment or in a copy of it."""
@@ -60,29 +71,21 @@ class Instance:
         if again and walker.simulator.snapshotter is not None:
             snapshot = walker.save_here()
             started = perf_counter()
-            self._simulator.load(snapshot)
+            self.mover.load(snapshot)
             walker.counters.seconds_snapshot += perf_counter() - started
         else:
             # The walker stands there already: trading environments is cheaper than copying what is in them.
-            self._simulator, walker.simulator, walker.at = walker.simulator, self._simulator, None
+            self.mover, walker.simulator, walker.at = walker.simulator, self.mover, None
         if reseed is not None:
-            self._simulator.reseed(reseed)
-        self.transition, self.outcome = self._simulator.transition, self._simulator.outcome
-
-    def step(self, action: Action) -> Transition:
-        """Play one action."""
-        simulator = self._simulator
-        transition = self.transition = simulator.step(action)
-        self.outcome = simulator.outcome
-        return transition
+            self.mover.reseed(reseed)
 
     def simulator(self) -> Simulator:
         """This lane's own simulator."""
-        return self._simulator
+        return self.mover
 
     def standing(self) -> Simulator | None:
         """This lane's own simulator."""
-        return self._simulator
+        return self.mover
 
 
 class Turn:
@@ -91,7 +94,8 @@ class Turn:
     def __init__(self, walker: Walker, stage: Stage) -> None:
         self._walker, self._stage = walker, stage
         self.snapshot: Snapshot | None = None
-        self.transition, self.outcome = walker.simulator.transition, Outcome.ONGOING
+        self.mover = self
+        self.look_at(walker.simulator)
 
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
         """Take the environment there."""
@@ -102,14 +106,18 @@ class Turn:
         if reseed is not None:
             simulator.reseed(reseed)
         self._stage.taken_by(self)
-        self.transition, self.outcome = simulator.transition, simulator.outcome
+        self.look_at(simulator)
 
-    def step(self, action: Action) -> Transition:
+    def advance(self, action: Action) -> float:
         """Play one action when it is this lane's turn."""
         simulator = self._stage.enter(self)
-        transition = self.transition = simulator.step(action)
-        self.outcome = simulator.outcome
-        return transition
+        reward = simulator.advance(action)
+        self.look_at(simulator)
+        return reward
+
+    def look_at(self, shown: Simulator | Snapshot) -> None:
+        """Remember what is seen where the lane stands, while others have the environment."""
+        self.observation, self.info, self.outcome = shown.observation, shown.info, shown.outcome
 
     def simulator(self) -> Simulator:
         """The one simulator, standing where this lane stands."""
@@ -154,7 +162,7 @@ class Stage:
             return
         started = perf_counter()
         lane.snapshot = self._walker.simulator.save()
-        lane.transition = lane.snapshot.transition
+        lane.look_at(lane.snapshot)
         self._walker.counters.seconds_snapshot += perf_counter() - started
 
 
@@ -166,7 +174,10 @@ class Cursor:
         self._tree: PrefixTree = walker.tree
         self._point: Point | None = None
         self._snapshot: Snapshot | None = None
-        self.transition, self.outcome = walker.simulator.transition, Outcome.ONGOING
+        self.mover = self
+        self.observation: Any = None
+        self.info: Mapping[str, Any] = {}
+        self.outcome = Outcome.ONGOING
 
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
         """Go there, stepping only if nobody holds a snapshot of it."""
@@ -178,7 +189,7 @@ class Cursor:
             held = self._walker.save_here()
         self._arrive(point, held)
 
-    def step(self, action: Action) -> Transition:
+    def advance(self, action: Action) -> float:
         """Move on, playing the action only if nobody has."""
         assert self._point is not None
         known = self._tree.child(self._point, action)
@@ -187,12 +198,11 @@ class Cursor:
             held = segment.snapshots.get(index)
             if held is not None:
                 self._arrive(known, held)
-                return self.transition
+                return segment.rewards[index - 1]
             if segment.outcome_at(index).terminal:
                 self._end(known)
-                return self.transition
-        self._step_anew(action, known)
-        return self.transition
+                return segment.rewards[index - 1]
+        return self._step_anew(action, known)
 
     def simulator(self) -> Simulator:
         """The one simulator, standing where this lane stands."""
@@ -203,21 +213,21 @@ class Cursor:
         """The one simulator, if this lane was the last to step."""
         return self._walker.simulator if self._walker.at == self._point else None
 
-    def _step_anew(self, action: Action, known: Point | None) -> None:
+    def _step_anew(self, action: Action, known: Point | None) -> float:
         self._stand_here()
         walker, simulator = self._walker, self._walker.simulator
         assert self._point is not None
         walker.at = None
-        simulator.step(action)
-        reward, outcome = simulator.transition.reward, simulator.outcome
+        reward = simulator.advance(action)
+        outcome = simulator.outcome
         point = known or self._tree.add_step(self._point, action, reward, outcome)
         walker.at = point
         if outcome.terminal:
             self._end(point)
-            self.transition = simulator.transition
         else:
             self._arrive(point, walker.save_here())
             self._tree.shrink_if_needed()
+        return reward
 
     def _stand_here(self) -> None:
         walker = self._walker
@@ -233,11 +243,9 @@ class Cursor:
 
     def _arrive(self, point: Point, snapshot: Snapshot) -> None:
         self._point, self._snapshot = point, snapshot
-        self.transition, self.outcome = snapshot.transition, snapshot.outcome
+        self.observation, self.info, self.outcome = snapshot.observation, snapshot.info, snapshot.outcome
 
     def _end(self, point: Point) -> None:
-        """Nothing follows, so the reward is all that matters of the last situation."""
-        segment, index = point
+        """Nothing follows, so nobody looks at the last situation."""
         self._point, self._snapshot = point, None
-        self.transition = Transition(None, segment.rewards[index - 1], True, False, {})
-        self.outcome = segment.outcome
+        self.outcome = point[0].outcome

@@ -7,7 +7,7 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tightrope.agents.agent import Agent
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.tree import Label, Point, Reseeded
 from tightrope.execution.rollout import Rollout
-from tightrope.execution.worker.lanes import Lane
+from tightrope.execution.worker.lanes import Lane, Mover
 from tightrope.execution.worker.recording import NOTHING, Wanted, key_hash, position_of
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import require_fault
@@ -81,7 +81,7 @@ class Run:
             self._visit(lane)
             if not self.watches:
                 self._play_prefix(lane)
-            return not lane.outcome.terminal and self._goes_on()
+            return not lane.mover.outcome.terminal and self._goes_on()
         return self._goes_on()
 
     def tick(self, lane: Lane, action: Action, memory: Any) -> bool:
@@ -89,13 +89,14 @@ class Run:
         self.memory = memory
         if self.prefix_steps < len(self.forced):
             return self._watched_step(lane)
-        lane.step(action)
+        mover = lane.mover
+        reward = mover.advance(action)
         self.actions.append(action)
-        self.rewards.append(lane.transition.reward)
+        self.rewards.append(reward)
         if self.wanted.keys or self.wanted.positions:
             self._visit(lane)
-        if lane.outcome is not ONGOING:
-            self.outcome = lane.outcome
+        if mover.outcome is not ONGOING:
+            self.outcome = mover.outcome
             return False
         return len(self.actions) != self.limit
 
@@ -108,7 +109,7 @@ class Run:
         return self.limit is None or self.limit > 0 or self.prefix_steps < len(self.forced)
 
     def _play_prefix(self, lane: Lane) -> None:
-        while self.prefix_steps < len(self.forced) and not lane.outcome.terminal:
+        while self.prefix_steps < len(self.forced) and not lane.mover.outcome.terminal:
             self._prefix_step(lane)
         self._arrived(lane)
 
@@ -116,11 +117,11 @@ class Run:
         self._prefix_step(lane)
         if self.prefix_steps in self.marks:
             self._keep_memory()
-        if lane.outcome.terminal or self.prefix_steps == len(self.forced):
+        if lane.mover.outcome.terminal or self.prefix_steps == len(self.forced):
             self._arrived(lane)
-            if self.handover_seed is not None and not lane.outcome.terminal:
+            if self.handover_seed is not None and not lane.mover.outcome.terminal:
                 lane.simulator().reseed(self.handover_seed)
-        return not lane.outcome.terminal and self._goes_on()
+        return not lane.mover.outcome.terminal and self._goes_on()
 
     def _keep_memory(self) -> None:
         """A copy, since the agent may change what it was handed; none of what cannot be copied."""
@@ -132,14 +133,14 @@ class Run:
         if isinstance(label, Reseeded):
             lane.simulator().reseed(label.seed)
             label = label.action
-        lane.step(label)
+        reward = lane.mover.advance(label)
         self.prefix_steps += 1
-        self.prefix_reward += lane.transition.reward
+        self.prefix_reward += reward
         self._visit(lane)
 
     def _arrived(self, lane: Lane) -> None:
-        self.outcome = self.prefix_outcome = lane.outcome
-        if not lane.outcome.terminal and not self.marks:
+        self.outcome = self.prefix_outcome = lane.mover.outcome
+        if not lane.mover.outcome.terminal and not self.marks:
             self.checksum = key_hash(lane.simulator())
 
     def _visit(self, lane: Lane) -> None:
@@ -149,11 +150,15 @@ class Run:
             self.positions.append(position_of(lane.simulator()))
 
 
+Active: TypeAlias = tuple[Run, Lane, Mover]
+"""A run, its lane, and what plays the lane's actions: looked up when the run begins, not at every step."""
+
+
 def run_in_lanes(
     agent: Agent, runs: Iterator[Run], lanes: Sequence[Lane], counters: Counters, *, note_draws: bool = False
 ) -> Iterator[Run]:
     """Run all, refilling every lane as it becomes free; yield each run when it is over or has failed."""
-    active: list[tuple[Run, Lane]] = []
+    active: list[Active] = []
     free = list(lanes)
     while True:
         yield from _refill(active, free, runs, counters)
@@ -166,7 +171,7 @@ def run_in_lanes(
         counters.agent_queries += 1
         counters.observations_answered += len(active)
         if answer is None:
-            for run, _ in active:
+            for run, _, _ in active:
                 run.failed = True
                 yield run
             free, active = list(lanes), []
@@ -177,13 +182,13 @@ def run_in_lanes(
         if over:
             ended = [active[place] for place in over]
             gone = set(over)
-            active = [pair for place, pair in enumerate(active) if place not in gone]
-            free.extend(lane for _, lane in ended)
-            for run, _ in ended:
+            active = [one for place, one in enumerate(active) if place not in gone]
+            free.extend(lane for _, lane, _ in ended)
+            for run, _, _ in ended:
                 yield run
 
 
-def _refill(active: list[tuple[Run, Lane]], free: list[Lane], runs: Iterator[Run], counters: Counters) -> Iterator[Run]:
+def _refill(active: list[Active], free: list[Lane], runs: Iterator[Run], counters: Counters) -> Iterator[Run]:
     while free:
         run = next(runs, None)
         if run is None:
@@ -198,22 +203,22 @@ def _refill(active: list[tuple[Run, Lane]], free: list[Lane], runs: Iterator[Run
         spent = counters.seconds_snapshot + counters.seconds_environment - saving
         counters.seconds_environment += perf_counter() - started - spent
         if goes_on:
-            active.append((run, free.pop()))
+            lane = free.pop()
+            active.append((run, lane, lane.mover))
         else:
             yield run
 
 
 @calls_out("agent {agent.name!r}", act="its answer")
-def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
-    shown = [lane.transition for _, lane in active]
+def _ask(agent: Agent, active: list[Active]) -> Any:
     nothing = [None] * len(active)
     try:
         answer = agent.act(
-            [transition.observation for transition in shown],
-            [run.memory for run, _ in active] if agent.recurrent else nothing,
-            nothing if agent.deterministic else [run.random_stream for run, _ in active],
+            [mover.observation for _, _, mover in active],
+            [run.memory for run, _, _ in active] if agent.recurrent else nothing,
+            nothing if agent.deterministic else [run.random_stream for run, _, _ in active],
             # Most environments tell nothing at all.
-            [shown_mask(transition.info) if transition.info else None for transition in shown],
+            [shown_mask(mover.info) if mover.info else None for _, _, mover in active],
         )
     except BaseException as error:
         require_fault(error)
@@ -221,24 +226,22 @@ def _ask(agent: Agent, active: list[tuple[Run, Lane]]) -> Any:
     return answer if len(answer.actions) == len(answer.memories) == len(active) else None
 
 
-def _step_all(
-    active: list[tuple[Run, Lane]], actions: Sequence[Action], memories: Sequence[Any], note_draws: bool
-) -> list[int]:
+def _step_all(active: list[Active], actions: Sequence[Action], memories: Sequence[Any], note_draws: bool) -> list[int]:
     """One step in every lane; the places of those that are over. The plain case is spelt out, because it is hot."""
     over = []
-    for place, (run, lane) in enumerate(active):
+    for place, (run, lane, mover) in enumerate(active):
         try:
             if not run.plain:
                 goes_on = run.tick(lane, actions[place], memories[place])
             else:
                 action = actions[place]
-                transition = lane.step(action)
+                reward = mover.advance(action)
                 played = run.actions
                 played.append(action)
-                run.rewards.append(transition.reward)
-                if lane.outcome is ONGOING and len(played) != run.limit:
+                run.rewards.append(reward)
+                if mover.outcome is ONGOING and len(played) != run.limit:
                     continue
-                run.outcome = lane.outcome
+                run.outcome = mover.outcome
                 goes_on = False
         except BaseException as error:
             require_fault(error)

@@ -53,7 +53,7 @@ class CaseTable {
     this.body = html("tbody");
     this.head = html("tr");
     this.told = html("p", { class: "small", role: "status" });
-    this.more = html("button", { type: "button", onclick: () => { this.limit += 4 * SHOWN; this.draw(); } });
+    this.more = html("button", { type: "button", class: "more-cases", onclick: () => { this.limit += 4 * SHOWN; this.draw(); } });
     this.node.replaceChildren(this.filters(spec), this.told,
       html("div", { class: "cases all", tabindex: 0, role: "region", "aria-label": "All cases" }, html("table", {}, [html("thead", {}, this.head), this.body])), this.more);
     this.draw();
@@ -90,9 +90,9 @@ class CaseTable {
     this.body.replaceChildren(...found.slice(0, this.limit).map(one => caseRow(one, this.columns, { place: each => this.run.link(each), watch: each => this.run.watch(each) })));
     const shown = Math.min(this.limit, found.length);
     const all = this.run.spec.cases.length, some = shown < found.length, cases = all === 1 ? "case" : "cases";
-    this.told.textContent = !found.length ? "no case is like this" : found.length < all ? `${found.length} of ${all} ${cases}${some ? `, the first ${shown} of them` : ""}`
+    this.told.textContent = !found.length ? "no case matches" : found.length < all ? `${found.length} of ${all} ${cases}${some ? `, the first ${shown} of them` : ""}`
       : `${some ? `the first ${shown} of ` : ""}${all} ${cases}`;
     this.more.hidden = shown === found.length;
-    this.more.textContent = `Show more of the other ${found.length - shown}`;
+    this.more.textContent = `Show more (${found.length - shown} left)`;
   }
 }

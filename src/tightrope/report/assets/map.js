@@ -58,34 +58,35 @@ class PlaceMap {
   level(map) {
     let rows = 1;
     while (map.image && rows < 6 && this.width / (map.width / rows) * map.height < (this.width < 560 ? 120 : 135)) rows++;
-    const left = map.axes ? 44 : 0, foot = map.axes ? 36 : 0, span = map.width / rows;
-    const least = map.axes ? 200 / map.height : 0, zoom = ZOOMS[this.zoom];
+    const left = map.axes ? 44 : 0, head = map.axes ? 20 : 0, foot = map.axes ? 36 : 0, span = map.width / rows;
+    // On a narrow screen a plain map is made higher: pins need room.
+    const least = map.axes ? (this.width < 560 ? 280 : 200) / map.height : 0, zoom = ZOOMS[this.zoom];
     const across = (this.inner - left) / span, scale = map.axes ? across : Math.min(across, 460 * zoom / map.height);
     const down = map.axes ? Math.max(scale, least * zoom) : scale, rowHeight = map.height * down, gap = 10, parts = [];
     const line = points => points.map((point, index) => point ? `${points[index - 1] ? "L" : "M"}${point.join(",")}` : "").join("");
     const stroke = { "vector-effect": "non-scaling-stroke" };
-    for (let row = 0; row < rows; row++) parts.push(svg("svg", { x: left, y: row * (rowHeight + gap), width: span * scale, height: rowHeight, viewBox: `${row * span} 0 ${span} ${map.height}`, preserveAspectRatio: "none", style: "overflow:hidden", class: map.image ? "" : "plain" }, [
+    for (let row = 0; row < rows; row++) parts.push(svg("svg", { x: left, y: head + row * (rowHeight + gap), width: span * scale, height: rowHeight, viewBox: `${row * span} 0 ${span} ${map.height}`, preserveAspectRatio: "none", style: "overflow:hidden", class: map.image ? "" : "plain" }, [
       map.image ? svg("image", { href: map.image, style: `image-rendering:${scale < 1 ? "auto" : "pixelated"}`, width: map.width, height: map.height, preserveAspectRatio: "none" }) : svg("rect", { class: "frame", width: map.width, height: map.height, ...stroke }),
       ...map.letters.map(([x, y, letter]) => svg("text", { class: "letter", x: x - 11, y: y - 6 }, letter)),
       ...map.fuzz.map(trace => svg("path", { class: "trace", d: line(trace), "stroke-opacity": clamp(5 / map.fuzz.length, .2, .6), ...stroke })),
       ...["casing", "path"].flatMap(kind => map.ways.map(way => svg("path", { class: kind, d: line(way), ...stroke }))),
     ]));
-    if (map.axes) parts.push(...this.axes(map, scale, down, left));
+    if (map.axes) parts.push(...this.axes(map, scale, down, left, head));
     const feet = this.spec.places.map(({ position }) => {
       if (!position) return null;
-      const row = clamp(Math.floor(position[0] / span), 0, rows - 1), top = row * (rowHeight + gap);
+      const row = clamp(Math.floor(position[0] / span), 0, rows - 1), top = head + row * (rowHeight + gap);
       return { x: left + (position[0] - row * span) * scale, y: top + position[1] * down, top };
     });
-    return this.withPins(parts, feet, rows * rowHeight + (rows - 1) * gap + foot, "Map of the task");
+    return this.withPins(parts, feet, head + rows * rowHeight + (rows - 1) * gap + foot, "Map of the task");
   }
 
-  axes(map, scale, down, left) {
-    const [across, up] = map.axes, bottom = map.height * down, every = Math.max(1, Math.ceil(across.ticks.length * 60 / this.inner));
+  axes(map, scale, down, left, head) {
+    const [across, up] = map.axes, bottom = head + map.height * down, every = Math.max(1, Math.ceil(across.ticks.length * 60 / this.inner));
     return [
       ...across.ticks.filter((_, index) => index % every === 0).map(([x, text]) => svg("text", { x: left + x * scale, y: bottom + 15, "text-anchor": "middle" }, text)),
-      ...up.ticks.map(([y, text]) => svg("text", { x: left - 6, y: y * down + 4, "text-anchor": "end" }, text)),
+      ...up.ticks.map(([y, text]) => svg("text", { x: left - 6, y: head + y * down + 4, "text-anchor": "end" }, text)),
       svg("text", { class: "axis-title", x: left + map.width * scale, y: bottom + 31, "text-anchor": "end" }, across.name),
-      svg("text", { class: "axis-title", x: left + 8, y: 14 }, up.name),
+      svg("text", { class: "axis-title", x: left, y: 13 }, up.name),
     ];
   }
 

@@ -1,6 +1,4 @@
 // --- fail and escape side by side: one step at a time, in both ----------------------------------------------------
-const KINDS = { yes: "survivable", no: "doomed", unknown: "not known", share: "" };
-
 // A group is folded: its poster shows how both ended, and the player is built when somebody opens it.
 function fold(details, spec) {
   const ends = spec.sheet ? spec.strips.map((strip, index) => {
@@ -19,11 +17,12 @@ function fold(details, spec) {
   addEventListener("afterprint", () => { details.open = details.dataset.was === "open"; details.name = details.dataset.name; });
 }
 
+// Shares of the picture itself: shares of its frame would drift from row to row, as the frame has a border.
 function turn(spec, picture, cell) {
-  const { columns } = spec, cells = 1 + Math.max(...spec.strips.flatMap(strip => strip.cells)), across = Math.min(columns, cells);
+  const { columns } = spec, cells = 1 + Math.max(...spec.strips.flatMap(strip => strip.cells));
+  const across = Math.min(columns, cells), down = Math.ceil(cells / columns);
   picture.style.width = `${100 * across}%`;
-  picture.style.left = `${-100 * (cell % columns)}%`;
-  picture.style.top = `${-100 * Math.floor(cell / columns)}%`;
+  picture.style.transform = `translate(${-100 * (cell % columns) / across}%, ${-100 * Math.floor(cell / columns) / down}%)`;
 }
 
 class Player {
@@ -78,7 +77,7 @@ class Player {
     this.scrubber.value = this.at;
     const step = this.spec.first + this.at, known = this.spec.survival[Math.min(this.at, this.spec.survival.length - 1)];
     const over = this.at >= this.spec.survival.length;
-    const share = over ? "it is over" : known.kind === "share" && known.value !== null ? `the best player known survives in ${Math.round(100 * known.value)}\u202f%` : KINDS[known.kind];
+    const share = over ? "it is over" : known.text;
     this.told.textContent = [`step ${step}`, step === this.spec.handover ? "hand-over" : "", this.at === this.decision ? "the decision" : "", share].filter(Boolean).join(" · ");
     this.scrubber.setAttribute("aria-valuetext", this.told.textContent);
     this.figure.classList.toggle("decided", this.at === this.decision);

@@ -184,6 +184,7 @@ function remember(run) {
 }
 function restore() {
   const named = location.hash.slice(1);
+  if (named === "words") document.getElementById(named).open = true;
   if (!named.includes("=")) {
     const run = runs.find(one => one.spec.id === named) ?? runs.find(one => named.startsWith(one.spec.id + "-"));
     if (run && tabs) { showRun(run.spec.id); (document.getElementById(named) ?? tabs).scrollIntoView(); }

@@ -62,7 +62,7 @@ def _pair_chart(run: RunResults, index: int, a: str, b: str) -> Chart:
         views=tuple(views),
         table=_pair_table(changes, a, b),
         x_label=SHARE,
-        note="One line for each place, what newly fails first. Places at which neither fails are in the table only.",
+        note="One line for each place, new fails first. Places where neither fails are in the table only.",
         options={"joined": True, "click": "place", "first": headline_suite(run)},
         nothing="Neither fails at any place." if any(by_suite.values()) else "no data",
     )

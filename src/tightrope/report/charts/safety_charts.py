@@ -45,7 +45,7 @@ def safety_by_suite(run: RunResults) -> Chart:
             rows=tuple(_suite_row(suite) for suite in run.suites),
         ),
         x_label=f"{SHARE}, on these cases",
-        note="On these cases: dots are means over boundary states, bars say how far executions may have misled. "
+        note="On these cases: dots are means over boundary states, bars are 95 % intervals. "
         "Controls: states of the same references drawn uniformly, and random prefixes.",
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -45,8 +45,10 @@ def film_name(case: CaseView) -> str:
     return re.sub(r"[^\w.-]+", "-", parts).strip("-")
 
 
-def film_failures(results: Results, tasks: Sequence[Task], wanted: int) -> Films:
-    """Film at most ``wanted`` failures, spread over agents and places."""
+def film_failures(
+    results: Results, tasks: Sequence[Task], wanted: int, *, on_film: Callable[[], None] | None = None
+) -> Films:
+    """Film at most ``wanted`` failures, spread over agents and places; ``on_film`` is called after each."""
     by_label = {task.label: task for task in tasks}
     content: dict[str, bytes] = {}
     filmed = 0
@@ -68,6 +70,8 @@ def film_failures(results: Results, tasks: Sequence[Task], wanted: int) -> Films
             continue
         content |= {film_name(case) + film.suffix: film.content, film_name(case) + POSTER: film.poster}
         filmed += 1
+        if on_film is not None:
+            on_film()
     return Films(content=content, notes=tuple(notes))
 
 

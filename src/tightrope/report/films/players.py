@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,7 +76,9 @@ def scenes(run: RunResults) -> Iterator[Scene]:
                 yield Scene(run=run, agent=agent, group=group, explanation=why, close_up=seen)
 
 
-def draw_sheets(results: Results, tasks: Sequence[Task], wanted: int) -> dict[str, bytes]:
+def draw_sheets(
+    results: Results, tasks: Sequence[Task], wanted: int, *, on_sheet: Callable[[], None] | None = None
+) -> dict[str, bytes]:
     """File name → content of the sheets of at most so many groups; the first group of each agent first."""
     by_label = {task.label: task for task in tasks}
     sheets: dict[str, bytes] = {}
@@ -94,6 +96,8 @@ def draw_sheets(results: Results, tasks: Sequence[Task], wanted: int) -> dict[st
         height, width = frames[0].shape[:2]
         content, suffix = sheet_bytes(_sheet(frames))
         sheets[f"{scene.name}.{width}x{height}{suffix}"] = content
+        if on_sheet is not None:
+            on_sheet()
     return sheets
 
 

@@ -15,6 +15,8 @@ from tightrope.reference import Survivability
 from tightrope.report.measures import MEASURES
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.views import CaseView, SuiteView
+from tightrope.report.wording import estimate_text
+from tightrope.safety.judging.avoidable import tried_by_chance
 from tightrope.safety.judging.standing import Standing
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -37,7 +39,11 @@ def junit_xml(results: Results) -> str:
 def _add_suite(root: Element, run: RunResults, suite: SuiteView) -> None:
     node = SubElement(root, "testsuite", name=_clean(f"{run.name} · {suite.agent} · {suite.name}"))
     properties = SubElement(node, "properties")
-    values = {"task": run.task.label} | {measure.title: measure.text(suite.result) for measure in MEASURES}
+    plain = run.plain.get(suite.agent)
+    values = {"task": run.task.label}
+    # No suite makes an agent good that fails without being put anywhere.
+    values |= {} if plain is None else {"ends unsafe in plain episodes": estimate_text(plain.unsafe_rate)}
+    values |= {measure.title: measure.text(suite.result) for measure in MEASURES}
     for name, value in values.items():
         SubElement(properties, "property", name=name, value=_clean(value))
     for case in suite.cases:
@@ -62,10 +68,20 @@ def _add_case(node: Element, suite: SuiteView, case: CaseView) -> None:
         case Standing.UNLUCKY:
             SubElement(test, "skipped", message=f"{times}: no more than nobody can help")
         case Standing.FAILED:
-            known = "a way out is known" if case.result.survivable is Survivability.YES else "no way out is known"
-            failure = SubElement(test, "failure", message=f"{times}; {known}")
+            failure = SubElement(test, "failure", message=f"{times}; {_whose_fault(case)}")
             told = [f"{case.why}." if case.why else "", f"Replay it: {case.replay}" if case.replay else ""]
             failure.text = _clean("\n".join(filter(None, told)))
+
+
+def _whose_fault(case: CaseView) -> str:
+    """What is known of it; where chance decides, one lucky run of somebody is no way out."""
+    best = case.result.best_survival
+    if best.value is None or best.low == best.high:
+        return "a way out is known" if case.result.survivable is Survivability.YES else "no way out is known"
+    if not tried_by_chance(case.result):
+        return "what others do from where it took over is not known"
+    luck = "" if case.blame == "avoidable" else "; that it fails by more than bad luck is not shown"
+    return f"others survive there in {estimate_text(best)}{luck}"
 
 
 def _add_gates(root: Element, run: RunResults) -> None:

@@ -114,7 +114,7 @@ def _worst(run: RunResults, agent: str) -> Iterator[str]:
     yield from (f"<details><summary>{_escape(agent)}: replay the worst fails</summary>", "")
     for case in failing:
         where = "" if case.place is None else f"place #{case.place}, "
-        told = f"{case.told}, {case.blame}"
+        told = f"{case.told}, {'whose fault is ' if case.blame == 'not known' else ''}{case.blame}"
         yield f"- {where}{told}: `{one_line(case.replay).replace('`', '')}`"
     yield from ("", "</details>", "")
 

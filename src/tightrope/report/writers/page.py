@@ -73,9 +73,23 @@ class RunPage:
     @property
     def explained(self) -> list[tuple[str, FailureGroup]]:
         """Each agent's failures by their cause, those that were explained and are not played: some of them."""
+        return self._unplayed[:MOST_TOLD]
+
+    @property
+    def untold(self) -> int:
+        """Explained groups that the page has no room for."""
+        return len(self._unplayed) - len(self.explained)
+
+    @property
+    def unasked(self) -> int:
+        """Failing cases that nobody explained: each stands alone, as nothing joins it to others."""
+        return sum(group.explanation is None for groups in self.run.groups.values() for group in groups)
+
+    @property
+    def _unplayed(self) -> list[tuple[str, FailureGroup]]:
         played = {id(scene.group) for scene in self.players.values()}
         every = [(agent, group) for agent, groups in self.run.groups.items() for group in groups]
-        return [(agent, group) for agent, group in every if group.explanation and id(group) not in played][:MOST_TOLD]
+        return [(agent, group) for agent, group in every if group.explanation and id(group) not in played]
 
     @property
     def wide(self) -> bool:

@@ -10,10 +10,12 @@ from tightrope.explanation.telling import action_of, reward_of, values_of, wante
 from tightrope.explanation.words import BLAME, survival_in_words
 from tightrope.report.films.players import COLUMNS, Scene
 from tightrope.report.wording import count, percent, typeset
+from tightrope.statistics import Estimate
 
 Json = dict[str, Any]
 MOST_CHARTS = 6
 """Observed values that get a small chart each."""
+SURVIVABLE = {"yes": "survivable", "no": "doomed", "unknown": "not known"}
 
 
 def player_data(scene: Scene, sheet: str | None, size: tuple[int, int] | None) -> Json:
@@ -70,22 +72,21 @@ def _survival(why: Explanation, instants: Sequence[Instant]) -> list[Json]:
     """For each moment whether it is survivable, doomed or neither; by chance, how often somebody survives."""
     if why.drop is not None or why.cause is not None:
         known = dict(why.estimates)
-        return [
-            {
-                "kind": "share",
-                "value": known[each.depth].value,
-                "low": known[each.depth].low,
-                "high": known[each.depth].high,
-            }
-            if each.depth in known
-            else {"kind": "unknown"}
-            for each in instants
-        ]
+        return [_share(known[each.depth]) if each.depth in known else _kind("unknown") for each in instants]
     last = -1 if why.depth is None else why.depth
     return [
-        {"kind": "yes" if each.depth <= last else "no" if each.depth >= why.first_doomed else "unknown"}
+        _kind("yes" if each.depth <= last else "no" if each.depth >= why.first_doomed else "unknown")
         for each in instants
     ]
+
+
+def _share(best: Estimate) -> Json:
+    text = "" if best.value is None else f"the best player known survives in {percent(best.value)}"
+    return {"kind": "share", "value": best.value, "low": best.low, "high": best.high, "text": text}
+
+
+def _kind(kind: str) -> Json:
+    return {"kind": kind, "text": SURVIVABLE[kind]}
 
 
 def _charts(names: Sequence[str], ways: Sequence[Sequence[Instant]]) -> list[Json]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from markupsafe import Markup
 
 from tightrope.files import write_json, write_whole
-from tightrope.report.films.filming import POSTER, film_failures, film_name
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.report.films.filming import POSTER, choose_shots, film_failures, film_name
 from tightrope.report.films.images import data_uri
 from tightrope.report.films.players import draw_sheets, scenes
 from tightrope.report.results import Results
@@ -35,17 +37,24 @@ KINDS = {**FILMS, **SHEETS}
 
 
 def write_report(
-    results: Results, folder: str | os.PathLike[str], *, tasks: Sequence[Task] = (), videos: int = ReportConfig.videos
+    results: Results,
+    folder: str | os.PathLike[str],
+    *,
+    tasks: Sequence[Task] = (),
+    videos: int = ReportConfig.videos,
+    on_progress: ProgressCallback | None = None,
 ) -> Path:
     """Write everything and return the path of index.html.
 
     ``tasks`` are needed to film failures, at most ``videos`` of them; films already in the folder are kept.
+    ``on_progress`` is told of each film and of the page.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     results = with_sections(results)
-    made = film_failures(results, tasks, videos)
-    _write_videos(folder / "videos", {**made.content, **draw_sheets(results, tasks, videos)})
+    work = _Work(results, videos if tasks else 0, on_progress)
+    made = film_failures(results, tasks, videos, on_film=work.filmed)
+    _write_videos(folder / "videos", {**made.content, **draw_sheets(results, tasks, videos, on_sheet=work.filmed)})
     films = _films(results, folder / "videos")
     write_json(folder / "results.json", results_to_json(results, films))
     write_spreadsheets(results, folder, films)
@@ -53,7 +62,34 @@ def write_report(
     _write(folder / "summary.md", markdown_summary(results))
     index = folder / "index.html"
     _write(index, page_with_films(results, folder, made.notes))
+    work.ended()
     return index
+
+
+class _Work:
+    """How far a report has come: films are most of the work, pages and tables are one piece more."""
+
+    def __init__(self, results: Results, videos: int, on_progress: ProgressCallback | None) -> None:
+        films = islice(choose_shots(results), videos)
+        sheets = islice((scene for run in results.runs for scene in scenes(run)), videos)
+        self._total = sum(1 for _ in films) + sum(1 for _ in sheets) + 1
+        self._finished = 0
+        self._on_progress = on_progress
+        self._tell("films" if self._total > 1 else "page and tables")
+
+    def filmed(self) -> None:
+        """One film, or one sheet of pictures, more."""
+        self._finished = min(self._finished + 1, self._total - 1)
+        self._tell("films" if self._finished < self._total - 1 else "page and tables")
+
+    def ended(self) -> None:
+        """All is written."""
+        self._finished = self._total
+        self._tell("")
+
+    def _tell(self, note: str) -> None:
+        if self._on_progress is not None:
+            self._on_progress(Progress("report", self._finished, self._total, note))
 
 
 def page_with_films(results: Results, folder: Path, notes: Sequence[str] = (), *, live: Markup | None = None) -> str:

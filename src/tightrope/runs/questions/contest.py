@@ -22,7 +22,7 @@ from tightrope.runs.run import Run
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyComparison, SafetyResult, compare_safety, run_suite
-from tightrope.statistics import ON_THESE_CASES, Estimate, paired_difference_estimate
+from tightrope.statistics import Estimate, Stratum, stratified_mean_estimate
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -135,7 +135,7 @@ def compare_agents(
     Args:
         contenders: Of one task; the first is the one to compare with.
         examples: More whose cases count, and who are not compared themselves.
-        on_progress: Told how far the work has come.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     if len(contenders) < 2:
         raise UsageError("a comparison needs two agents at least")
@@ -256,16 +256,23 @@ def _returns(a: Robustness | None, b: Robustness | None) -> Iterator[ReturnDiffe
     of_b = {point.prefix_length: point for point in b.points}
     for point in a.points:
         other = of_b.get(point.prefix_length)
-        means = {} if other is None else {test.trace: test.agent_mean for test in other.tests}
-        pairs = [
-            (means[test.trace], test.agent_mean)
-            for test in point.tests
-            if test.agent_mean is not None and means.get(test.trace) is not None
-        ]
-        if pairs:
-            new, old = zip(*pairs, strict=True)
-            found = paired_difference_estimate(new, old).answering(ON_THESE_CASES)
+        if other is None:
+            continue
+        certain = point.agent_deterministic and other.agent_deterministic
+        returns = {test.trace: test.agent_returns for test in other.tests}
+        pairs = [(returns[test.trace], test.agent_returns) for test in point.tests if returns.get(test.trace)]
+        # From reset the tests of one start share its episodes: what is the same for both agents is there once.
+        pairs = list(dict.fromkeys(pairs)) if point.prefix_length == 0 else pairs
+        found = stratified_mean_estimate([Stratum(values=_gains(*pair), certain=certain) for pair in pairs])
+        if found.n:
             yield ReturnDifference(prefix_length=point.prefix_length, difference=found)
+
+
+def _gains(new: Sequence[float], old: Sequence[float]) -> list[float]:
+    """Execution by execution; one that stands for all is set against each of the others."""
+    if new and old and 1 in (len(new), len(old)):
+        return [b - a for b in new for a in old]
+    return [b - a for b, a in zip(new, old, strict=False)]
 
 
 def _labels(union: Mapping[str, tuple[Run, SafetyResult]]) -> dict[str, str]:

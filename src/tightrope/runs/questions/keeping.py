@@ -61,7 +61,7 @@ def keep_failures(
             situations are kept as they were found.
         earlier: A suite kept before; its situations stay.
         budget: What making one situation simpler may cost.
-        on_progress: Told how far the work has come.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     # Nobody explains the fails of a control, so each would be a group of its own.
     results = [result for suite, row in run.safety.items() if suite not in CONTROLS for result in row.values()]

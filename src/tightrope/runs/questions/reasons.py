@@ -11,6 +11,7 @@ from tightrope.runs.run import Run
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.runs.trust import is_code
 from tightrope.safety import FailureGroup, SafetyResult, groups_by_agent
+from tightrope.statistics.words import count, percent, plainly
 from tightrope.tasks import Task
 
 Results = Mapping[str, Mapping[str, SafetyResult]]
@@ -26,8 +27,8 @@ def groups_of(results: Results) -> dict[str, tuple[FailureGroup, ...]]:
 
 def group_line(group: FailureGroup, task: Task) -> str:
     """A group in one line: how much of the failing it is, whose fault, why, and a case of it."""
-    cases = f"{len(group.members)} case{'s' * (len(group.members) > 1)}"
-    told = f"{group.share:.0%} of its fails ({cases}, as {group.representative.case.id[:8]}), {BLAME[group.avoidable]}"
+    share, cases = plainly(percent(group.share)), plainly(count(len(group.members), "case"))
+    told = f"{share} of its fails ({cases}, as {group.representative.case.id[:8]}), {BLAME[group.avoidable]}"
     return f"{told}: {group.sentence(task)}"
 
 

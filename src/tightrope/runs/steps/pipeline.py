@@ -41,11 +41,11 @@ class Pipeline(SafetyStep):
         """An engine for the agents; at its end a sample of what it did is played again in other processes."""
         require_unbroken(self.run)
         begun = time.monotonic()
-        self.tell(stages.CHECKS, "whether the task can be repeated and put back")
+        self.tell(stages.CHECKS, "is the task repeatable?")
         with self.run.engine(self.agents) as engine, engine.replanned():
             self.run.note_stochastic()
             yield engine
-            self.tell(stages.CROSS_CHECK, "a sample is played again in other processes")
+            self.tell(stages.CROSS_CHECK, "a sample, in other processes")
             vouch(self.run, engine, time.monotonic() - begun)
 
     def with_engine(self, work: Callable[[RememberingEngine], T]) -> T:

@@ -30,12 +30,8 @@ from tightrope.safety.failing.whys import explain_groups, with_whys
 from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.watching import choose_watch
-from tightrope.settings import SafetyConfig
+from tightrope.settings import STATES_OF_SEVERAL, SafetyConfig
 from tightrope.trace import Action
-
-STATES_OF_SEVERAL = 40
-"""Boundary states that are tested where there are several references and nobody says otherwise: what varies in general
-are references, and more states on the same ones say little about that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +148,12 @@ class SafetyStep(SearchStep):
             ),
             codec=layout.WHY_CODEC,
         )
-        self.made(artefact, lambda: explain_groups(engine, agent, [*results.values()], steps=steps), engine)
+        tell = self.on_progress
+        self.made(
+            artefact,
+            lambda: explain_groups(engine, agent, [*results.values()], steps=steps, on_progress=tell),
+            engine,
+        )
 
     def _watched(self, suite: TestSuite) -> int:
         return choose_watch(self.run.task, suite, self.config.safety.length).steps

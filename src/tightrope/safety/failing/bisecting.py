@@ -107,17 +107,17 @@ def bisect_checkpoints(
     and its neighbours are tried instead.
 
     Args:
-        task: What is to be solved.
+        task: The task to be solved.
         checkpoints: From the oldest to the newest: agents, or files, which are loaded only when they are tested.
         suite: What is to be passed: one case (``kept_suite``), or several.
         limit: A fail frequency above it is a fail.
         length: Steps to watch after hand-over; None: to the task's time limit, at most 500.
         most: Executions after which a checkpoint is flaky.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
         behaviour: Of agents that are loaded from files: take the best action, or draw one.
         epsilon: Of agents that are loaded from files: share of steps in which a random action is played instead.
         trust: Whether loading a file may run code that is in it.
-        on_progress: Told how far the work has come.
+        on_progress: Called with a ``Progress`` as the work goes on.
     """
     if len(checkpoints) < 2:
         raise UsageError(f"a bisection needs an old and a new checkpoint at least, not {len(checkpoints)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tightrope.display import Shown
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.words import MISSING
-from tightrope.safety.judging.avoidable import tried_by_chance
+from tightrope.safety.judging.avoidable import shown_part, tried_by_chance
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
@@ -39,6 +39,8 @@ class FailureGroup(Shown):
     """Who fails so."""
     close_up: CloseUp | None = field(default=None, repr=False)
     """What the agent saw and wanted in that one, where somebody looked."""
+    among: int = 1
+    """So many cases were looked at to find these."""
 
     @property
     def avoidable(self) -> bool | None:
@@ -49,8 +51,11 @@ class FailureGroup(Shown):
             return None
         fault = self.explanation.agents_fault
         if fault is None and self.explanation.drop is not None and self.explanation.cause is None:
-            return True if any(tried_by_chance(case) and case.avoidable.low for case in self.members) else None
+            return True if any(map(self._blamed, self.members)) else None
         return fault
+
+    def _blamed(self, case: CaseResult) -> bool:
+        return tried_by_chance(case) and shown_part(case, self.among) > 0
 
     @property
     def fails(self) -> int:
@@ -96,10 +101,12 @@ def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
 
     A case that an agent was put into by several suites counts once.
     """
+    results = tuple(results)
     members = _members(results)
     groups = _sorted_by_cause(members)
+    among = len({case.case.id for result in results for case in result.cases if tried_by_chance(case)})
     total = sum(member.case.fails for member in members)
-    found = [_group(group, total) for group in groups]
+    found = [_group(group, total, among) for group in groups]
     return tuple(sorted(found, key=lambda group: (group.avoidable is not True, -group.share)))
 
 
@@ -196,7 +203,7 @@ def _members(results: Iterable[SafetyResult]) -> list[_Member]:
     return list(found.values())
 
 
-def _group(members: Sequence[_Member], total: int) -> FailureGroup:
+def _group(members: Sequence[_Member], total: int, among: int) -> FailureGroup:
     first = min(members, key=lambda member: (len(member.case.failing_episodes[0].trace), -member.known))
     return FailureGroup(
         representative=first.case,
@@ -205,6 +212,7 @@ def _group(members: Sequence[_Member], total: int) -> FailureGroup:
         share=sum(member.case.fails for member in members) / total,
         agents=tuple(dict.fromkeys(member.agent for member in members)),
         close_up=first.close_up,
+        among=among,
     )
 
 

@@ -56,14 +56,14 @@ def shrink(
     harm is ever longer than that of ``case``. The same call gives the same answer.
 
     Args:
-        task: What was to be solved.
-        agent: Who fails.
+        task: The task that was to be solved.
+        agent: The agent that fails.
         case: A failing case of a result, or a case in which the agent fails.
         length: Steps to watch after hand-over; default: as in the result, or 40.
         budget: What it may cost; a budget in steps gives the same result everywhere.
-        engine: Where to run; default: one made for the occasion.
-        backend: Of an engine made for the occasion, by its name.
-        workers: Of an engine made for the occasion; default: one for each core.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
     """
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         return _Shrinker(runner, agent, case, length, budget.start()).run()

@@ -9,10 +9,12 @@ from itertools import zip_longest
 from tightrope.execution import Engine
 from tightrope.explanation import Explanation, explain_episodes
 from tightrope.explanation.explaining import EFFORT
+from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.failing.groups import group_failures
 from tightrope.safety.failing.together import explain_together
 from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.judging.results import SafetyResult
+from tightrope.statistics.words import count, plainly
 from tightrope.trace import Action
 
 EFFORTS = ((64, 0.6), (500, 0.8), (EFFORT, 1.0))
@@ -23,7 +25,11 @@ ASKED_AT_A_TIME = 2
 
 
 def explain_failures(
-    engine: Engine, results: Sequence[SafetyResult], actions: Sequence[Action] | None, steps: int
+    engine: Engine,
+    results: Sequence[SafetyResult],
+    actions: Sequence[Action] | None,
+    steps: int,
+    on_progress: ProgressCallback | None = None,
 ) -> dict[str, Explanation]:
     """By case id, why cases failed: of many as little as it takes, of those that stand for others more.
 
@@ -31,7 +37,7 @@ def explain_failures(
     """
     if not engine.deterministic:
         return explain_together(engine, results, actions, steps)
-    return _Telling(engine=engine, results=tuple(results), actions=actions, steps=steps).all()
+    return _Telling(engine=engine, results=tuple(results), actions=actions, steps=steps, on_progress=on_progress).all()
 
 
 @dataclass(kw_only=True)
@@ -40,6 +46,7 @@ class _Telling:
     results: tuple[SafetyResult, ...]
     actions: Sequence[Action] | None
     steps: int
+    on_progress: ProgressCallback | None = None
     found: dict[str, Explanation] = field(default_factory=dict)
     spent: int = 0
 
@@ -67,6 +74,9 @@ class _Telling:
             told = self._told(part, effort, (most - self.spent) // len(part))
             self.spent += sum(why.steps for why in told.values())
             self.found |= told
+            if self.on_progress is not None:
+                note = f"{self.results[0].agent}: {plainly(count(len(self.found), 'case'))}"
+                self.on_progress(Progress("explanations", min(self.spent, self.steps), self.steps, note))
 
     def _told(self, cases: Sequence[CaseResult], effort: int, limit: int) -> dict[str, Explanation]:
         known = self._remembered(effort)

@@ -212,5 +212,6 @@ def _alone(
         length=length,
         actions=actions,
         effort=max(1, min(EFFORT, steps // (DECISIONS * max(most, 1)))),
+        learn=False,
     )
     return {name: why for name, why in zip(chosen, whys, strict=True) if why is not None and why.agents_fault}

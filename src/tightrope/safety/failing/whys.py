@@ -18,6 +18,7 @@ from tightrope.explanation.storage import (
     explanation_to_json,
 )
 from tightrope.files import check_header
+from tightrope.progress import ProgressCallback
 from tightrope.safety.failing.groups import group_failures
 from tightrope.safety.failing.telling import explain_failures
 from tightrope.safety.judging.results import SafetyResult
@@ -38,13 +39,18 @@ class Why(Shown):
 
 
 def explain_groups(
-    engine: Engine, agent: Agent, results: Sequence[SafetyResult], *, steps: int = SafetyConfig.explain_steps
+    engine: Engine,
+    agent: Agent,
+    results: Sequence[SafetyResult],
+    *,
+    steps: int = SafetyConfig.explain_steps,
+    on_progress: ProgressCallback | None = None,
 ) -> dict[str, Why]:
     """By case id, why cases of an agent failed, and of its most important groups what it saw and wanted.
 
     All of it has one budget, in which the groups share.
     """
-    found = explain_failures(engine, results, own_actions(agent), steps)
+    found = explain_failures(engine, results, own_actions(agent), steps, on_progress)
     groups = group_failures(replace(result, explanations={**result.explanations, **found}) for result in results)
     looked = [group.representative.case.id for group in groups if group.explanation is not None][:MOST_GROUPS]
     close_ups = {case: _looked_at(engine, agent, found[case]) for case in looked if case in found}

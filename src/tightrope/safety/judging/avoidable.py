@@ -15,7 +15,7 @@ from math import hypot
 from typing import TYPE_CHECKING
 
 from tightrope.reference import Survivability
-from tightrope.statistics import Estimate, Stratum, stratified_rate_estimate
+from tightrope.statistics import CONFIDENCE, ON_THESE_CASES, Estimate, Stratum, rate_estimate, stratified_rate_estimate
 
 if TYPE_CHECKING:
     from tightrope.exploration.escapes import Survival
@@ -51,22 +51,58 @@ def avoidable_part(case: CaseResult) -> Estimate:
 
 
 def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, float]]) -> Estimate:
-    """The same for a suite: what its cases fail above what somebody did from the same situations, weighted as given.
+    """The same for cases that are not doomed: what they fail above what somebody did from the same situations.
 
-    Differences are averaged before they are cut off at 0. Otherwise luck would count against the agent wherever it had
-    bad luck, and never for it where it had good luck: the best there is would be blamed for it. The lower limit
-    joins those of both (Newcombe 1998); the upper limit is that of the fail frequency, since somebody may do better.
+    Of cases left to chance, differences are averaged before they are cut off at 0. Otherwise luck would count against
+    the agent wherever it had bad luck, and never for it where it had good luck: the best there is would be blamed for
+    it. But luck in one case does not make up for what is shown in another (`shown_part`), nor for what counts in full.
+    The lower limit joins those of both (Newcombe 1998), or is what single cases show, if that is more; the upper limit
+    is that of the fail frequency, since somebody may do better.
     """
-    there = [(case, weight) for case, weight in weighted if case.avoidable.value is not None]
-    fails = stratified_rate_estimate([_fails(case, weight) for case, weight in there])
-    fate = stratified_rate_estimate([_fate(case, weight) for case, weight in there])
-    at_most = stratified_rate_estimate([_fate(case, weight, undecided=True) for case, weight in there])
-    if fails.value is None or fate.value is None or at_most.value is None:
+    if any(case.avoidable.method == NOT_THERE for case, _ in weighted):
+        return Estimate.of_nothing(NOT_THERE, ON_THESE_CASES)
+    fails = stratified_rate_estimate([_fails(case, weight) for case, weight in weighted])
+    at_most = stratified_rate_estimate([_fate_at_most(case, weight) for case, weight in weighted])
+    if fails.value is None or at_most.value is None:
         return fails
-    value = max(0.0, fails.value - fate.value)
+    by_chance = [(case, weight) for case, weight in weighted if left_to_chance(case)]
+    total = sum(weight for _, weight in weighted)
+    shown = sum(weight * shown_part(case, len(by_chance)) for case, weight in by_chance) / total
+    above = sum(weight * _above_fate(case) for case, weight in by_chance) / total
+    in_full = sum(weight * (case.fail_frequency.value or 0.0) for case, weight in weighted if not left_to_chance(case))
+    value = min(in_full / total + max(above, shown), fails.value) if by_chance else fails.value
     reach = hypot(fails.value - (fails.low or 0.0), (at_most.high or at_most.value) - at_most.value)
-    low = min(max(0.0, fails.value - at_most.value - reach), value)
-    return replace(fails, value=value, low=low, method=f"{fails.method}, less what nobody can help")
+    low = min(max(shown, fails.value - at_most.value - reach), value)
+    return replace(fails, value=value, low=low, method=_method(weighted, fails, exact=low == fails.high))
+
+
+def _method(cases: Sequence[tuple[CaseResult, float]], fails: Estimate, *, exact: bool) -> str:
+    if exact or any(left_to_chance(case) for case, _ in cases):
+        return f"{fails.method}, less what nobody can help"
+    return f"at most all fails ({fails.method}), at least those that somebody was shown to avoid"
+
+
+def shown_part(case: CaseResult, among: int) -> float:
+    """The least part of a case's failing that is shown to have been avoidable, if ``among`` cases are looked at.
+
+    Of forty cases one or two are far from the truth by chance, and it would be those that are blamed. So the limits of
+    each are as sure as all of them together are meant to be (Bonferroni).
+    """
+    best = case.survival.best
+    if best is None or best.value is None or not case.failed:
+        return 0.0
+    confidence = 1 - (1 - CONFIDENCE) / max(among, 1)
+    fails = rate_estimate(sum(case.failed), len(case.failed), confidence=confidence)
+    survives = rate_estimate(round(best.value * best.n), best.n, confidence=confidence)
+    return max(0.0, (fails.low or 0.0) - (1 - (survives.low or 0.0)))
+
+
+def _above_fate(case: CaseResult) -> float:
+    """How much more often it failed than who was seen to survive best; below 0 where it had luck."""
+    best = case.survival.best
+    assert best is not None
+    assert best.value is not None
+    return (case.fail_frequency.value or 0.0) - (1 - best.value)
 
 
 def left_to_chance(case: CaseResult) -> bool:
@@ -97,26 +133,18 @@ def fate_of(known: Sequence[tuple[Survival, float]]) -> Estimate | None:
 
 
 def _fails(case: CaseResult, weight: float) -> Stratum:
-    fails = min(case.fails, len(case.returns))
-    values = [1.0] * fails + [0.0] * (len(case.returns) - fails)
-    return Stratum(values=values, weight=weight, certain=case.deterministic)
+    return Stratum(values=[float(failed) for failed in case.failed], weight=weight, certain=case.deterministic)
 
 
-def _fate(case: CaseResult, weight: float, *, undecided: bool = False) -> Stratum:
+def _fate_at_most(case: CaseResult, weight: float) -> Stratum:
     """How somebody fared from there: the runs behind ``best_survival``, of which each that did harm counts as fate.
 
-    ``undecided``: what nobody has decided is taken for fate, as far as the agent failed.
+    What nobody has decided is taken for fate, as far as the agent failed.
     """
     best = case.survival.best
-    if case.survivable is Survivability.NO:
-        # Of what the agent did not fail nothing is fate.
-        return replace(_fails(case, weight), certain=True, values=[case.fail_frequency.value or 0.0])
     if best is None or best.value is None:
-        failed = case.fail_frequency.value or 0.0
-        known = case.survivable is Survivability.YES or not undecided
-        return Stratum(values=[0.0 if known else failed], weight=weight, certain=True)
-    if best.low != best.high and not (case.survival.thorough or undecided):
-        return Stratum(values=[0.0], weight=weight, certain=True)
+        failed = 0.0 if case.survivable is Survivability.YES else case.fail_frequency.value or 0.0
+        return Stratum(values=[failed], weight=weight, certain=True)
     return _runs(best, weight)
 
 

@@ -13,7 +13,7 @@ from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.judging.avoidable import avoidable_part
 from tightrope.safety.suites.suite import TestCase
-from tightrope.statistics import ON_THESE_CASES, Estimate, mean_estimate, rate_estimate
+from tightrope.statistics import ON_THESE_CASES, Estimate, Stratum, rate_estimate, stratified_mean_estimate
 from tightrope.trace import Action
 
 NOT_ASKED = Survival(survivable=Survivability.UNKNOWN, evidence="not asked")
@@ -41,7 +41,14 @@ class CaseResult:
     @cached_property
     def mean_return(self) -> Estimate:
         """Reward from hand-over on."""
-        return mean_estimate(self.returns, deterministic=self.deterministic).answering(ON_THESE_CASES)
+        only = Stratum(values=self.returns, certain=self.deterministic, failed=self.failed)
+        return stratified_mean_estimate([only])
+
+    @cached_property
+    def failed(self) -> tuple[bool, ...]:
+        """Whether it failed, for each execution that ``returns`` has the reward of."""
+        judged = [verdict is Verdict.FAIL for verdict in self.verdicts if verdict in (Verdict.PASS, Verdict.FAIL)]
+        return tuple(judged[: len(self.returns)])
 
     @property
     def deterministic(self) -> bool:

@@ -7,7 +7,7 @@ weight; one that two boundary states share has both.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from statistics import fmean
 
@@ -29,7 +29,12 @@ JUDGED = (Verdict.PASS, Verdict.FAIL)
 
 def fail_frequency(cases: Iterable[CaseResult]) -> Estimate:
     """How often these cases fail."""
-    return stratified_rate_estimate(_strata(cases, fails_of))
+    return stratified_rate_estimate(
+        [
+            Stratum(values=fails_of(case), weight=weight, certain=case.deterministic)
+            for case, weight in case_weights(cases)
+        ]
+    )
 
 
 LENGTHS = 40
@@ -61,7 +66,12 @@ def _fails_within(case: CaseResult, length: int) -> list[float]:
 
 def mean_return(cases: Iterable[CaseResult]) -> Estimate:
     """What the agent earns on these cases, from hand-over on."""
-    return stratified_mean_estimate(_strata(cases, lambda case: case.returns))
+    return stratified_mean_estimate(
+        [
+            Stratum(values=case.returns, weight=weight, certain=case.deterministic, failed=case.failed)
+            for case, weight in case_weights(cases)
+        ]
+    )
 
 
 def fail_frequency_in_general(cases: Iterable[CaseResult], *, by_case: bool = False) -> Estimate:
@@ -130,11 +140,4 @@ def by_reference(cases: Iterable[CaseResult], *, by_case: bool = False) -> list[
 
 def fails_of(case: CaseResult) -> list[float]:
     """1 for each execution that failed, 0 for each that passed; of one where it stands for all."""
-    fails = min(case.fails, len(case.returns))
-    return [1.0] * fails + [0.0] * (len(case.returns) - fails)
-
-
-def _strata(cases: Iterable[CaseResult], values: Callable[[CaseResult], Sequence[float]]) -> list[Stratum]:
-    return [
-        Stratum(values=values(case), weight=weight, certain=case.deterministic) for case, weight in case_weights(cases)
-    ]
+    return [float(failed) for failed in case.failed]

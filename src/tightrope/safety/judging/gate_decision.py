@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tightrope.display import Shown
 from tightrope.statistics import Estimate
 
 
-@dataclass(frozen=True, kw_only=True)
-class GateDecision:
-    """How a gate went that ran no more than it needed."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GateDecision(Shown):
+    """The outcome of a gate that ran no more executions than it needed."""
+
+    _shown = ("passed", "limit", "estimate", "draws", "fails", "executions", "whole")
 
     limit: float
     """The fail frequency that is still allowed."""

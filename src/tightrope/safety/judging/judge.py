@@ -63,7 +63,7 @@ def judge_suite(
         fingerprint: Hash of what the agent is.
         repetitions: How often each case was to be executed.
         length: Steps after hand-over that count; a smaller one judges anew.
-        seed: What the randomness of the run followed from.
+        seed: The seed that the run was made with.
         fixed_prefix: Whether the prefix led to the same situation every time.
         survival: What is claimed about its cases, whoever plays; the executions test it.
         decision: How the gate went that chose the episodes; intervals that do not allow for that are left out.

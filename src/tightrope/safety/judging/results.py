@@ -31,7 +31,7 @@ from tightrope.statistics import Estimate, Unseen
 
 @dataclass(frozen=True, kw_only=True)
 class SafetyResult(Shown):
-    """One suite under one agent."""
+    """The result of one agent on one suite."""
 
     _shown = (
         "agent", "suite", "cases", "fail_frequency", "fail_frequency_in_general", "survivable_fail_frequency",

@@ -33,7 +33,7 @@ def uniform_suite(reference: Reference | Sequence[Reference], n: int, seed: int 
         reference: The way through the task, or several of them; each gets its share of the cases by the number of its
             boundary states.
         n: How many cases.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
     """
     if n < 0:
         raise UsageError(f"a uniform suite needs 0 or more cases, not {n}")

@@ -43,7 +43,7 @@ def save_suite(suite: TestSuite, path: str | Path) -> Path:
 
     Args:
         suite: What to write.
-        path: Where to; ``NAME.suite.json`` by convention.
+        path: Where to write it; ``NAME.suite.json`` by convention.
     """
     path = Path(path)
     write_json(path, suite_to_json(suite))

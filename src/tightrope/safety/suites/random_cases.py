@@ -24,9 +24,9 @@ def random_suite(
     Each case stands for itself, as no boundary state joins them.
 
     Args:
-        task: What is to be solved.
+        task: The task to be solved.
         n: How many cases.
-        seed: All randomness follows from it.
+        seed: Determines everything random.
         like: The suite whose prefix lengths the cases get; None: lengths are drawn from 1 … 40.
         actions: What to draw from; default: the task's search actions.
     """

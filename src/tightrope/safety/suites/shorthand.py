@@ -21,7 +21,7 @@ GROUP = "tightrope.suites"
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteRequest:
-    """What a suite is asked for with."""
+    """What a kind of suite is given to make one."""
 
     spec: str
     """The short name, as it was written."""
@@ -103,8 +103,8 @@ def make_suite(
             brings.
         reference: The way through the task and its boundary states.
         actions: For coverage and random; default: those of the task.
-        task: What is to be solved; random needs it, and coverage unless it is given actions.
-        seed: All randomness of a uniform or random suite follows from it.
+        task: The task to be solved; random needs it, and coverage unless it is given actions.
+        seed: Determines a uniform or random suite.
     """
     kind, number = parse_spec(spec)
     return kind.make(
@@ -123,7 +123,7 @@ def parse_spec(spec: str) -> tuple[SuiteKind, int]:
     try:
         value = int(number)
     except ValueError:
-        raise UsageError(f"the suite {spec!r} needs a whole number after the colon, as in '{name}:2'") from None
+        raise UsageError(f"the suite {spec!r} needs a whole number: {kind.usage}, as in '{name}:2'") from None
     if value < kind.least:
         raise UsageError(f"the number of the suite {spec!r} must be {kind.least} or more, as in '{name}:2'")
     return kind, value

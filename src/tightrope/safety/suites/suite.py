@@ -56,7 +56,7 @@ class TestCase(Shown):
     def label(self) -> str:
         """What tells it from its neighbours: the offset from the boundary state ("+1") or the actions added ("0 1")."""
         if self.depth is None:
-            return f"{len(self.prefix)} random actions"
+            return f"{len(self.prefix)} random action{'' if len(self.prefix) == 1 else 's'}"
         return " ".join(map(str, self.added)) if self.added else f"{self.kept - self.depth:+d}"
 
     def __repr__(self) -> str:

@@ -9,12 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tightrope.safety.suites.suite import TestSuite
-from tightrope.settings import SafetyConfig
+from tightrope.settings import LONGEST_WATCH, SafetyConfig
 from tightrope.tasks.task import Task
 
-LONGEST_WATCH = 500
-"""Steps watched at most unless the caller asks for more: CartPole's own limit, half of LunarLander's and MuJoCo's. What
-comes later is seldom the fault of where one was put, and plain episodes are played to their end."""
 SHORTEST_WATCH = 40
 """The paper's l."""
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from tightrope.outcome import Outcome
 from tightrope.simulation.history import Reseed
-from tightrope.simulation.simulator import Simulator, Snapshot
+from tightrope.simulation.simulator import Simulator
+from tightrope.simulation.snapshot import Snapshot
 from tightrope.trace import Action
 
 MOST_STEPS = 4000

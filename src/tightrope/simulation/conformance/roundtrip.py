@@ -12,7 +12,7 @@ import numpy as np
 from tightrope.seeding import derive_seed, generator
 from tightrope.simulation.conformance.recordings import longest
 from tightrope.simulation.conformance.trial_walk import Difference, Recording, Walk, compare
-from tightrope.simulation.simulator import detached
+from tightrope.simulation.snapshot import detached
 from tightrope.simulation.snapshots import Snapshotter
 from tightrope.tasks.task import Task, Transition
 

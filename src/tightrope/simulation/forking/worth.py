@@ -15,11 +15,12 @@ from tightrope.simulation.forking.environment import ForkCosts, ForkedEnv
 from tightrope.simulation.forking.family import end_processes, family_of
 from tightrope.simulation.forking.process import Branch
 from tightrope.simulation.forking.serving import RESET, STEP
+from tightrope.simulation.player import play
 from tightrope.simulation.simulator import Simulator
 from tightrope.tasks.keys import freeze
 from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task
-from tightrope.trace import Action
+from tightrope.trace import Action, ActionTrace
 
 QUICK = 2000
 """Steps per second of an environment that is not even looked at: a question to another process takes half as long."""
@@ -145,14 +146,7 @@ def _leaps_differ(there: Simulator, seed: int, actions: Sequence[Action], expect
 
 
 def _seen(simulator: Simulator, seed: int, actions: Sequence[Action]) -> list[Any]:
-    simulator.reset(seed)
-    seen = [_facts(simulator)]
-    for action in actions:
-        if simulator.outcome.terminal:
-            break
-        simulator.step(action)
-        seen.append(_facts(simulator))
-    return seen
+    return [_facts(simulator) for _ in play(simulator, ActionTrace(simulator.task.label, seed, tuple(actions)))]
 
 
 def _facts(simulator: Simulator) -> tuple[Any, ...]:

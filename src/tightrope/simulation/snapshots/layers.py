@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tightrope.simulation.snapshots.capture import IS_WORLD
@@ -22,10 +23,37 @@ def environment_layers(env: Any) -> list[Any]:
     return layers
 
 
+def speed_up_attributes(layers: Iterable[Any]) -> None:
+    """Make the attributes of environments whose ``__dict__`` was looked at as quick to read as they were before.
+
+    The attributes of objects of one class share a table of names. Up to Python 3.12 a look at ``__dict__``, which
+    saving takes, leaves a dict on that table, and the interpreter's short cuts do not know such: CartPole's step takes
+    an eighth longer from then on. Filled anew, the dict has names of its own, and there are short cuts for that.
+    """
+    if sys.version_info >= (3, 13):
+        return
+    for layer in layers:
+        attributes = vars(layer)
+        values = dict(attributes)
+        attributes.clear()
+        attributes.update(values)
+
+
 def static_attributes(layer: Any) -> frozenset[str]:
     """The attributes of a layer that its class only reads after construction."""
-    declared = frozenset(getattr(type(layer), "static_attributes", ()))
-    for package, names in STATIC_ATTRIBUTES.items():
-        if type(layer).__module__.startswith(package):
-            declared |= names
-    return declared
+    return _STATIC[type(layer)]
+
+
+class _StaticAttributes(dict[type, frozenset[str]]):
+    """By class; worked out once for each."""
+
+    def __missing__(self, kind: type) -> frozenset[str]:
+        declared = frozenset(getattr(kind, "static_attributes", ()))
+        for package, names in STATIC_ATTRIBUTES.items():
+            if kind.__module__.startswith(package):
+                declared |= names
+        self[kind] = declared
+        return declared
+
+
+_STATIC: Mapping[type, frozenset[str]] = _StaticAttributes()

@@ -111,6 +111,6 @@ def crafter_env(**options: Any) -> gym.Env[Any, Any]:
     """A game of Crafter as a Gymnasium environment that can be saved exactly.
 
     Args:
-        **options: Of ``crafter.Env``: ``area``, ``view``, ``size``, ``length``, ``reward``.
+        **options: Options of ``crafter.Env``: ``area``, ``view``, ``size``, ``length``, ``reward``.
     """
     return CrafterEnv(**options)

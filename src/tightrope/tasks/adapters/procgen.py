@@ -83,6 +83,6 @@ def procgen_env(game: str, **options: Any) -> gym.Env[Any, Any]:
 
     Args:
         game: "coinrun", "maze", "starpilot", …
-        **options: Of ``procgen.ProcgenGym3Env``, such as ``distribution_mode="easy"``.
+        **options: Options of ``procgen.ProcgenGym3Env``, such as ``distribution_mode="easy"``.
     """
     return ProcgenEnv(game, **options)

@@ -9,6 +9,7 @@ from typing import Any
 from tightrope.tasks.adapters.renewed import renewed_env
 from tightrope.tasks.builtin.making import elapsed_steps, ended_badly, ended_well, make_environment
 from tightrope.tasks.keys import LossyKey, rounded_key
+from tightrope.tasks.predicates import at_end_only
 from tightrope.tasks.task import Task, Transition, Visit
 from tightrope.trace import Action
 
@@ -37,7 +38,7 @@ def lunar_lander(*, enable_wind: bool = False, max_episode_steps: int = 1000) ->
         action_names=("none", "left engine", "main engine", "right engine"),
         observation_names=("x", "y", "x speed", "y speed", "angle", "spin", "left leg down", "right leg down"),
         position=place,
-        position_names=("place from the pad", "height above the pad"),
+        position_names=("position relative to the pad", "height above the pad"),
     )
 
 
@@ -63,11 +64,13 @@ def bipedal_walker(*, hardcore: bool = False, max_episode_steps: int = 1600) -> 
     )
 
 
+@at_end_only
 def came_to_the_end(transition: Transition) -> bool:
     """The course is over and nobody fell."""
     return bool(transition.terminated and transition.reward > FALLEN)
 
 
+@at_end_only
 def fell(transition: Transition) -> bool:
     """The hull touched the ground, or the walker went back beyond the start."""
     return bool(transition.terminated and transition.reward <= FALLEN)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tightrope.tasks.builtin.making import elapsed_steps, ended, make_environment
 from tightrope.tasks.keys import LossyKey, rounded_key
+from tightrope.tasks.predicates import at_end_only
 from tightrope.tasks.task import Task, Transition, Visit
 from tightrope.trace import Action
 
@@ -42,10 +43,11 @@ def cart_pole(*, max_episode_steps: int = 500) -> Task:
         action_names=("left", "right"),
         observation_names=("position", "velocity", "angle", "angular velocity"),
         position=cart_and_pole,
-        position_names=("place of the cart (m)", "lean of the pole (°)"),
+        position_names=("cart position (m)", "pole angle (°)"),
     )
 
 
+@at_end_only
 def upright_to_the_end(transition: Transition) -> bool:
     """The time limit was reached with the pole upright."""
     return bool(transition.truncated and not transition.terminated)
@@ -72,7 +74,7 @@ def push_under_the_pole(actions: Sequence[Action], path: Sequence[Visit], backtr
 
 
 def cart_and_pole(env: Any, observation: Any, info: Mapping[str, Any]) -> tuple[float, float]:
-    """Place of the cart and lean of the pole in degrees."""
+    """Position of the cart, and angle of the pole in degrees."""
     return float(observation[0]), math.degrees(float(observation[2]))
 
 
@@ -89,7 +91,7 @@ def mountain_car(*, max_episode_steps: int = 200) -> Task:
         action_names=("left", "none", "right"),
         observation_names=("position", "velocity"),
         position=place_and_speed,
-        position_names=("place of the car", "speed (hundredths a step)"),
+        position_names=("car position", "speed (hundredths a step)"),
     )
 
 
@@ -129,7 +131,7 @@ def acrobot(*, max_episode_steps: int = 500) -> Task:
             "speed 2",
         ),
         position=tip,
-        position_names=("place of the tip (m)", "height of the tip (m)"),
+        position_names=("tip position (m)", "tip height (m)"),
     )
 
 

@@ -39,7 +39,7 @@ def _driving_task(name: str, goal: Any, config: Mapping[str, Any]) -> Task:
         actions=(FASTER, IDLE, LANE_LEFT, LANE_RIGHT, SLOWER),
         action_names=ACTION_NAMES,
         position=place,
-        position_names=("distance along the road (m)", "place across it (m)"),
+        position_names=("distance along the road (m)", "position across the road (m)"),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 
 from tightrope.errors import MissingExtra, TaskError
+from tightrope.tasks.predicates import at_end_only
 from tightrope.tasks.task import Transition
 
 
@@ -36,16 +37,19 @@ def register_library(library: str, extra: str, name: str) -> None:
     gym.register_envs(module)
 
 
+@at_end_only
 def ended_well(transition: Transition) -> bool:
     """The episode ended with a reward."""
     return transition.terminated and transition.reward > 0
 
 
+@at_end_only
 def ended_badly(transition: Transition) -> bool:
     """The episode ended without a reward."""
     return transition.terminated and transition.reward <= 0
 
 
+@at_end_only
 def ended(transition: Transition) -> bool:
     """The environment says that it is over."""
     return bool(transition.terminated)

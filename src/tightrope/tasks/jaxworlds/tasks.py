@@ -19,7 +19,7 @@ def jax_task(make_world: Callable[[], World], **fields: Any) -> Task:
 
     Args:
         make_world: Makes the world, in every process that needs it.
-        **fields: Of the ``Task``: its name, actions, keys and so on.
+        **fields: Fields of the ``Task``: its name, actions, keys and so on.
     """
     return Task(
         **{

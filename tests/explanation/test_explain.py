@@ -167,6 +167,36 @@ def test_what_did_not_fail_is_refused() -> None:
     assert tr.explain(CORRIDOR, walker, suite.cases[0]).depth == 2
 
 
+def test_what_takes_steering_for_hundreds_of_steps_is_asked_for_fewer() -> None:
+    task, upright = tr.make_task("CartPole-v1"), FunctionAgent(lambda seen: int(seen[2] > 0), "upright")
+    with Engine(task, {upright.name: upright}) as engine:
+        start = ActionTrace(task.label, 3)
+        [fell] = engine.run([Rollout(start=start, agent=upright.name, length=500)])
+        found = tr.explain(task, upright, fell, engine=engine)
+        asked = tr.explain(task, upright, fell, length=500, engine=engine)
+    assert (asked.horizon, asked.shortened, asked.depth) == (500, False, None)
+    assert (found.horizon, found.shortened) == (40, True)
+    assert len(fell.trace) - 25 < found.depth < len(fell.trace) - 1
+    assert " would have survived the next 40 steps" in found.sentence(task)
+
+
+def test_an_escape_that_begins_as_the_agent_went_on_is_followed_to_where_they_part() -> None:
+    task, upright = tr.make_task("CartPole-v1"), FunctionAgent(lambda seen: int(seen[2] > 0), "upright")
+    with Engine(task, {upright.name: upright}) as engine:
+        start = ActionTrace(task.label, 3)
+        [fell] = engine.run([Rollout(start=start, agent=upright.name, length=500)])
+        found = tr.explain(task, upright, fell, length=40, effort=300, engine=engine)
+    # At step 8 somebody was found who survives, but by what the agent did there.
+    assert dict(found.curve)[8] is YES
+    assert found.depth > 8
+    assert found.better == (1 - found.action,)
+    with closing(open_simulator(task)) as simulator:
+        for _ in play(simulator, found.witnesses[found.better[0]]):
+            pass
+        assert simulator.outcome is not Outcome.UNSAFE
+        assert simulator.depth >= found.depth + 40
+
+
 # In 3 action 1 is a coin and action 0 safe; elsewhere nothing matters. The agent is careless only there.
 COIN = Mdp(
     {

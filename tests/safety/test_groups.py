@@ -12,9 +12,11 @@ import pytest
 
 import tightrope as tr
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
+from tightrope.exploration.escapes import Survival
+from tightrope.reference import Survivability
 from tightrope.safety import TestCase, TestSuite, group_failures
-from tightrope.safety.failing.groups import NEAR, rest_of_groups
-from tightrope.safety.failing.telling import ASKED_AT_A_TIME, explain_failures
+from tightrope.safety.failing.groups import HANDFUL, NEAR, rest_of_groups
+from tightrope.safety.failing.telling import ASKED_AT_A_TIME, _surer, explain_failures
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
 from tightrope.trace import ActionTrace
 
@@ -150,6 +152,61 @@ def test_groups_do_not_grow_from_neighbour_to_neighbour() -> None:
     assert sorted(len(group.members) for group in groups) == [1, 2]
 
 
+def strewn(places: Any) -> tr.SafetyResult:
+    """As many fails, lost where these were seen, each number of which reaches from 0 to 10."""
+    made = dusty_result([(WAIT,) * number + TO_FIRST for number in range(len(places))])
+    moved = {
+        case.case.id: replace(
+            made.explanations[case.case.id],
+            key=number,
+            observation=tuple(map(float, seen)),
+            reach=((0.0, 10.0),) * len(seen),
+        )
+        for number, (case, seen) in enumerate(zip(made.cases, places, strict=True))
+    }
+    return replace(made, explanations=moved)
+
+
+def test_blame_points_all_over_a_space_become_a_handful() -> None:
+    """As of a pole that can fall anywhere on its track: hardly any two are lost at nearly the same place."""
+    places = np.random.default_rng(0).uniform(0, 10, size=(40, 4))
+    groups = strewn(places).failure_groups
+    assert len(groups) <= HANDFUL
+    assert sum(len(group.members) for group in groups) == len(places)
+
+
+def test_many_causes_that_come_again_stay_apart() -> None:
+    causes, rng = np.repeat(np.arange(12) * 0.8, 3), np.random.default_rng(0)
+    places = np.stack([causes + rng.uniform(0, 0.1, len(causes)), np.full(len(causes), 5.0)], axis=1)
+    assert [len(group.members) for group in strewn(places).failure_groups] == [3] * 12
+
+
+def test_what_is_known_of_hand_over_is_not_asked_again() -> None:
+    result = dusty_result([(WAIT,) * number + TO_SECOND for number in range(3)])
+    assert all(case.survivable is Survivability.YES for case in result.cases)
+    for why in result.explanations.values():
+        assert min(depth for depth, _ in why.curve) == why.handover
+        # Four moments remain, and of one of them it is known.
+        assert len(why.curve) <= 3
+    unknown = [replace(case, survival=Survival(survivable=Survivability.UNKNOWN)) for case in result.cases]
+    with tr.Engine(DUSTY) as engine:
+        anyway = explain_failures(engine, [replace(result, cases=tuple(unknown), explanations={})], None, 100_000)
+    assert {case: (why.depth, why.better) for case, why in anyway.items()} == {
+        case: (why.depth, why.better) for case, why in result.explanations.items()
+    }
+
+
+def test_a_second_look_with_few_steps_left_takes_nothing_back() -> None:
+    [why] = dusty_result([TO_FIRST]).explanations.values()
+    early = replace(why, depth=why.depth - 2, proven=False)
+    late = replace(why, proven=False)
+    assert _surer(None, early) is early
+    assert _surer(early, late) is late
+    assert _surer(late, early) is late
+    assert _surer(late, replace(early, depth=None)) is late
+    assert _surer(late, replace(early, proven=True)).proven
+
+
 def test_the_same_place_with_another_decision_is_another_cause() -> None:
     made = dusty_result([TO_FIRST, (WAIT, *TO_FIRST)])
     second = made.cases[1].case.id
@@ -192,3 +249,23 @@ def test_explaining_keeps_its_budget_and_says_what_it_left_out() -> None:
     assert rest_of_groups(groups, 0).startswith(f"… and {len(groups)} more, {unasked} of them not explained")
     assert rest_of_groups(result.failure_groups, 1) == "… and 1 more"
     assert rest_of_groups(result.failure_groups, 2) == ""
+
+
+def test_a_way_out_from_hand_over_makes_a_fail_avoidable_though_its_moment_was_not_found() -> None:
+    task, agent, suite, _ = planted(0)
+    result = tr.run_suite(task, agent, suite, length=64)
+    lost = {case: replace(each, depth=None, agents_fault=None) for case, each in result.explanations.items()}
+    assert all(group.avoidable for group in replace(result, explanations=lost).failure_groups)
+    # So it is where nobody asked why, and those come last.
+    first, *others = result.explanations
+    some = replace(result, explanations={first: lost[first]}).failure_groups
+    assert [group.explanation is None for group in some] == [False] + [True] * (len(some) - 1)
+    assert all(group.avoidable for group in some)
+    assert others
+    # Without a way out nobody knows.
+    unknown = replace(
+        result,
+        explanations=lost,
+        cases=tuple(replace(case, survival=case.survival.withdrawn("not asked")) for case in result.cases),
+    )
+    assert {group.avoidable for group in unknown.failure_groups} == {None}

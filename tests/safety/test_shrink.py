@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import gymnasium as gym
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -88,6 +91,29 @@ def test_what_is_found_is_never_longer_and_fails_in_the_same_way(
         assert after.agents_fault
         assert after.action == before.action
         assert after.key == before.key or set(after.better) & set(before.better)
+
+
+class Counted(gym.Wrapper[Any, Any, Any, Any]):
+    """Counts every step that anyone takes in any of them."""
+
+    steps = 0
+
+    def step(self, action: Any) -> Any:
+        Counted.steps += 1
+        return self.env.step(action)
+
+
+def test_what_it_takes_to_understand_the_failure_is_part_of_the_budget() -> None:
+    pole = tr.make_task("CartPole-v1")
+    task = pole.with_options(make_env=lambda: Counted(pole.make_env()))
+    leans = FunctionAgent(lambda seen: int(seen[2] > 0.05), "leans")
+    way = (0, 1) * 6 + (1, 0) * 3
+    case = TestCase(prefix=ActionTrace(task.label, 3, way), boundary=0, depth=None, kept=0)
+    with tr.Engine(task, {leans.name: leans}) as engine:
+        assert engine.deterministic
+        Counted.steps = 0
+        tr.shrink(task, leans, case, length=100, budget=tr.Budget(steps=3_000), engine=engine)
+    assert 500 < Counted.steps < 3_500
 
 
 def test_the_budget_is_kept_and_what_was_found_by_then_is_given() -> None:

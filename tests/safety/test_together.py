@@ -156,14 +156,14 @@ def test_a_model_that_says_what_was_not_seen_is_not_told(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("budget", [6_000, 60_000])
 def test_the_budget_is_kept(planted: tr.SafetyResult, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps, step = 0, Simulator.step
+    steps, step = 0, Simulator.advance
 
     def counted(self: Simulator, action: object) -> object:
         nonlocal steps
         steps += 1
         return step(self, action)
 
-    monkeypatch.setattr(Simulator, "step", counted)
+    monkeypatch.setattr(Simulator, "advance", counted)
     task = PLANTED.task()
     agent = FunctionAgent(lambda state: CARELESS.get(int(state), 0), "careless")
     with Engine(task, {agent.name: agent}) as engine:

@@ -9,7 +9,7 @@ known to be doomed after it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,8 +27,9 @@ from tightrope.trace import Action, ActionTrace
 YES, NO = Survivability.YES, Survivability.NO
 MOST_KEPT = 32
 """Snapshots kept along an episode; what lies between them is played again."""
-ENOUGH_BETTER = 3
-"""Actions that escape, after which no more are tried where there are more than can be listed: one more says little."""
+ENOUGH_BETTER = 1
+"""Actions that escape, after which no more are tried where there are more than can be listed: one more says little, and
+each is played from reset for as long as the agent was watched."""
 MOST_NUMBERS = 64
 """An observation of more numbers is a picture, and pictures are not compared."""
 
@@ -43,6 +44,8 @@ class BlameTask:
     """What may be tried from a moment, and how long it is to survive."""
     limit: float = math.inf
     """Steps after which nothing more is asked about an episode; what was not asked stays open."""
+    known: tuple[Mapping[int, Survival], ...] = ()
+    """Of each episode what is known of some of its moments already; empty: nothing of any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,23 +78,26 @@ def find_blame(task: Task, work: BlameTask) -> list[Blame]:
     """One answer per episode. Where a name turns out to stand for two situations, all are asked again without it."""
     with closing(open_simulator(task)) as simulator:
         seeker = Seeker(simulator, work.escapes)
-        found = [_blame(seeker, trace, work.limit) for trace in work.traces]
+        known = work.known or ({},) * len(work.traces)
+        asked = list(zip(work.traces, known, strict=True))
+        found = [_blame(seeker, *each, work.limit) for each in asked]
         if seeker.misled:
-            found = [_blame(seeker, trace, work.limit) for trace in work.traces]
+            found = [_blame(seeker, *each, work.limit) for each in asked]
         return found
 
 
-def _blame(seeker: Seeker, trace: ActionTrace, limit: float) -> Blame:
+def _blame(seeker: Seeker, trace: ActionTrace, known: Mapping[int, Survival], limit: float) -> Blame:
     before = seeker.classifier.spent
-    return replace(_Episode(seeker, trace, before + limit).blame(), steps=seeker.classifier.spent - before)
+    return replace(_Episode(seeker, trace, before + limit, known).blame(), steps=seeker.classifier.spent - before)
 
 
-def frontiers(verdict: Callable[[int], Survivability], last: int) -> tuple[int, int]:
+def frontiers(verdict: Callable[[int], Survivability], last: int, first: int = -1) -> tuple[int, int]:
     """The last moment known to be survivable (-1: none) and the first known to be doomed, of moments 0 … ``last``.
 
-    ``last`` itself is doomed. Where every verdict is known they are neighbours after log2 of ``last`` questions.
+    ``last`` itself is doomed, and ``first`` known to be survivable, unless it is -1. Where every verdict is known they
+    are neighbours after log2 of the moments between.
     """
-    low, high = -1, last
+    low, high = first, last
     while high - low > 1:
         middle = (low + high) // 2
         answer = verdict(middle)
@@ -133,9 +139,9 @@ def _around(verdict: Callable[[int], Survivability], low: int, middle: int, high
 class _Episode:
     """One episode on the seeker's simulator, which can be brought to any moment of it."""
 
-    def __init__(self, seeker: Seeker, trace: ActionTrace, last: float) -> None:
+    def __init__(self, seeker: Seeker, trace: ActionTrace, last: float, known: Mapping[int, Survival]) -> None:
         self.seeker, self.trace, self.simulator, self.last = seeker, trace, seeker.simulator, last
-        self.known: dict[int, Survival] = {}
+        self.known = dict(known)
         self.reach = _Reach()
         self._kept: dict[int, Snapshot] = {}
 
@@ -143,7 +149,8 @@ class _Episode:
         """Where it was lost."""
         if not self._ends_unsafe():
             return Blame(depth=None, first_doomed=len(self.trace), ended_otherwise=True)
-        low, high = frontiers(self._verdict, len(self.trace))
+        low, high = frontiers(self._verdict, *self._range())
+        low = self._carried(low, high)
         curve = tuple((depth, survival.survivable) for depth, survival in sorted(self.known.items()))
         if low < 0:
             return Blame(depth=None, first_doomed=high, curve=curve)
@@ -162,6 +169,30 @@ class _Episode:
             reach=self.reach.bounds,
             curve=curve,
         )
+
+    def _carried(self, low: int, high: int) -> int:
+        """The last moment known to be survivable, once escapes that begin as the episode goes on are followed to where
+        they part from it: there the rest of one is an escape, if somebody can add the steps that it has then too few.
+        """
+        while low >= 0 and self._may_ask:
+            witness = self.known[low].witness or ()
+            ahead = self.trace.actions[low:]
+            shared = next((n for n, pair in enumerate(zip(witness, ahead, strict=False)) if pair[0] != pair[1]), 0)
+            if not shared or low + shared >= high:
+                break
+            self._go(low + shared)
+            rest = self.seeker.lengthened(witness[shared:], self.trace.prefix(low + shared))
+            if rest is None:
+                break
+            low += shared
+            self.known[low] = Survival(survivable=YES, witness=rest, evidence="an escape from before, followed")
+        return low
+
+    def _range(self) -> tuple[int, int]:
+        """The first moment known to be doomed, and the last known to be survivable (-1: none), to begin with."""
+        doomed = [depth for depth, survival in self.known.items() if survival.survivable is NO]
+        survivable = [depth for depth, survival in self.known.items() if survival.survivable is YES]
+        return min(doomed, default=len(self.trace)), max(survivable, default=-1)
 
     def _ends_unsafe(self) -> bool:
         every = -(-len(self.trace) // MOST_KEPT) or 1

@@ -13,7 +13,7 @@ from tightrope.explanation.blame import Blame, BlameTask, find_blame
 from tightrope.explanation.by_learning import explain_by_learning
 from tightrope.explanation.chance import explain_by_chance
 from tightrope.explanation.explanation import Explanation
-from tightrope.exploration.escapes import EscapeTask
+from tightrope.exploration.escapes import EscapeTask, Survival
 from tightrope.outcome import Outcome
 from tightrope.settings import LIBRARY_BACKEND
 from tightrope.tasks.task import Task
@@ -72,7 +72,8 @@ def explain(
         task: The task that was to be solved.
         agent: The agent that failed.
         episode: The episode, a failing case of a result (its first failing execution), or a case (which is run).
-        length: How many steps are to be survived from a moment on; default: as many as the episode was watched for.
+        length: How many steps are to be survived from a moment on; default: as many as the episode was watched for, and
+            where that decides nothing, 40 of them.
         actions: What the agent can do; None: all the environment takes, or those that the agent was trained with.
         effort: Environment steps for one moment; what is not settled by then stays open.
         engine: The engine to run on; default: a temporary one.
@@ -83,12 +84,27 @@ def explain(
         failed = failed_episode(runner, agent, episode, length)
         actions = own_actions(agent) if actions is None else actions
         [explanation] = explain_episodes(runner, [failed], length=length, actions=actions, effort=effort)
+        if length is None and explanation is not None and _may_be_nearer(explanation):
+            [nearer] = explain_episodes(runner, [failed], length=WATCH, actions=actions, effort=effort)
+            explanation = later(explanation, nearer)
     if explanation is None:
         raise NotReproducible(
             f"task {task.label}: the actions of this episode no longer end unsafe; the environment is not the one in "
             f"which it failed"
         )
     return explanation
+
+
+def _may_be_nearer(why: Explanation) -> bool:
+    """Whether asking for fewer steps may say more: hundreds are survived only by who steers well."""
+    return why.drop is None and why.cause is None and not why.proven and why.horizon > WATCH
+
+
+def later(one: Explanation, other: Explanation | None) -> Explanation:
+    """Of two explanations of an episode the one by whose escapes it was lost later; of equals the first."""
+    if other is None or other.depth is None:
+        return one
+    return other if one.depth is None or other.depth > one.depth else one
 
 
 def failed_episode(engine: Engine, agent: Agent, failure: Failure, length: int | None = None) -> Episode:
@@ -114,12 +130,14 @@ def explain_episodes(
     references: Sequence[Sequence[Action]] = (),
     effort: int = EFFORT,
     limit: float = math.inf,
+    known: Sequence[Mapping[int, Survival]] = (),
     learn: bool = True,
 ) -> list[Explanation | None]:
     """Why each failed; None where the actions no longer end unsafe. Neighbours share what they find out.
 
     ``references``: of each episode the way that it began on, where there is one. ``limit``: where nothing is random,
-    steps after which nothing more is asked about an episode. ``learn``: where chance decides, whether to try a model of
+    steps after which nothing more is asked about an episode. ``known``: of each episode what is known of some of its
+    moments, by depth. ``learn``: where chance decides, whether to try a model of
     the task; False where that was done.
     """
     every = engine.task.possible_actions if actions is None else tuple(actions)
@@ -151,6 +169,7 @@ def explain_episodes(
                 steps_per_case=effort,
             ),
             limit=limit,
+            known=tuple(known[place] for place in part) if known else (),
         )
         for part in parts
     ]
@@ -176,10 +195,12 @@ def _explanation(episode: Episode, horizon: int, blame: Blame) -> Explanation | 
     if blame.ended_otherwise:
         return None
     depth, trace, handover = blame.depth, episode.trace, episode.prefix_steps
+    watched = episode.rollout.length
     return Explanation(
         trace=trace,
         handover=handover,
         horizon=horizon,
+        shortened=watched is None or horizon < watched,
         depth=depth,
         action=None if depth is None else trace.actions[depth],
         better=tuple(blame.better),

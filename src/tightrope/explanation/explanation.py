@@ -31,6 +31,8 @@ class Explanation(Shown):
     """Steps before the agent took over."""
     horizon: int
     """How many steps somebody had to survive from a moment on, if the episode did not end well before."""
+    shortened: bool = False
+    """Whether those are fewer than the agent was watched for."""
     depth: int | None
     """The last moment from which somebody could still have survived, in steps since reset; None: not decided, or there
     is none."""

@@ -42,8 +42,14 @@ def sentence(why: Explanation, names: Sequence[str] = ()) -> str:
     if not why.better:
         return f"{told}; no escape is known for any other action there, and where it was finally lost is not decided"
     if len(why.better) > MOST_NAMED and not set(why.doomed + why.unsettled) - {why.action}:
-        return f"{told}; any other action would have survived"
-    return f"{told}; {either(why.better, names)} would have survived{_rest(why, names)}"
+        return f"{told}; any other action would have survived{_how_long(why)}"
+    return f"{told}; {either(why.better, names)} would have survived{_how_long(why)}{_rest(why, names)}"
+
+
+def _how_long(why: Explanation) -> str:
+    """For how many steps that is known, where those are fewer than the agent was watched for."""
+    lasted = [len(escape) - why.horizon == why.depth for escape in why.witnesses.values()]
+    return f" the next {why.horizon} steps" if why.shortened and any(lasted) else ""
 
 
 def _done(why: Explanation, names: Sequence[str]) -> str:

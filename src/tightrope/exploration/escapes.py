@@ -170,6 +170,19 @@ class Seeker:
             return replace(found, evidence=f"not found within {self.classifier.spent - begun} steps")
         return found
 
+    def lengthened(self, witness: tuple[Action, ...], prefix: ActionTrace) -> tuple[Action, ...] | None:
+        """A way that survives from where the simulator stands, which is the end of the prefix, made long enough.
+
+        It is played as far as it goes, and from there a way is felt for. None: none was found.
+        """
+        if self._shoot(self.simulator.save(), list(witness)) is None:
+            return None
+        missing = self.work.length - len(witness)
+        if missing <= 0 or self.simulator.outcome.terminal:
+            return witness
+        felt = self._feel(self.simulator.save(), prefix.then(witness), missing, self.work.steps_per_case)
+        return None if felt is None else witness + felt
+
     def _feel(self, start: Snapshot, prefix: ActionTrace, length: int, left: int) -> tuple[Action, ...] | None:
         """A share of the work for finding a way by random actions; where situations are replayed it takes too many."""
         if self.simulator.snapshotter is None or not self.work.deterministic:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tightrope.display import Shown
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.words import MISSING
+from tightrope.reference import Survivability
 from tightrope.safety.judging.avoidable import shown_part, tried_by_chance
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
 NEAR = 0.05
 """Observations of real numbers are near where no number differs by more than this share of what it reached along the
 failing episodes: keys made of them hardly ever come twice."""
+ON_THE_WHOLE = (0.1, 0.2, 0.4)
+"""What counts as near, tried in turn, where blame points lie all over a space: then nearly every one is alone, and
+hundreds of findings are none. So far may the numbers differ on the whole (root of the mean square)."""
+HANDFUL = 8
+"""Groups that nobody needs to be put together any further."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -46,10 +54,13 @@ class FailureGroup(Shown):
     def avoidable(self) -> bool | None:
         """Whether the moment it was lost lies after hand-over; None: not decided.
 
-        Where chance decides and no decision stands out, failing more often than somebody did is still its fault."""
+        Where a way out from hand-over is known, that moment need not be. Where chance decides and no decision stands
+        out, failing more often than somebody did is still its fault."""
+        fault = None if self.explanation is None else self.explanation.agents_fault
+        if fault is None and all(map(_way_out_known, self.members)):
+            return True
         if self.explanation is None:
             return None
-        fault = self.explanation.agents_fault
         if fault is None and self.explanation.drop is not None and self.explanation.cause is None:
             return True if any(map(self._blamed, self.members)) else None
         return fault
@@ -95,9 +106,14 @@ class _Member:
         """Whether the moment it was lost is known."""
         return self.explanation is not None and self.explanation.depth is not None
 
+    @property
+    def place(self) -> tuple[float, ...] | None:
+        """What was seen where it was lost, where that is a few real numbers."""
+        return self.explanation.observation if self.explanation is not None and self.cause is None else None
+
 
 def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
-    """The fails of several results by their cause: those that were avoidable first, and the most frequent first.
+    """The fails of several results by their cause: those explained first, of these the avoidable and most frequent.
 
     A case that an agent was put into by several suites counts once.
     """
@@ -107,7 +123,7 @@ def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
     among = len({case.case.id for result in results for case in result.cases if tried_by_chance(case)})
     total = sum(member.case.fails for member in members)
     found = [_group(group, total, among) for group in groups]
-    return tuple(sorted(found, key=lambda group: (group.avoidable is not True, -group.share)))
+    return tuple(sorted(found, key=_rank))
 
 
 def rest_of_groups(groups: Sequence[FailureGroup], told: int) -> str:
@@ -169,7 +185,23 @@ def groups_by_agent(
 
 
 def _sorted_by_cause(members: Sequence[_Member]) -> list[list[_Member]]:
+    """What is near is one. Where most are alone then, what is less near is one as well, until there are a handful."""
     spans = _spans([member.explanation for member in members])
+    groups = _sorted_by_nearness(members, _Nearness(spans, NEAR))
+    if 2 * sum(len(group) == 1 for group in _placed(groups)) <= len(_placed(groups)):
+        return groups
+    for share in ON_THE_WHOLE:
+        if len(_placed(groups)) <= HANDFUL:
+            break
+        groups = _sorted_by_nearness(members, _Nearness(spans, share, on_the_whole=True))
+    return groups
+
+
+def _placed(groups: Sequence[list[_Member]]) -> list[list[_Member]]:
+    return [group for group in groups if group[0].place is not None]
+
+
+def _sorted_by_nearness(members: Sequence[_Member], nearness: _Nearness) -> list[list[_Member]]:
     groups: list[list[_Member]] = []
     of_case: dict[str, list[_Member]] = {}
     of_cause: dict[Hashable, list[_Member]] = {}
@@ -178,7 +210,7 @@ def _sorted_by_cause(members: Sequence[_Member]) -> list[list[_Member]]:
         if member.cause is not None:
             same = of_cause.get(member.cause)
         elif member.decided:
-            same = next((group for group in groups if _belongs(member, group, spans)), None)
+            same = next((group for group in groups if _belongs(member, group, nearness)), None)
         else:
             # It belongs to its case alone, and looking that up spares thousands of fails the way through all groups.
             same = of_case.get(member.case.case.id)
@@ -203,6 +235,16 @@ def _members(results: Iterable[SafetyResult]) -> list[_Member]:
     return list(found.values())
 
 
+def _rank(group: FailureGroup) -> tuple[bool, bool, float]:
+    return group.explanation is None, group.avoidable is not True, -group.share
+
+
+def _way_out_known(case: CaseResult) -> bool:
+    """Whether an escape from hand-over was replayed; where chance decides, one lucky run is none."""
+    best = case.survival.best
+    return case.survivable is Survivability.YES and (best is None or best.low == best.high)
+
+
 def _group(members: Sequence[_Member], total: int, among: int) -> FailureGroup:
     first = min(members, key=lambda member: (len(member.case.failing_episodes[0].trace), -member.known))
     return FailureGroup(
@@ -216,15 +258,15 @@ def _group(members: Sequence[_Member], total: int, among: int) -> FailureGroup:
     )
 
 
-def _belongs(member: _Member, group: Sequence[_Member], spans: Sequence[float]) -> bool:
+def _belongs(member: _Member, group: Sequence[_Member], nearness: _Nearness) -> bool:
     """Whether a fail has the cause of a group: the place of one of them, or one near that of the first.
 
     Only of the first, or groups would grow into each other from neighbour to neighbour.
     """
-    return any(_same(member, other) for other in group) or _same(member, group[0], spans)
+    return any(_same(member, other) for other in group) or _same(member, group[0], nearness)
 
 
-def _same(one: _Member, other: _Member, spans: Sequence[float] | None = None) -> bool:
+def _same(one: _Member, other: _Member, nearness: _Nearness | None = None) -> bool:
     """Whether two fails have one cause; what was not decided stands for itself, but for the case it happened in."""
     a, b = one.explanation, other.explanation
     if one.cause != other.cause:
@@ -232,8 +274,8 @@ def _same(one: _Member, other: _Member, spans: Sequence[float] | None = None) ->
     if a is None or b is None or a.depth is None or b.depth is None:
         return one.case.case.id == other.case.case.id
     # No two decisions of real numbers are the same: near each other in what was seen, they are one.
-    alike = a.action == b.action or (spans is not None and _continuous(a.action) and _continuous(b.action))
-    same = a.key == b.key if spans is None else _near(a, b, spans)
+    alike = a.action == b.action or (nearness is not None and _continuous(a.action) and _continuous(b.action))
+    same = a.key == b.key if nearness is None else nearness.near(a, b)
     return alike and a.agents_fault is b.agents_fault and same
 
 
@@ -242,13 +284,23 @@ def _continuous(action: Action | None) -> bool:
     return all(isinstance(part, float) for part in parts)
 
 
-def _near(a: Explanation, b: Explanation, spans: Sequence[float]) -> bool:
-    if a.observation is None or b.observation is None:
-        return False
-    if not len(a.observation) == len(b.observation) == len(spans):
-        return False
-    pairs = zip(a.observation, b.observation, spans, strict=True)
-    return all(abs(x - y) <= NEAR * span for x, y, span in pairs)
+@dataclass(frozen=True)
+class _Nearness:
+    """When two blame points are near each other."""
+
+    spans: Sequence[float]
+    """How far each number of the observations reached."""
+    share: float
+    on_the_whole: bool = False
+
+    def near(self, a: Explanation, b: Explanation) -> bool:
+        if a.observation is None or b.observation is None:
+            return False
+        if not len(a.observation) == len(b.observation) == len(self.spans):
+            return False
+        pairs = zip(a.observation, b.observation, self.spans, strict=True)
+        apart = [abs(x - y) / span if span else 0.0 for x, y, span in pairs]
+        return (sqrt(fmean(x * x for x in apart)) if self.on_the_whole else max(apart)) <= self.share
 
 
 def _spans(explanations: Iterable[Explanation | None]) -> list[float]:

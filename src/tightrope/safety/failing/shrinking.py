@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,6 +12,8 @@ from tightrope.budget import Budget, Meter
 from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.explanation import Explanation, explain_episodes
+from tightrope.explanation.by_learning import FEWEST_MOMENTS
+from tightrope.explanation.explaining import EFFORT as FULL_EFFORT
 from tightrope.explanation.explaining import WATCH
 from tightrope.outcome import Outcome
 from tightrope.safety.judging.case_results import CaseResult
@@ -26,6 +29,8 @@ EXECUTIONS = 8
 """Executions of a candidate where chance decides; half as many fails as the original has are enough."""
 EFFORT = 500
 """Environment steps for a moment of a candidate whose failure has to be understood before it is called the same."""
+MOST_TO_UNDERSTAND = 4 * EFFORT
+"""Steps for all moments of a candidate together; one that takes more is not called the same."""
 
 
 @begun_again_if_stochastic
@@ -60,7 +65,8 @@ def shrink(
         agent: The agent that fails.
         case: A failing case of a result, or a case in which the agent fails.
         length: Steps to watch after hand-over; default: as in the result, or 40.
-        budget: What it may cost; a budget in steps gives the same result everywhere.
+        budget: What it may cost, finding out why it fails included (half of it at most, at first); a budget in steps
+            gives the same result everywhere.
         engine: The engine to run on; default: a temporary one.
         backend: The temporary engine's back end, by name.
         workers: The temporary engine's number of processes; default: one per core.
@@ -107,7 +113,7 @@ class _Shrinker:
                 f"the agent {agent.name!r} does not fail in this case within {self.length} steps, so there is nothing "
                 f"to shrink; take one of result.failing_cases"
             )
-        [self.failure] = explain_episodes(engine, self.original[:1], length=self.length, actions=own_actions(agent))
+        self.failure = self._explained(self.original[0], FULL_EFFORT, self._left // 2)
 
     def run(self) -> TestCase:
         """Reduce until nothing more can be reduced, or the budget is spent."""
@@ -204,15 +210,33 @@ class _Shrinker:
 
     def _by_explanation(self, episode: Episode, wanted: Explanation) -> int | None:
         """Elsewhere, but by the same decision: what was done and what would have been better are the same."""
-        if not self.engine.deterministic:
+        if not self.engine.deterministic or self.meter.spent:
             return None
-        self.meter.spend(EFFORT)
-        [found] = explain_episodes(
-            self.engine, [episode], length=self.length, actions=own_actions(self.agent), effort=EFFORT
-        )
+        found = self._explained(episode, EFFORT, min(MOST_TO_UNDERSTAND, self._left))
         if found is None or not found.agents_fault or found.action != wanted.action:
             return None
         return found.depth if set(found.better) & set(wanted.better) else None
+
+    def _explained(self, episode: Episode, effort: int, most: int) -> Explanation | None:
+        """Why an episode failed, as far as so many steps say."""
+        moments = max(len(episode.actions), FEWEST_MOMENTS)
+        if not self.engine.deterministic:
+            effort = min(effort, most // moments)
+            self.meter.spend(effort * moments)
+        if effort < 1 or most < 1:
+            return None
+        [found] = explain_episodes(
+            self.engine, [episode], length=self.length, actions=own_actions(self.agent), effort=effort, limit=most
+        )
+        if found is not None and self.engine.deterministic:
+            self.meter.spend(found.steps)
+        return found
+
+    @property
+    def _left(self) -> int:
+        """Steps of the budget that are left; where only time is limited, more than are ever needed."""
+        left = self.meter.remaining().steps
+        return sys.maxsize if left is None else left
 
     def _replays(self, episode: Episode) -> bool:
         """Whether the actions lead to the same end without the agent, from reset."""

@@ -8,8 +8,10 @@ from itertools import zip_longest
 
 from tightrope.execution import Engine
 from tightrope.explanation import Explanation, explain_episodes
-from tightrope.explanation.explaining import EFFORT
+from tightrope.explanation.explaining import EFFORT, WATCH, later
+from tightrope.exploration.escapes import Survival
 from tightrope.progress import Progress, ProgressCallback
+from tightrope.reference import Survivability
 from tightrope.safety.failing.groups import group_failures
 from tightrope.safety.failing.together import explain_together
 from tightrope.safety.judging.case_results import CaseResult
@@ -20,6 +22,9 @@ from tightrope.trace import Action
 EFFORTS = ((64, 0.6), (500, 0.8), (EFFORT, 1.0))
 """Steps for one moment, and the part of the budget that is gone when it ends: what little does not prove is asked again
 with more."""
+FIRST_LOOKED_AT = 8
+"""Fails after which it is decided for how many steps to ask: where none of them is settled for as many as were watched,
+which takes somebody who steers well for hundreds of steps, it is asked for fewer."""
 ASKED_AT_A_TIME = 2
 """Cases between two looks at what is left of the steps; a fixed number, so that workers change no answer."""
 
@@ -49,17 +54,26 @@ class _Telling:
     on_progress: ProgressCallback | None = None
     found: dict[str, Explanation] = field(default_factory=dict)
     spent: int = 0
+    length: int = field(init=False)
+    """How many steps are to be survived."""
+
+    def __post_init__(self) -> None:
+        self.length = self.results[0].length
 
     def all(self) -> dict[str, Explanation]:
-        """Ask with little effort, then with more."""
-        for effort, share in EFFORTS:
-            self._ask(self._open(), effort, int(self.steps * share))
+        """Ask with little effort, then with more; for as many steps as were watched, unless that decides nothing."""
+        everything = list(_in_turn(self.results))
+        self._ask(everything[:FIRST_LOOKED_AT], EFFORTS[0][0], int(self.steps * EFFORTS[0][1]))
+        if self.length > WATCH and not any(why.proven for why in self.found.values()):
+            self.length = WATCH
+            self.found.clear()
+        for number, (effort, share) in enumerate(EFFORTS):
+            cases = self._unproven() if number else [case for case in everything if case.case.id not in self.found]
+            self._ask(cases, effort, int(self.steps * share))
         return self.found
 
-    def _open(self) -> list[CaseResult]:
-        """At first every fail, the most telling first; then what is not proven, those first that stand for a group."""
-        if not self.found:
-            return list(_in_turn(self.results))
+    def _unproven(self) -> list[CaseResult]:
+        """Those that were asked about, those first that stand for a group."""
         known = [replace(result, explanations=self.found) for result in self.results]
         groups = group_failures(known)
         ordered = [group.representative for group in groups]
@@ -73,7 +87,7 @@ class _Telling:
             part = cases[start : start + ASKED_AT_A_TIME]
             told = self._told(part, effort, (most - self.spent) // len(part))
             self.spent += sum(why.steps for why in told.values())
-            self.found |= told
+            self.found |= {case: _surer(self.found.get(case), why) for case, why in told.items()}
             if self.on_progress is not None:
                 note = f"{self.results[0].agent}: {plainly(count(len(self.found), 'case'))}"
                 self.on_progress(Progress("explanations", min(self.spent, self.steps), self.steps, note))
@@ -86,8 +100,9 @@ class _Telling:
         whys = explain_episodes(
             self.engine,
             [case.failing_episodes[0] for case in asked],
-            length=self.results[0].length,
+            length=self.length,
             actions=self.actions,
+            known=[_at_handover(case, self.length) for case in asked],
             references=[_way(self.results, case) for case in asked],
             effort=effort,
             limit=limit,
@@ -98,9 +113,21 @@ class _Telling:
 
     def _remembered(self, effort: int) -> dict[tuple[str, int], Explanation | None]:
         """Why episodes failed that were explained on this engine before."""
-        asked = (self.results[0].length, None if self.actions is None else tuple(self.actions), effort)
+        asked = (self.length, None if self.actions is None else tuple(self.actions), effort)
         known: dict[tuple[str, int], Explanation | None] = self.engine.once(("why", *asked), dict)
         return known
+
+
+def _surer(old: Explanation | None, new: Explanation) -> Explanation:
+    """Of two answers the one that says more: one given when few steps were left may say less than the one before."""
+    return new if old is None or new.proven or later(new, old) is new else old
+
+
+def _at_handover(case: CaseResult, length: int) -> dict[int, Survival]:
+    """What was found out of the case before anyone was blamed: the moment at which the agent took over."""
+    survival = case.survival.within(length)
+    settled = survival.survivable is Survivability.NO or survival.witness is not None
+    return {len(case.case.prefix): survival} if settled else {}
 
 
 def _in_turn(results: Sequence[SafetyResult]) -> Iterator[CaseResult]:

@@ -81,8 +81,15 @@ def test_what_nobody_survives_is_not_the_agents_fault() -> None:
     assert "; leaving out what nobody could have survived, it fails in 100 %." in both
 
 
-def test_where_chance_decides_nobody_is_said_to_be_the_best_there_is() -> None:
-    run = run_of({"a": {3: 2}}, {3: YES, 5: YES})
+@pytest.mark.parametrize(
+    ("fails", "told"),
+    [
+        (2, "; no more often than the best player known there."),
+        (10, "; 25 percentage points more often (14 to 68) than the best player known there."),
+    ],
+)
+def test_where_chance_decides_the_best_player_known_is_the_measure(fails: int, told: str) -> None:
+    run = run_of({"a": {3: fails}}, {3: YES, 5: YES})
     judged = run.safety["simple"]["a"]
     best = Survival(survivable=YES, best=Estimate(0.75, 0.65, 1.0, 100, "runs"), thorough=True)
     cases = tuple(
@@ -93,9 +100,9 @@ def test_where_chance_decides_nobody_is_said_to_be_the_best_there_is() -> None:
         )
         for case in judged.cases
     )
-    told = said(replace(run, safety={"simple": {"a": replace(judged, cases=cases)}}))
-    assert "; no more often than the best player known there." in told
-    assert "nobody would have avoided" not in told
+    sentence = said(replace(run, safety={"simple": {"a": replace(judged, cases=cases)}}))
+    assert told in sentence
+    assert "nobody would have avoided" not in sentence
 
 
 def test_what_nobody_has_decided_is_not_called_avoidable() -> None:

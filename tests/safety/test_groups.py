@@ -266,3 +266,23 @@ def test_explaining_keeps_its_budget_and_says_what_it_left_out() -> None:
     assert rest_of_groups(groups, 0).startswith(f"… and {len(groups)} more, {unasked} of them not explained")
     assert rest_of_groups(result.failure_groups, 1) == "… and 1 more"
     assert rest_of_groups(result.failure_groups, 2) == ""
+
+
+def test_a_way_out_from_hand_over_makes_a_fail_avoidable_though_its_moment_was_not_found() -> None:
+    task, agent, suite, _ = planted(0)
+    result = tr.run_suite(task, agent, suite, length=64)
+    lost = {case: replace(each, depth=None, agents_fault=None) for case, each in result.explanations.items()}
+    assert all(group.avoidable for group in replace(result, explanations=lost).failure_groups)
+    # So it is where nobody asked why, and those come last.
+    first, *others = result.explanations
+    some = replace(result, explanations={first: lost[first]}).failure_groups
+    assert [group.explanation is None for group in some] == [False] + [True] * (len(some) - 1)
+    assert all(group.avoidable for group in some)
+    assert others
+    # Without a way out nobody knows.
+    unknown = replace(
+        result,
+        explanations=lost,
+        cases=tuple(replace(case, survival=case.survival.withdrawn("not asked")) for case in result.cases),
+    )
+    assert {group.avoidable for group in unknown.failure_groups} == {None}

@@ -46,3 +46,15 @@ def test_a_value_alone_says_why() -> None:
     alone = Estimate(0.12, 0.05, 0.26, 50, "m", ON_THESE_CASES).without_interval("stopped early")
     assert (alone.value, alone.low, alone.high, alone.method) == (0.12, None, None, "stopped early")
     assert alone.question == ON_THESE_CASES
+
+
+def test_only_a_whole_interval_lies_on_one_side_of_zero() -> None:
+    sides = {
+        (0.1, 0.05, 0.2): (True, False),
+        (-0.1, -0.2, -0.05): (False, True),
+        (0.1, 0.0, 0.2): (False, False),
+        (0.1, -0.1, 0.3): (False, False),
+        (0.1, None, None): (False, False),
+    }
+    found = {each: Estimate(*each, 9, "by hand") for each in sides}
+    assert {each: (one.above_zero, one.below_zero) for each, one in found.items()} == sides

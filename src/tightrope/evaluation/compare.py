@@ -37,12 +37,12 @@ class PlainComparison(Shown):
     @property
     def worse(self) -> bool:
         """Whether B is shown to end unsafe more often than A."""
-        return self.difference.low is not None and self.difference.low > 0
+        return self.difference.above_zero
 
     @property
     def better(self) -> bool:
         """Whether B is shown to end unsafe less often than A."""
-        return self.difference.high is not None and self.difference.high < 0
+        return self.difference.below_zero
 
     @property
     def fails_more(self) -> bool:

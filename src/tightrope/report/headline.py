@@ -21,7 +21,7 @@ from tightrope.report.verdict import (
 )
 from tightrope.report.views import SuiteView
 from tightrope.report.ways import chosen_text
-from tightrope.report.wording import NO_DATA, count, interval_text, listed, percent
+from tightrope.report.wording import NO_DATA, change_text, count, interval_text, listed, percent
 from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
@@ -177,6 +177,8 @@ def _whose_fault(suite: SuiteView) -> str:
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
     if not fated(suite):
         return "all of that was avoidable"
+    if not suite.doomed:
+        return change_text(avoidable, "the best player known there")
     return f"leaving out what nobody could have survived, it fails in {percent(avoidable.value)}"
 
 

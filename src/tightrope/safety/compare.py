@@ -74,22 +74,22 @@ class SafetyComparison(Shown):
     @property
     def worse(self) -> bool:
         """Whether B is shown to fail more often than A on these cases: the interval is above 0, or it is a fact."""
-        return self.difference.low is not None and self.difference.low > 0
+        return self.difference.above_zero
 
     @property
     def better(self) -> bool:
         """Whether B is shown to fail less often than A on these cases."""
-        return self.difference.high is not None and self.difference.high < 0
+        return self.difference.below_zero
 
     @property
     def worse_in_general(self) -> bool:
         """Whether B is shown to fail more often in situations like these; never with one reference."""
-        return self.difference_in_general.low is not None and self.difference_in_general.low > 0
+        return self.difference_in_general.above_zero
 
     @property
     def better_in_general(self) -> bool:
         """Whether B is shown to fail less often in situations like these; never with one reference."""
-        return self.difference_in_general.high is not None and self.difference_in_general.high < 0
+        return self.difference_in_general.below_zero
 
     @property
     def newly_failing(self) -> tuple[CaseDifference, ...]:

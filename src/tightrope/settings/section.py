@@ -58,23 +58,6 @@ def setting(
         gate: Whether it judges results and changes none.
         decides: Which stored things are made by it; default: those of its step. Nothing: it only chooses among them.
     """
-    return field(default=default, metadata=_metadata(sentence, none, option, short, run, gate, decides))
-
-
-def required(sentence: str) -> Any:
-    """A field of a section that has no default, and only names what is used."""
-    return field(metadata=_metadata(sentence, option="", decides=()))
-
-
-def _metadata(
-    sentence: str,
-    none: str = "",
-    option: str | None = None,
-    short: str = "",
-    run: bool | str = False,
-    gate: bool = False,
-    decides: tuple[str, ...] | None = None,
-) -> dict[str, Any]:
     about = About(
         sentence=sentence,
         none=none,
@@ -84,6 +67,15 @@ def _metadata(
         gate=gate,
         decides=() if gate else decides,
     )
+    return field(default=default, metadata=_metadata(about))
+
+
+def required(sentence: str) -> Any:
+    """A field of a section that has no default, and only names what is used."""
+    return field(metadata=_metadata(About(sentence=sentence, option="", decides=())))
+
+
+def _metadata(about: About) -> dict[str, Any]:
     # The JSON Schema of campaign files takes its description from here.
     return {"description": about.description, "about": about}
 

@@ -62,6 +62,16 @@ class Estimate(Shown):
         """The value alone, with the reason."""
         return replace(self, low=None, high=None, method=why)
 
+    @property
+    def above_zero(self) -> bool:
+        """Whether the whole interval lies above 0: of a difference, that it is more beyond doubt."""
+        return self.low is not None and self.low > 0
+
+    @property
+    def below_zero(self) -> bool:
+        """Whether the whole interval lies below 0."""
+        return self.high is not None and self.high < 0
+
     def __format__(self, spec: str) -> str:
         """``0.12 [0.05, 0.26] n=50``; "no data" when nothing was measured; without a spec the question is added."""
         if not spec:

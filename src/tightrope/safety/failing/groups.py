@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tightrope.display import Shown
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.words import MISSING
+from tightrope.reference import Survivability
 from tightrope.safety.judging.avoidable import shown_part, tried_by_chance
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
@@ -53,10 +54,13 @@ class FailureGroup(Shown):
     def avoidable(self) -> bool | None:
         """Whether the moment it was lost lies after hand-over; None: not decided.
 
-        Where chance decides and no decision stands out, failing more often than somebody did is still its fault."""
+        Where a way out from hand-over is known, that moment need not be. Where chance decides and no decision stands
+        out, failing more often than somebody did is still its fault."""
+        fault = None if self.explanation is None else self.explanation.agents_fault
+        if fault is None and all(map(_way_out_known, self.members)):
+            return True
         if self.explanation is None:
             return None
-        fault = self.explanation.agents_fault
         if fault is None and self.explanation.drop is not None and self.explanation.cause is None:
             return True if any(map(self._blamed, self.members)) else None
         return fault
@@ -112,7 +116,7 @@ class _Member:
 
 
 def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
-    """The fails of several results by their cause: those that were avoidable first, and the most frequent first.
+    """The fails of several results by their cause: those explained first, of these the avoidable and most frequent.
 
     A case that an agent was put into by several suites counts once.
     """
@@ -122,7 +126,7 @@ def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
     among = len({case.case.id for result in results for case in result.cases if tried_by_chance(case)})
     total = sum(member.case.fails for member in members)
     found = [_group(group, total, among) for group in groups]
-    return tuple(sorted(found, key=lambda group: (group.avoidable is not True, -group.share)))
+    return tuple(sorted(found, key=_rank))
 
 
 def rest_of_groups(groups: Sequence[FailureGroup], told: int) -> str:
@@ -232,6 +236,16 @@ def _members(results: Iterable[SafetyResult]) -> list[_Member]:
             if case.fails and member.known >= found.get((result.agent, name), member).known:
                 found[result.agent, name] = member
     return list(found.values())
+
+
+def _rank(group: FailureGroup) -> tuple[bool, bool, float]:
+    return group.explanation is None, group.avoidable is not True, -group.share
+
+
+def _way_out_known(case: CaseResult) -> bool:
+    """Whether an escape from hand-over was replayed; where chance decides, one lucky run is none."""
+    best = case.survival.best
+    return case.survivable is Survivability.YES and (best is None or best.low == best.high)
 
 
 def _group(members: Sequence[_Member], total: int, among: int) -> FailureGroup:

@@ -90,9 +90,7 @@ class Guidance(Shown):
     @property
     def pays(self) -> bool | None:
         """Whether boundary states are shown to have more fails; None: not told apart, or no data."""
-        if self.difference.low is None or self.difference.high is None:
-            return None
-        return True if self.difference.low > 0 else False if self.difference.high < 0 else None
+        return True if self.difference.above_zero else False if self.difference.below_zero else None
 
     @property
     def verdict(self) -> str:

@@ -10,6 +10,7 @@ from tightrope.display import Shown
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.words import MISSING
 from tightrope.reference import Survivability
+from tightrope.safety.failing.nearness import NEAR, Nearness, spans_of
 from tightrope.safety.judging.avoidable import shown_part, tried_by_chance
 from tightrope.tasks.task import Task
 from tightrope.trace import Action

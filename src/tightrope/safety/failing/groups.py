@@ -102,7 +102,7 @@ class _Member:
         if why is None:
             return None
         if why.cause is None:
-            return None if why.depth is not None else (why.proven, why.agents_fault)
+            return None if why.depth is not None else (why.proven, why.agents_fault, _way_out_known(self.case))
         return why.cause, repr(why.given_away), repr(why.behind)
 
     @property

@@ -36,3 +36,11 @@ def test_the_gallery_and_every_public_name_are_on_the_site(site: Path) -> None:
 def test_the_site_asks_the_network_for_nothing(site: Path) -> None:
     loads = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?https?://")
     assert not [path for path in site.rglob("*.html") if loads.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("report", sorted((ROOT / "docs/gallery").glob("*.html")), ids=lambda path: path.stem)
+def test_the_commands_of_the_gallery_are_those_of_a_checkout(report: Path) -> None:
+    page = report.read_text(encoding="utf-8")
+    folders = set(re.findall(r"tightrope (?:replay|explain) (\S+) ", page))
+    assert folders <= {f"runs/gallery/{report.stem}"}, "a folder of whoever made it leads nowhere"
+    assert f"tightrope run examples/gallery/{report.stem}.yaml" in page

@@ -153,3 +153,17 @@ def test_a_file_that_the_run_has_tested_brings_what_is_known_and_another_is_told
     said = " ".join(capsys.readouterr().out.split())
     missing = len(set(open_run(old).safety) - set(CONTROLS))
     assert f"{missing} time{'s' * (missing > 1)} a suite was executed now" in said, "for the newcomer alone"
+
+
+def test_what_became_of_every_case_is_counted(runs: tuple[Path, Path], capsys) -> None:
+    old, _ = runs
+    assert run_command(["compare", "careful", f"now={ZIGZAG}", "--in", str(old), "--trust", "--json"]) == 0
+    cases = json.loads(capsys.readouterr().out)["simple"]["cases"]
+    more = sum(case["now"] > case["before"] for case in cases)
+    same = sum(case["now"] == case["before"] for case in cases)
+    assert more
+    assert run_command(["compare", "careful", f"now={ZIGZAG}", "--in", str(old), "--trust"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert (
+        f"simple: of {len(cases)} cases {more} failed more often, 0 less often and {same} as often as before." in told
+    )

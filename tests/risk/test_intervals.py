@@ -9,6 +9,7 @@ from tightrope.risk.splitting import Repetition
 
 def repetitions(estimates, **fields):
     told = {"size": 50, "steps": 1, "rounds": 9, "plain_failures": 0, "roots": 5, "failures": ()}
+    told |= {"variance": 0.0, "levels": ()}
     return [Repetition(estimate=float(value), **{**told, **fields}) for value in estimates]
 
 
@@ -63,3 +64,21 @@ def test_repetitions_without_failures_are_said() -> None:
     assert "8 of 8 repetitions met no failure" in notes[0]
     assert (found.value, found.low) == (0, 0)
     assert found.high > 0
+
+
+def test_what_the_family_trees_tell_is_believed_while_repetitions_agree_with_it() -> None:
+    close = [1e-5, 1.6e-5, 0.7e-5, 1.1e-5, 0.5e-5, 1e-5, 1.4e-5, 0.8e-5]
+    spread = float(np.var(close, ddof=1))
+    alone, _ = splitting_estimate(repetitions(close), 0, 400)
+    told, _ = splitting_estimate(repetitions(close, variance=spread), 0, 400)
+    assert told.high / told.low < 0.9 * alone.high / alone.low, "the same spread, better known"
+    too_little, _ = splitting_estimate(repetitions(close, variance=0.4 * spread), 0, 400)
+    assert too_little == alone, "repetitions that differ by more are believed"
+    bare = [*repetitions(close[:1], variance=spread), *repetitions(close[1:], variance=spread, roots=1)]
+    assert splitting_estimate(bare, 0, 400)[0] == alone, "a tree with one branch knows nothing"
+
+
+def test_family_trees_that_tell_of_a_large_error_are_no_number() -> None:
+    close = [1e-5, 1.2e-5, 0.9e-5, 1.1e-5] * 2
+    _, notes = splitting_estimate(repetitions(close, variance=4e-10), 0, 400)
+    assert "its standard error is 67% of the number" in notes[0]

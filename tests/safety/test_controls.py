@@ -53,7 +53,8 @@ def test_where_only_boundary_states_are_narrow_guidance_pays_and_is_told_with_it
     assert found.control.low == found.control.high, "all states there are"
     assert found.pays is True
     assert found.sentence() == (
-        "Guidance pays: walker fails 100% (exact) on the 2 cases of simple and 25% (exact) at 8 uniformly drawn states "
+        "The search pays off: walker fails 100% (exact) on the 2 cases of simple and 25% (exact) at 8 uniformly drawn "
+        "states "
         "of the same references: 75 percentage points more often (exact) than there"
     )
 
@@ -63,7 +64,9 @@ def test_where_it_does_not_pay_that_is_said_too() -> None:
     few = compare_guidance(guided, run_suite(CORRIDOR, expert, uniform_suite(REFERENCE, 3)))
     assert few.pays is None
     assert few.difference.low < 0 <= few.difference.high
-    assert few.sentence().startswith("Guidance is not shown to pay: expert fails 0% (exact) on the 2 cases of simple")
+    assert few.sentence().startswith(
+        "The search is not shown to pay off: expert fails 0% (exact) on the 2 cases of simple"
+    )
     told = re.search(r": as often \(up to (\d+) less\) as there$", few.sentence())
     assert told is not None
     assert int(told[1]) == round(-100 * few.difference.low)

@@ -10,13 +10,16 @@ import numpy as np
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
+from tightrope.errors import UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.risk.guides import GivenGuide, Guide, NoGuide
 from tightrope.risk.intervals import plain_estimate, splitting_estimate
 from tightrope.risk.learning import fitted_guide, noisy_lessons
+from tightrope.risk.repeating import Order, Trial, repetition, trial
 from tightrope.risk.result import PLAIN, SPLITTING, FailureEstimate
-from tightrope.risk.splitting import Repetition, split
+from tightrope.risk.roulette import Roulette
+from tightrope.risk.splitting import Repetition
 from tightrope.risk.swarm import Path, Swarm
 from tightrope.seeding import derive_seed
 from tightrope.settings import LIBRARY_BACKEND, RiskConfig
@@ -79,44 +82,35 @@ def estimate_failure(
         workers: The temporary engine's number of processes; default: one per core.
         on_progress: Called with a ``Progress`` as the work goes on.
     """
-    RiskConfig.require(length=length)
-    work = _Work(task, agent, length, seed, (budget or Budget()).steps or RiskConfig.steps, on_progress)
+    RiskConfig.require(length=length, steps=_steps_of(budget))
+    work = _Work(task, agent, length, seed, _steps_of(budget), on_progress)
     pilot = work.pilot()
     if work.quiet:
         return work.of_starts_alone(pilot)
-    if pilot.rate >= COMMON or work.most_steps < 4 * work.spent:
+    if pilot.rate >= COMMON:
         return work.counted(pilot)
+    if work.most_steps < 4 * work.spent:
+        return work.counted(pilot, work.hardly_begun(pilot))
     guide = GivenGuide(task, danger) if danger is not None else work.learned_guide(pilot)
     if isinstance(guide, NoGuide):
         return work.counted(pilot, "no failure was met even with random actions, so nothing tells what comes close")
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
-        each = work.cost_of_each(runner, guide)
-        fitting = work.left / REPETITIONS / each
+        tried = work.tried(runner, guide)
+        fitting = work.left / REPETITIONS / tried.each
         if fitting < SMALLEST_SIZE:
-            return work.counted(pilot, work.too_little(each))
+            return work.counted(pilot, work.too_little(tried.each))
         size = int(np.clip(fitting / DEARER, SMALLEST_SIZE, LARGEST_SIZE))
-        repetitions = work.repeated(runner, guide, size, each)
+        repetitions = work.repeated(runner, guide, size, tried)
     return work.from_splitting(repetitions, guide, pilot)
 
 
-@dataclass(frozen=True)
-class _Order:
-    """One repetition to be run, here or in another process."""
-
-    agent: Agent
-    guide: Guide
-    length: int | None
-    size: int
-    seed: int
-    most_steps: float
-
-
-def _repetition(task: Task, order: _Order) -> Repetition:
-    swarm = Swarm(task, order.agent, order.guide, length=order.length)
-    try:
-        return split(swarm, order.size, order.seed, order.most_steps)
-    finally:
-        swarm.close()
+def _steps_of(budget: Budget | None) -> int:
+    """Steps alone: with a limit on time the same seed would give another answer on another machine."""
+    if budget is None:
+        return RiskConfig.steps
+    if not isinstance(budget, Budget) or budget.seconds is not None or budget.steps is None:
+        raise UsageError(f"the budget of an estimate is told in steps, as in tr.Budget(steps=200_000), not {budget!r}")
+    return budget.steps
 
 
 @dataclass(frozen=True)
@@ -194,12 +188,19 @@ class _Work:
         self.say(f"guide: {guide.name}")
         return guide
 
-    def cost_of_each(self, runner: Engine, guide: Guide) -> float:
-        """Steps for each episode of a repetition: those that come close to harm may be far longer than plain ones."""
+    def tried(self, runner: Engine, guide: Guide) -> Trial:
+        """A small repetition, to know what the others cost."""
         order = self._order(guide, SMALLEST_SIZE, "trial", TRIAL_SHARE * self.left)
-        trial: Repetition = runner.map(_repetition, [order])[0]
-        self.spent += trial.steps
-        return trial.steps / trial.size
+        found: Trial = runner.map(trial, [order])[0]
+        self.spent += found.steps
+        return found
+
+    def hardly_begun(self, pilot: _Plain) -> str:
+        """Why splitting was not tried."""
+        return (
+            f"the budget of {self.most_steps:,} steps pays for little more than {len(pilot.paths)} episodes, so plain "
+            f"episodes were counted, {len(pilot.paths)} at the least"
+        )
 
     def too_little(self, each: float) -> str:
         """Why splitting was left, and what it would have taken."""
@@ -209,24 +210,27 @@ class _Work:
             f"episodes were counted; splitting takes more than {round(needed, -3):,.0f} steps here"
         )
 
-    def repeated(self, runner: Engine, guide: Guide, size: int, each: float) -> list[Repetition]:
+    def repeated(self, runner: Engine, guide: Guide, size: int, tried: Trial) -> list[Repetition]:
         """Repetitions of one size until what is left would not pay for another batch."""
         done: list[Repetition] = []
         while len(done) < REPETITIONS or self._another_fits(done):
             numbers = range(len(done), len(done) + BATCH)
-            orders = [self._order(guide, size, number, RUNAWAY * size * each) for number in numbers]
-            batch = runner.map(_repetition, orders)
+            most = RUNAWAY * size * tried.each
+            orders = [self._order(guide, size, number, most, tried.roulette) for number in numbers]
+            batch = runner.map(repetition, orders)
             done += batch
-            self.spent += sum(repetition.steps for repetition in batch)
-            self.say(f"{len(done)} repetitions: {np.mean([repetition.estimate for repetition in done]):.2g}")
+            self.spent += sum(each.steps for each in batch)
+            self.say(f"{len(done)} repetitions: {np.mean([each.estimate for each in done]):.2g}")
         return done
 
-    def _order(self, guide: Guide, size: int, name: object, most_steps: float) -> _Order:
+    def _order(
+        self, guide: Guide, size: int, name: object, most_steps: float, roulette: Roulette | None = None
+    ) -> Order:
         seed = derive_seed("risk repetition", self.seed, name)
-        return _Order(self.agent, guide, self.length, size, seed, most_steps)
+        return Order(self.agent, guide, self.length, size, seed, most_steps, roulette)
 
     def _another_fits(self, done: Sequence[Repetition]) -> bool:
-        return BATCH * float(np.mean([repetition.steps for repetition in done])) <= self.left
+        return BATCH * float(np.mean([each.steps for each in done])) <= self.left
 
     def of_starts_alone(self, pilot: _Plain) -> FailureEstimate:
         note = (
@@ -251,10 +255,10 @@ class _Work:
         )
 
     def from_splitting(self, repetitions: list[Repetition], guide: Guide, pilot: _Plain) -> FailureEstimate:
-        plain = sum(repetition.size for repetition in repetitions) + len(pilot.paths)
-        met = sum(repetition.plain_failures for repetition in repetitions) + pilot.failures
+        plain = sum(each.size for each in repetitions) + len(pilot.paths)
+        met = sum(each.plain_failures for each in repetitions) + pilot.failures
         probability, notes = splitting_estimate(repetitions, met, plain)
-        failures = [trace for repetition in repetitions for trace in repetition.failures[:2]]
+        failures = [trace for each in repetitions for trace in each.failures[:2]]
         return self._result(
             probability=probability,
             method=SPLITTING,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -16,8 +17,12 @@ Floats: TypeAlias = NDArray[np.float64]
 
 MOST_ERROR = 0.35
 """Standard error of the mean of the repetitions over that mean, above which a few of them carry the number."""
-SKEW = 0.8
-"""How much further the upper limit reaches, for each unit of the repetitions' spread over their mean."""
+MORE_THAN_TOLD = 2.0
+"""Times the variance that their family trees tell, above which repetitions differ by more than chance: eight of them
+do in 5 of 100 cases."""
+SKEW_SEEN, SKEW_TOLD = 0.8, 1.0
+"""How much further the upper limit reaches, for each unit of the repetitions' spread over their mean, where the
+repetitions tell it; of the standard error, where their family trees do."""
 MOST_ZEROS = 0.1
 """Share of repetitions that may end without a failure before their mean is believed less."""
 
@@ -33,9 +38,10 @@ def splitting_estimate(
     """The mean of the repetitions with a 95 % interval, widened where they do not agree, and why."""
     estimates = np.array([repetition.estimate for repetition in repetitions])
     value, n = float(estimates.mean()), len(estimates)
-    doubts = tuple(_doubts(repetitions, estimates))
     plain = rate_estimate(plain_failures, plain_episodes)
-    low, high = _limits(estimates) if n > 1 and value > 0 else (0.0, 1.0)
+    error = _error(repetitions, estimates) if n > 1 and value > 0 else None
+    doubts = tuple(_doubts(repetitions, estimates, error))
+    low, high = (0.0, 1.0) if error is None else error.limits(value)
     if not doubts and plain.low is not None and plain.low > high:
         doubts = (
             f"{plain_failures} of {plain_episodes} plain episodes failed, more than the repetitions tell: the guide "
@@ -49,7 +55,7 @@ def splitting_estimate(
     return Estimate(value, low, min(1.0, high), n, method), ()
 
 
-def _doubts(repetitions: Sequence[Repetition], estimates: Floats) -> list[str]:
+def _doubts(repetitions: Sequence[Repetition], estimates: Floats, error: _Error | None) -> list[str]:
     doubts = []
     empty = int((estimates == 0).sum())
     if empty > MOST_ZEROS * len(estimates):
@@ -57,12 +63,12 @@ def _doubts(repetitions: Sequence[Repetition], estimates: Floats) -> list[str]:
             f"{empty} of {len(estimates)} repetitions met no failure: the guide does not lead to harm; give a "
             f"danger function, or a larger budget"
         )
-    mean = float(estimates.mean())
-    if mean > 0 and float(estimates.std(ddof=1)) > MOST_ERROR * float(np.sqrt(len(estimates))) * mean:
+    if error is not None and error.relative > MOST_ERROR:
         doubts.append(
-            "the repetitions disagree: a few of them carry the number; give a danger function, or a larger budget"
+            f"its standard error is {error.relative:.0%} of the number: the repetitions disagree, or a few families of "
+            f"episodes carry them; give a danger function, or a larger budget"
         )
-    if mean > 0 and all(repetition.roots == 1 for repetition in repetitions if repetition.estimate > 0):
+    if error is not None and all(repetition.roots == 1 for repetition in repetitions if repetition.estimate > 0):
         doubts.append(
             f"in every repetition all failures descend from one of its {repetitions[0].size} first episodes: a few "
             f"starts carry the number; give a danger function, or a larger budget"
@@ -70,14 +76,36 @@ def _doubts(repetitions: Sequence[Repetition], estimates: Floats) -> list[str]:
     return doubts
 
 
-def _limits(estimates: Floats) -> tuple[float, float]:
-    """A lognormal interval of the mean, its upper part stretched for skew.
+@dataclass(frozen=True)
+class _Error:
+    """How far the mean of the repetitions may be off."""
 
-    A repetition is a product of many factors, so a few large ones carry the mean and most samples lie below it. The
-    stretch is what simulated repetitions need to be covered: those of splitting itself in 95 % and more, lognormal ones
-    of any spread, which are worse, in 92 % and more, those counted that `MOST_ERROR` turns away.
-    """
+    relative: float
+    """Its standard error over the mean."""
+    known: int
+    """Degrees of freedom of that."""
+    stretch: float
+    """How much further the upper limit reaches than the lower one."""
+
+    def limits(self, mean: float) -> tuple[float, float]:
+        """A lognormal interval, its upper part stretched for skew.
+
+        A repetition is a product of many factors, so a few large ones carry the mean and most samples lie below it. The
+        stretch is what simulated repetitions need to be covered: those of splitting itself in 95 % and more, lognormal
+        ones of any spread, which are worse, in 92 % and more, those counted that `MOST_ERROR` turns away.
+        """
+        reach = student_quantile((1 + CONFIDENCE) / 2, self.known) * float(np.sqrt(np.log1p(self.relative**2)))
+        return mean * float(np.exp(-reach)), mean * float(np.exp(reach * self.stretch))
+
+
+def _error(repetitions: Sequence[Repetition], estimates: Floats) -> _Error:
+    """As the family trees tell it, which see more than a few repetitions do; as these do where they differ by more."""
     mean, n = float(estimates.mean()), len(estimates)
-    spread = float(estimates.std(ddof=1)) / mean
-    reach = student_quantile((1 + CONFIDENCE) / 2, n - 1) * float(np.sqrt(np.log1p(spread**2 / n)))
-    return mean * float(np.exp(-reach)), mean * float(np.exp(reach * (1 + SKEW * spread)))
+    seen = float(estimates.std(ddof=1)) / mean
+    told = float(np.sqrt(np.mean([repetition.variance for repetition in repetitions]))) / mean
+    # What a tree knows are its branches from the root: one alone could not differ from anything.
+    branches = sum(max(0, repetition.roots - 1) for repetition in repetitions)
+    if seen**2 > MORE_THAN_TOLD * told**2 or branches < n:
+        return _Error(seen / float(np.sqrt(n)), n - 1, 1 + SKEW_SEEN * seen)
+    error = told / float(np.sqrt(n))
+    return _Error(error, branches, 1 + SKEW_TOLD * error)

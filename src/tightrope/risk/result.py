@@ -13,6 +13,8 @@ from tightrope.trace import ActionTrace
 PLAIN, SPLITTING = "plain Monte Carlo", "splitting"
 SEEN_IN_PERCENT = 0.005
 """Upper limits below it are told as they are."""
+WORTH_TELLING = 1.1
+"""Times the steps that were spent; less is no saving."""
 Z = 1.96
 """Half the width of a 95 % interval in standard errors, for saying what plain episodes would have cost."""
 
@@ -61,6 +63,13 @@ class FailureEstimate(Shown):
         needed = self.plain_episodes_needed
         return None if needed is None or not self.cost else needed * self.episode_steps / self.cost
 
+    @property
+    def question(self) -> str:
+        """What the probability is of: that an episode ends unsafe, as far as it was watched."""
+        if self.length is None:
+            return "ends unsafe"
+        return f"ends unsafe within {self.length:,} step{'s' if self.length > 1 else ''}"
+
     def to_json(self) -> dict[str, Any]:
         """Plain values, ready for JSON; of the failures their number."""
         return {
@@ -85,10 +94,10 @@ class FailureEstimate(Shown):
         p = self.probability
         if p.value is None:
             return f"{self.agent}: nothing could be said about its risk ({p.method})."
-        text = f"{self.agent} ends unsafe in {self.probability_text()} of its episodes, by {self.method}"
+        text = f"{self.agent} {self.question} in {self.probability_text()} of its episodes, by {self.method}"
         saving = self.saving
-        if self.method == SPLITTING and saving is not None and saving >= 1:
-            text += f"; plain episodes would have taken {float(f'{saving:.2g}'):,.0f} times the steps"
+        if self.method == SPLITTING and saving is not None and saving >= WORTH_TELLING:
+            text += f"; plain episodes would have taken {float(f'{saving:.2g}'):,g} times the steps"
         return f"{text}."
 
     def reservation(self) -> str | None:

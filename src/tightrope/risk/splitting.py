@@ -4,6 +4,9 @@ Episodes that stay furthest from harm are replaced by copies of others, begun at
 closer, with fresh randomness. Each round multiplies the estimate by the share that was kept. Whatever the guide says,
 the mean of the estimate is the true probability (Bréhier, Gazeau, Goudenège, Lelièvre, Rousset 2016: all episodes at or
 below the level are replaced, ties included, and a copy begins strictly above it).
+
+How far one estimate may be off is told by its own family tree: two episodes with no common ancestor are as good as
+independent, so the products of their weights estimate the square of the probability (Lee and Whiteley 2018).
 """
 
 from __future__ import annotations
@@ -37,6 +40,10 @@ class Repetition:
     roots: int
     """How many of the first episodes the failures descend from."""
     failures: tuple[ActionTrace, ...]
+    variance: float
+    """Of the estimate, as its family tree tells it."""
+    levels: tuple[tuple[float, float], ...]
+    """Of each round, its danger and the share of all episodes that went beyond."""
 
 
 def split(swarm: Swarm, size: int, seed: int, most_steps: float = math.inf) -> Repetition:
@@ -44,30 +51,52 @@ def split(swarm: Swarm, size: int, seed: int, most_steps: float = math.inf) -> R
     before = swarm.steps
     paths = swarm.from_resets([derive_seed("risk", seed, number) for number in range(size)])
     plain = sum(path.failed for path in paths)
-    rng, kept, rounds = generator("risk copies", seed), 1.0, 0
+    rng, kept, pairs = generator("risk copies", seed), 1.0, 1.0
+    levels: list[tuple[float, float]] = []
     killed = max(1, int(KILLED_SHARE * size))
-    while rounds < MOST_ROUNDS and swarm.steps - before < most_steps:
+    while len(levels) < MOST_ROUNDS and swarm.steps - before < most_steps:
         level = sorted(path.top for path in paths)[killed - 1]
         if level == HARM:
             break
-        rounds += 1
         low = [place for place, path in enumerate(paths) if path.top <= level]
         high = [path for path in paths if path.top > level]
         kept *= len(high) / size
+        pairs *= _pairs_kept(len(high), size)
+        levels.append((level[0], kept))
         if not high:
             break
-        for place, copy in zip(low, _copies(swarm, high, low, level, rng, (seed, rounds)), strict=True):
+        for place, copy in zip(low, _copies(swarm, high, low, level, rng, (seed, len(levels))), strict=True):
             paths[place] = copy
     failed = [path for path in paths if path.failed]
+    estimate = kept * sum(path.weight for path in failed) / size
     return Repetition(
-        estimate=kept * len(failed) / size,
+        estimate=estimate,
         size=size,
         steps=swarm.steps - before,
-        rounds=rounds,
+        rounds=len(levels),
         plain_failures=plain,
         roots=len({path.root for path in failed}),
         failures=tuple(path.trace for path in failed if path.trace is not None),
+        variance=max(0.0, estimate**2 - pairs * _unrelated(failed) / (size * (size - 1))),
+        levels=tuple(levels),
     )
+
+
+def _pairs_kept(high: int, size: int) -> float:
+    """Of all pairs of episodes, those that both went beyond, over those among the next ones with different parents."""
+    if high < 2:
+        return 0.0
+    more, once_more = divmod(size - high, high)
+    siblings = once_more * (more + 2) * (more + 1) + (high - once_more) * (more + 1) * more
+    return high * (high - 1) / (size * (size - 1) - siblings)
+
+
+def _unrelated(failed: Sequence[Path]) -> float:
+    """The product of the weights, summed over all pairs with no common ancestor."""
+    families: dict[int, float] = {}
+    for path in failed:
+        families[path.root] = families.get(path.root, 0.0) + path.weight
+    return sum(families.values()) ** 2 - sum(weight**2 for weight in families.values())
 
 
 def _copies(

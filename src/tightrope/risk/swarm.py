@@ -14,6 +14,7 @@ from tightrope.agents.agent import Agent
 from tightrope.exploration.playing import action_trace
 from tightrope.outcome import Outcome
 from tightrope.risk.guides import Guide
+from tightrope.risk.roulette import GOES_ON, Course, Roulette
 from tightrope.seeding import derive_seed, generator
 from tightrope.simulation import Simulator, Snapshot, conformance_of, open_simulator
 from tightrope.tasks.task import Task
@@ -38,6 +39,7 @@ class Mark:
     level: Level
     snapshot: Snapshot
     memory: Any
+    weight: float
 
 
 @dataclass(slots=True)
@@ -48,6 +50,8 @@ class Path:
     """Which of the first episodes it descends from."""
     marks: list[Mark] = field(default_factory=list)
     """Levels rise strictly: a level that was reached before is no new place to split at."""
+    weight: float = 1.0
+    """How many episodes it counts for: more than one where others like it were let go."""
     failed: bool = False
     trace: ActionTrace | None = None
     """Of a failed episode: how it is replayed."""
@@ -68,8 +72,8 @@ class Path:
         """
         for place, mark in enumerate(self.marks):
             if mark.level > level:
-                return Path(root=self.root, marks=self.marks[: place + 1])
-        return Path(root=self.root, marks=self.marks, failed=True, trace=self.trace)
+                return Path(root=self.root, marks=self.marks[: place + 1], weight=mark.weight)
+        return Path(root=self.root, marks=self.marks, weight=self.weight, failed=True, trace=self.trace)
 
 
 @dataclass(slots=True)
@@ -80,13 +84,38 @@ class _Lane:
     path: Path
     stream: np.random.Generator
     memory: Any
+    course: Course
+    wheel: np.random.Generator | None = None
+    """Decides, once, whether the path goes on when it is far back; None: it goes on."""
 
 
 class Swarm:
-    """Plays episodes of one agent from reset or from marks, in as many environments as the process can hold."""
+    """Plays episodes of one agent from reset or from marks, in as many environments as the process can hold.
 
-    def __init__(self, task: Task, agent: Agent, guide: Guide, *, length: int | None, watch: bool = False) -> None:
+    Args:
+        task: What is played.
+        agent: Who plays.
+        guide: Says how dangerous each moment is.
+        length: Of an episode, at most; None: until it ends.
+        watch: Keep what is seen in each path.
+        roulette: Says which paths may be let go; None: none.
+        courses: Keep how dangerous each path was, step by step.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        agent: Agent,
+        guide: Guide,
+        *,
+        length: int | None,
+        watch: bool = False,
+        roulette: Roulette | None = None,
+        courses: bool = False,
+    ) -> None:
         self.task, self.agent, self.guide, self.length, self.watch = task, agent, guide, length, watch
+        self.roulette = roulette
+        self.courses: list[Course] | None = [] if courses else None
         self._conformance = conformance_of(task)
         first = open_simulator(task)
         self._simulators = [first]
@@ -131,15 +160,21 @@ class Swarm:
 
     def _begun(self, simulator: Simulator, path: Path, seed: int) -> _Lane:
         fresh = None if self._conformance.deterministic else derive_seed("risk environment", seed)
-        memory = None
+        lane = _Lane(simulator, path, generator("risk agent", seed), None, Course([], first=not path.marks))
         if path.marks:
             simulator.load(path.marks[-1].snapshot, reseed=fresh)
-            memory = path.marks[-1].memory
+            lane.memory = path.marks[-1].memory
+            lane.course.dangers.append(path.marks[-1].level[0])
+            # Once is enough: weights that multiply would let a few episodes carry the number.
+            if self.roulette is not None and path.weight == 1:
+                lane.wheel = generator("risk roulette", seed)
         else:
             simulator.reset(derive_seed("risk start", seed), reseed=fresh)
         if self.watch:
             path.watched = [copy.copy(simulator.observation)]
-        return _Lane(simulator, path, generator("risk agent", seed), memory)
+        if self.courses is not None:
+            self.courses.append(lane.course)
+        return lane
 
     def _step(self, active: list[_Lane]) -> list[_Lane]:
         """One step in every lane; those that are over."""
@@ -159,15 +194,27 @@ class Swarm:
             lane.path.failed = lane.simulator.outcome is Outcome.UNSAFE
             if lane.path.failed:
                 lane.path.trace = action_trace(lane.simulator)
-        self._mark([lane for lane in active if not any(lane is ended for ended in over)])
-        return over
+        return over + self._mark([lane for lane in active if not any(lane is ended for ended in over)])
 
-    def _mark(self, lanes: Sequence[_Lane]) -> None:
-        """Remember the moments that set a record."""
+    def _mark(self, lanes: Sequence[_Lane]) -> list[_Lane]:
+        """Remember the moments that set a record; the lanes that are let go, being far back from theirs."""
         if not lanes:
-            return
+            return []
         levels = self.guide.levels([lane.simulator.transition for lane in lanes])
-        for lane, danger in zip(lanes, levels, strict=True):
-            level = float(danger), -lane.simulator.depth
-            if level > lane.path.top:
-                lane.path.marks.append(Mark(level, lane.simulator.save(), lane.memory))
+        let_go = []
+        for lane, danger in zip(lanes, map(float, levels), strict=True):
+            lane.course.dangers.append(danger)
+            level, path = (danger, -lane.simulator.depth), lane.path
+            if level > path.top:
+                path.marks.append(Mark(level, lane.simulator.save(), lane.memory, path.weight))
+            elif self._let_go(lane, path.top[0], danger):
+                let_go.append(lane)
+        return let_go
+
+    def _let_go(self, lane: _Lane, record: float, danger: float) -> bool:
+        if lane.wheel is None or self.roulette is None or not self.roulette.far_back(record, danger):
+            return False
+        goes_on = lane.wheel.random() < GOES_ON
+        lane.path.weight /= GOES_ON
+        lane.wheel = None
+        return not goes_on

@@ -281,16 +281,16 @@ def measured_plainly(result: Evaluation) -> Measurement:
 
 def risk_gates(risks: Iterable[FailureEstimate], limit: float) -> tuple[Gate, ...]:
     """That the risk of each is within the limit beyond doubt: few can afford to see one in a million."""
-    what = "probability that an episode ends unsafe"
-    return tuple(
-        judge_gate(
-            "risk",
-            Measurement(agent=risk.agent, suite=IN_USE, estimate=risk.probability, what=what),
-            limit,
-            on="high",
+    asked = [
+        Measurement(
+            agent=risk.agent,
+            suite=IN_USE,
+            estimate=risk.probability,
+            what=f"probability that an episode {risk.question}",
         )
         for risk in risks
-    )
+    ]
+    return tuple(judge_gate("risk", each, limit, on="high") for each in asked)
 
 
 def _unsafe_shares(evidence: Evidence) -> Iterator[Measurement]:

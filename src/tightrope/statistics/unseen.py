@@ -41,7 +41,7 @@ class Unseen(Shown):
 
     @property
     def at_least(self) -> float:
-        """Chao's lower bound for how many kinds there are, those met included."""
+        """Chao's estimate of a lower bound on the number of kinds, those met included; one alone may be too high."""
         return self.kinds + self.once * (self.once - 1) / (2 * (self.twice + 1))
 
     def __str__(self) -> str:

@@ -82,10 +82,13 @@ def command(
 def _print(interface: Interface, found: Bisection) -> None:
     words = {True: "passes", False: "fails", None: "flaky"}
     rows = [
-        (each.number + 1, each.agent, words[each.passed], share(each.fail_frequency), each.executions)
+        (
+            *(each.number + 1, each.agent, words[each.passed]),
+            *(share(each.fail_frequency), each.fail_frequency.n, each.executions),
+        )
         for each in found.checked
     ]
-    columns = ("number", "checkpoint", "verdict", "fails on this case", "executions")
+    columns = ("number", "checkpoint", "verdict", "fails on this case", "decided after", "executed")
     interface.table(f"Tested {len(rows)} of {found.checkpoints} checkpoints", columns, rows)
     interface.say(f"{found.sentence()}.")
     interface.data(

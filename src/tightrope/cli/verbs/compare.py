@@ -62,6 +62,7 @@ def command(
     """
     from tightrope.cli.arguments.contenders import contenders_of
     from tightrope.cli.arguments.manner import manner_of, manner_text
+    from tightrope.cli.output.comparisons import comparison_data
     from tightrope.runs.gates import comparison_gates
     from tightrope.runs.questions.contest import compare_agents
     from tightrope.runs.run import open_run
@@ -77,7 +78,7 @@ def command(
         found = compare_agents(contenders, examples=examples, on_progress=show)
     for comparison in found:
         _print(comparison)
-    told = [_comparison_data(comparison) for comparison in found]
+    told = [comparison_data(comparison) for comparison in found]
     interface.data(told[0] if len(told) == 1 else {one.agent_b: each for one, each in zip(found, told, strict=True)})
     if general_too is not None:
         gates = [
@@ -225,6 +226,12 @@ def _chance(comparison: SafetyComparison) -> str:
 
 def _say_what_is_new(suite: str, comparison: SafetyComparison) -> None:
     """Where nothing is random a case that newly fails is a fact, whatever became of the others."""
+    more, less = len(comparison.fails_more), len(comparison.fails_less)
+    if comparison.cases:
+        current_interface().say(
+            f"{suite}: of {counted(len(comparison.cases), 'case')} {more} failed more often, {less} less often and "
+            f"{len(comparison.cases) - more - less} as often as before."
+        )
     new, mended = comparison.newly_failing, comparison.newly_fixed
     for cases, what in ((new, "newly failing"), (mended, "newly passed")):
         if cases:
@@ -255,53 +262,3 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
     columns = ("case", "place", "situation", "fails before", "fails now", "survivable")
     shown = f"{len(rows)} of {counted(len(more), 'case')}" if len(rows) < len(more) else counted(len(rows), "case")
     current_interface().table(f"Fails more often in {suite} ({shown}; --json has all)", columns, rows)
-
-
-def _comparison_data(comparison: AgentComparison) -> dict[str, Any]:
-    from tightrope.runs.gates import PLAIN
-
-    told = {} if comparison.plain is None else {PLAIN: _plain_data(comparison.plain)}
-    returns = [{"from_step": each.prefix_length, **each.difference.to_json()} for each in comparison.returns]
-    suites = {suite: _data(each) for suite, each in comparison.suites.items()}
-    return told | suites | ({"return": returns} if returns else {})
-
-
-def _plain_data(plain: PlainComparison) -> dict[str, Any]:
-    return {
-        "agent_a": plain.agent_a,
-        "agent_b": plain.agent_b,
-        "unsafe_a": plain.unsafe_a.to_json(),
-        "unsafe_b": plain.unsafe_b.to_json(),
-        "difference": plain.difference.to_json(),
-        "p_value": plain.p_value,
-        "worse": plain.worse,
-        "better": plain.better,
-        "errors": plain.errors,
-    }
-
-
-def _data(comparison: SafetyComparison) -> dict[str, Any]:
-    return {
-        "agent_a": comparison.agent_a,
-        "agent_b": comparison.agent_b,
-        "difference": comparison.difference.to_json(),
-        "p_value": comparison.p_value,
-        "exact": comparison.exact,
-        "difference_in_general": comparison.difference_in_general.to_json(),
-        "worse": comparison.worse,
-        "better": comparison.better,
-        "newly_failing": [case.case.id for case in comparison.newly_failing],
-        "newly_fixed": [case.case.id for case in comparison.newly_fixed],
-        "errors": comparison.errors,
-        "cases": [
-            {
-                "case": case.case.id,
-                "before": case.fail_frequency_a.value,
-                "now": case.fail_frequency_b.value,
-                "executions": {"before": case.fail_frequency_a.n, "now": case.fail_frequency_b.n},
-                "survivable": str(case.survivable),
-                "certain": case.certain,
-            }
-            for case in comparison.cases
-        ],
-    }

@@ -17,6 +17,7 @@ from tightrope.cli.arguments.options import (
 )
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.verdicts import code_of, print_gates
+from tightrope.cli.output.words import counted
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.settings import AgentConfig, ExecutionConfig, RiskConfig
@@ -66,7 +67,8 @@ def command(
             )
             for each in agents.values()
         ]
-    _print(interface, f"Risk in use, {built.label}", found)
+    watched = "" if asked.length is None else f", watched for {counted(asked.length, 'step')}"
+    _print(interface, f"Risk in use, {built.label}{watched}", found)
     interface.data([risk.to_json() for risk in found])
     return _code(interface, found, asked.max_risk)
 

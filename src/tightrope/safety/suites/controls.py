@@ -95,7 +95,11 @@ class Guidance(Shown):
     @property
     def verdict(self) -> str:
         """That in words, whichever way it went."""
-        return {True: "guidance pays", False: "guidance does not pay", None: "guidance is not shown to pay"}[self.pays]
+        return {
+            True: "the search pays off",
+            False: "the search does not pay off",
+            None: "the search is not shown to pay off",
+        }[self.pays]
 
     def sentence(self) -> str:
         """The comparison in words, with its numbers."""

@@ -239,8 +239,8 @@ def figures_of(bags: Sequence[Bag]) -> Iterator[Figure]:
             episodes, judged = (sum(getattr(bag, what) for bag in these) for what in ("failed", "judged"))
             yield Figure(
                 item=10, name=f"{place}, {stage} agent: {way}", value=statistics.mean(each), unit="per 1000 steps",
-                note=f"{len(each)} seeds, {min(each):.2g} to {max(each):.2g}; {episodes} failing episodes in "
-                f"{sum(bag.steps for bag in these)} steps, {judged} judged",
+                note=f"{len(each)} {'seed' if len(each) == 1 else 'seeds'}, {min(each):.2g} to {max(each):.2g}; "
+                f"{episodes} failing episodes in {sum(bag.steps for bag in these)} steps, {judged} judged",
             )  # fmt: skip
         means = {way: statistics.mean(each) for way, each in rates.items()}
         if {PLAIN, UNIFORM, OURS[2]} <= {*means}:

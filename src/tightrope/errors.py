@@ -60,7 +60,14 @@ class UsageError(TightropeError):
 
 
 class UnknownName(UsageError):
-    """A name is not known; the message offers the nearest ones."""
+    """A name is not known; the message offers the nearest ones.
+
+    Args:
+        kind: What was named, such as ``task``.
+        name: The name that is not known.
+        known: The names there are.
+        hint: What else may help; a sentence.
+    """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         known = sorted(set(known))
@@ -78,7 +85,14 @@ class UnknownName(UsageError):
 
 
 class MissingExtra(UsageError):
-    """An optional library is needed and not installed."""
+    """An optional library is needed and not installed.
+
+    Args:
+        library: The module that cannot be imported.
+        extra: The extra of tightrope that brings it.
+        purpose: What needs it.
+        cause: The error of the import; it may be another module that is missing.
+    """
 
     def __init__(self, library: str, extra: str, purpose: str, cause: ImportError | None = None) -> None:
         lacks = "is not installed" if cause is None or _lacks(library, cause) else f"cannot be imported: {cause}"
@@ -137,7 +151,11 @@ class RunLocked(TightropeError):
 
 
 def how_a_file_is_named(source: str) -> str:
-    """The next move for ``folder/file.py:name``, where a module is meant; empty for all else."""
+    """The next move for ``folder/file.py:name``, where a module is meant; empty for all else.
+
+    Args:
+        source: What was given in place of ``module:name``.
+    """
     meant = re.fullmatch(r"(?:(.*)[/\\])?(\w+)\.py:(\w+)", source)
     if meant is None:
         return ""
@@ -147,7 +165,13 @@ def how_a_file_is_named(source: str) -> str:
 
 
 def require_extra(library: str, extra: str, purpose: str) -> ModuleType:
-    """Import an optional library or raise the error that says how to install it."""
+    """Import an optional library or raise the error that says how to install it.
+
+    Args:
+        library: The module to import.
+        extra: The extra of tightrope that brings it.
+        purpose: What needs it, for the message.
+    """
     try:
         return importlib.import_module(library)
     except ImportError as error:

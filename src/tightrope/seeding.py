@@ -10,7 +10,11 @@ import numpy as np
 
 
 def derive_seed(*parts: object) -> int:
-    """A seed in 0 … 2³¹-1 (what every environment accepts) that depends on nothing but the parts."""
+    """A seed in 0 … 2³¹-1 (what every environment accepts) that depends on nothing but the parts.
+
+    Args:
+        *parts: What it is derived from: texts, numbers, ids.
+    """
     digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 33
 

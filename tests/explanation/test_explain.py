@@ -165,6 +165,13 @@ def test_what_did_not_fail_is_refused() -> None:
     with pytest.raises(UsageError, match="not unsafe"):
         tr.explain(CORRIDOR, expert, suite.cases[0])
     assert tr.explain(CORRIDOR, walker, suite.cases[0]).depth == 2
+    with pytest.raises(UsageError, match="can be explained, not int"):
+        tr.explain(CORRIDOR, walker, 5)
+
+
+def test_what_a_search_has_found_is_explained() -> None:
+    found = tr.search_failures(CORRIDOR, walker, budget=tr.Budget(steps=200)).failures[0]
+    assert tr.explain(CORRIDOR, walker, found) == tr.explain(CORRIDOR, walker, found.episode)
 
 
 def test_what_takes_steering_for_hundreds_of_steps_is_asked_for_fewer() -> None:

@@ -15,7 +15,9 @@ from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
 from tightrope.safety import TestCase, TestSuite, group_failures
-from tightrope.safety.failing.groups import HANDFUL, NEAR, rest_of_groups
+from tightrope.safety.failing.groups import HANDFUL, rest_of_groups
+from tightrope.safety.failing.nearness import NEAR
+from tightrope.safety.failing.remaining import remaining_kinds
 from tightrope.safety.failing.telling import ASKED_AT_A_TIME, _surer, explain_failures
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
 from tightrope.trace import ActionTrace
@@ -205,6 +207,21 @@ def test_a_second_look_with_few_steps_left_takes_nothing_back() -> None:
     assert _surer(late, early) is late
     assert _surer(late, replace(early, depth=None)) is late
     assert _surer(late, replace(early, proven=True)).proven
+
+
+def test_fails_of_which_nothing_was_decided_are_told_once_and_may_be_of_many_kinds() -> None:
+    made = dusty_result([(WAIT,) * number + TO_FIRST for number in range(4)])
+    nothing = {
+        case: replace(why, depth=None, action=None, better=(), proven=False, agents_fault=None, observation=None)
+        for case, why in list(made.explanations.items())[1:]
+    }
+    # Of two of them nobody is known who survives from hand-over on.
+    lost = [replace(case, survival=Survival(survivable=Survivability.UNKNOWN)) for case in made.cases[2:]]
+    result = replace(made, cases=(*made.cases[:2], *lost), explanations={**made.explanations, **nothing})
+    told = [(len(group.members), group.decided, group.avoidable) for group in result.failure_groups]
+    assert told == [(1, True, True), (1, False, True), (2, False, None)]
+    assert result.failure_groups[1].sentence(DUSTY) == "Where it was lost could not be decided within the effort"
+    assert remaining_kinds(result).kinds == 4
 
 
 def test_the_same_place_with_another_decision_is_another_cause() -> None:

@@ -47,7 +47,17 @@ class Situation(Protocol):
         ...
 
 
-Failure: TypeAlias = Episode | FailingCase | Situation
+@runtime_checkable
+class Found(Protocol):
+    """A failure that a search has found."""
+
+    @property
+    def episode(self) -> Episode:
+        """The episode that failed."""
+        ...
+
+
+Failure: TypeAlias = Episode | FailingCase | Situation | Found
 
 
 @begun_again_if_stochastic
@@ -71,7 +81,8 @@ def explain(
     Args:
         task: The task that was to be solved.
         agent: The agent that failed.
-        episode: The episode, a failing case of a result (its first failing execution), or a case (which is run).
+        episode: The episode, a failing case of a result (its first failing execution), a case (which is run), or what
+            `search_failures` has found.
         length: How many steps are to be survived from a moment on; default: as many as the episode was watched for, and
             where that decides nothing, 40 of them.
         actions: What the agent can do; None: all the environment takes, or those that the agent was trained with.
@@ -109,6 +120,8 @@ def later(one: Explanation, other: Explanation | None) -> Explanation:
 
 def failed_episode(engine: Engine, agent: Agent, failure: Failure, length: int | None = None) -> Episode:
     """The failed episode that is meant."""
+    if isinstance(failure, Found):
+        failure = failure.episode
     if isinstance(failure, FailingCase):
         if not failure.failing_episodes:
             raise UsageError("this case did not fail, so there is nothing to explain; take one of result.failing_cases")
@@ -116,6 +129,11 @@ def failed_episode(engine: Engine, agent: Agent, failure: Failure, length: int |
     if isinstance(failure, Situation):
         rollout = Rollout(start=failure.prefix, agent=agent.name, length=length or WATCH, fixed_prefix=True)
         [failure] = engine.run([rollout])
+    if not isinstance(failure, Episode):
+        raise UsageError(
+            f"an episode, a failing case, a case or a found failure can be explained, not {type(failure).__name__}; "
+            f"take one of result.failing_cases"
+        )
     if failure.outcome is not Outcome.UNSAFE:
         raise UsageError(f"this episode ended {failure.outcome}, not unsafe, so there is nothing to explain")
     return failure

@@ -28,8 +28,13 @@ def play(simulator: Simulator, trace: ActionTrace, *, start: int | None = None) 
     """Play a trace and stop at every situation of it: s0 before the first action, then one after each.
 
     It ends early where the episode does. Fresh randomness comes right before the action it belongs to, so whoever looks
-    at a moment sees the situation as it was reached. ``start``: the simulator stands at this depth of the trace
-    already; None: it is reset. One may move the simulator at a moment and must put it back before asking for the next.
+    at a moment sees the situation as it was reached. One may move the simulator at a moment and must put it back before
+    asking for the next.
+
+    Args:
+        simulator: Where to play.
+        trace: What to play.
+        start: The depth of the trace at which the simulator stands already; None: it is reset.
     """
     reseeds = dict(trace.reseeds)
     actions = trace.actions

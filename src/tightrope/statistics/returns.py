@@ -12,8 +12,8 @@ from tightrope.statistics.estimate import CONFIDENCE, ON_THESE_CASES, Estimate
 from tightrope.statistics.quantiles import student_quantile
 from tightrope.statistics.strata import OpenStrata, Stratum, freedom_of_sum
 
-NEVER_FAILED = "no execution failed, so nothing shows what one that does would earn: no interval"
-ALWAYS_FAILED = "every execution failed, so nothing shows what one that does not would earn: no interval"
+NEVER_FAILED = "no execution failed, so what a fail would earn is not known: no interval"
+ALWAYS_FAILED = "every execution failed, so what a pass would earn is not known: no interval"
 
 
 def stratified_mean_estimate(strata: Sequence[Stratum], *, confidence: float = CONFIDENCE) -> Estimate:

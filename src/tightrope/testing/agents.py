@@ -13,7 +13,12 @@ from tightrope.trace import Action
 
 
 class ConstantAgent(Shown):
-    """Always the same action."""
+    """Always the same action.
+
+    Args:
+        action: The action.
+        name: What to call it.
+    """
 
     _shown = ("name", "action")
 
@@ -30,7 +35,12 @@ class ConstantAgent(Shown):
 
 
 class FunctionAgent(Shown):
-    """``action(observation)`` for each observation."""
+    """``action(observation)`` for each observation.
+
+    Args:
+        action: The function.
+        name: What to call it.
+    """
 
     _shown = ("name", "action")
 
@@ -47,7 +57,12 @@ class FunctionAgent(Shown):
 
 
 class RandomAgent(Shown):
-    """Any of its actions, drawn from the stream of the episode."""
+    """Any of its actions, drawn from the stream of the episode.
+
+    Args:
+        actions: What to draw from; a mask has a flag for each.
+        name: What to call it.
+    """
 
     _shown = ("name", "actions")
 
@@ -74,7 +89,12 @@ class RandomAgent(Shown):
 
 
 class CountingAgent(Shown):
-    """Plays a fixed list of actions over and over; its memory is how many it has answered in this episode."""
+    """Plays a fixed list of actions over and over; its memory is how many it has answered in this episode.
+
+    Args:
+        actions: The list.
+        name: What to call it.
+    """
 
     _shown = ("name", "actions")
 

@@ -18,6 +18,12 @@ class TabularWorld(gym.Env[Any, Any]):
     """A finite Markov decision process. ``table[state][action]`` lists the successors with their probabilities.
 
     Every step costs 1, reaching a goal earns 10, an unsafe state costs 10 more.
+
+    Args:
+        table: The successors of each action in each state that is no end.
+        goals: The states that are reached when all is well.
+        unsafe: The states that must not be reached.
+        start: The state after reset.
     """
 
     def __init__(
@@ -81,7 +87,16 @@ def tabular_task(
     name: str = "tabular",
     **fields: Any,
 ) -> Task:
-    """A task on a tabular world."""
+    """A task on a tabular world.
+
+    Args:
+        table: The successors of each action in each state that is no end.
+        goals: The states that are reached when all is well.
+        unsafe: The states that must not be reached.
+        start: The state after reset.
+        name: What the task is called.
+        **fields: Further fields of the ``Task``.
+    """
     return Task(
         name=name,
         make_env=partial(TabularWorld, table, goals, unsafe, start),
@@ -92,7 +107,11 @@ def tabular_task(
 
 
 def deterministic_table(successors: Mapping[int, Sequence[int]]) -> dict[int, list[Chances]]:
-    """A table in which every action has one successor."""
+    """A table in which every action has one successor.
+
+    Args:
+        successors: For each state the successor of each action.
+    """
     return {state: [((1.0, successor),) for successor in row] for state, row in successors.items()}
 
 
@@ -111,6 +130,13 @@ def corridor_task(
 
     WALK moves one cell, JUMP two; landing on a hole is unsafe. With probability ``slip`` a jump falls one cell short.
     Holes must not be neighbours. Standing before hole h (cell h-1) only JUMP is right; at h-2 only WALK.
+
+    Args:
+        length: The number of the last cell.
+        holes: The cells that are unsafe.
+        slip: How likely a jump is to end one cell early.
+        name: What the task is called.
+        **fields: Further fields of the ``Task``.
     """
     goal, unsafe = length, frozenset(holes)
 

@@ -55,7 +55,7 @@ def situations_from(
     file: all cases. Of failing episodes and fuzz traces: the whole way (say how far before its end to begin).
 
     Args:
-        sources: What ``open_run`` gives, ``SafetyResult``, ``FailureGroup``, ``CaseResult``, ``Explanation``,
+        *sources: What ``open_run`` gives, ``SafetyResult``, ``FailureGroup``, ``CaseResult``, ``Explanation``,
             ``FailureSearch``, ``FoundFailure``, ``Evaluation``, ``TestSuite``, ``TestCase``, ``FuzzResult``,
             ``Episode``, ``ActionTrace``, ``Situation``, the path of a suite or trace file, or lists and mappings of
             these.

@@ -25,7 +25,7 @@ class SituationStartsVector(gym.vector.SyncVectorEnv):
         count: How many environments.
         share: The share of episodes that begin in a situation.
         seed: Of the choice of starts.
-        options: Further arguments of ``SituationStarts``.
+        **options: Further arguments of ``SituationStarts``.
     """
 
     def __init__(

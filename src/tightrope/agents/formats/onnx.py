@@ -52,7 +52,11 @@ DTYPES = {
 
 
 class OnnxFile:
-    """An opened file: what its metadata say, and the network once the task's spaces are known."""
+    """An opened file: what its metadata say, and the network once the task's spaces are known.
+
+    Args:
+        path: The file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -102,6 +102,9 @@ def takes(**parts: tuple[type[Section], Mapping[str, Flags]]) -> Callable[[Calla
     """Give a command an option for each of these settings; it is called with what was ``given`` of them.
 
     The options stand in its help where ``given`` stands among its arguments.
+
+    Args:
+        **parts: The settings by the part of the configuration that they are in, as ``own`` lists them.
     """
     options = [
         Option(part=part, setting=section.settings()[name], flags=flags)
@@ -126,7 +129,12 @@ def takes(**parts: tuple[type[Section], Mapping[str, Flags]]) -> Callable[[Calla
 
 
 def own(section: type[Section], *names: str) -> tuple[type[Section], Mapping[str, Flags]]:
-    """Settings as the verb of their step has them; without names all that have an option."""
+    """Settings as the verb of their step has them; without names all that have an option.
+
+    Args:
+        section: The settings of the step.
+        *names: Which of them.
+    """
     settings = section.settings().values()
     return section, {each.name: each.flags for each in settings if each.flags and (not names or each.name in names)}
 

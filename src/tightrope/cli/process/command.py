@@ -23,7 +23,11 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EPIPE)
 
 
 def verb(command: Callable[..., int]) -> Callable[..., None]:
-    """Make a command of a function that returns an exit code; its errors become one paragraph and a code."""
+    """Make a command of a function that returns an exit code; its errors become one paragraph and a code.
+
+    Args:
+        command: The function; its arguments become the command's.
+    """
 
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:

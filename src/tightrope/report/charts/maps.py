@@ -35,7 +35,11 @@ def map_picture(
 ) -> MapPicture | None:
     """The map with the references and the fuzz traces on it; None where nothing of them has a place on it.
 
-    ``ways`` are the positions along each reference, ``reference`` is the one that the ground is drawn for.
+    Args:
+        task: The task, which may draw the ground.
+        reference: The way that the ground is drawn for.
+        ways: The positions along each reference; None: not known.
+        fuzz: The positions along each fuzz trace.
     """
     paths = [_points(positions) for positions in ways]
     if not any(np.isfinite(path).any() for path in paths):

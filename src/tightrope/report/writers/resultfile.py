@@ -31,7 +31,12 @@ POINT_MEASURES = (
 
 
 def results_to_json(results: Results, films: Mapping[str, str] | None = None) -> Json:
-    """The results as JSON values, with the format's name and version; ``films`` are the names of the films' files."""
+    """The results as JSON values, with the format's name and version.
+
+    Args:
+        results: What the report shows.
+        films: The files of the films, by name.
+    """
     content: Json = finite(
         {
             "format": FORMAT,

@@ -44,10 +44,14 @@ def write_report(
     videos: int = ReportConfig.videos,
     on_progress: ProgressCallback | None = None,
 ) -> Path:
-    """Write everything and return the path of index.html.
+    """Write the page, its films, tables and data files, and return the path of index.html.
 
-    ``tasks`` are needed to film failures, at most ``videos`` of them; films already in the folder are kept.
-    ``on_progress`` is told of each film and of the page.
+    Args:
+        results: What to show: ``report_results`` makes it of runs.
+        folder: Where to write; films that are in it already are kept.
+        tasks: The tasks of the runs, which films of failures are played on; none: nothing is filmed.
+        videos: How many failures to film at most.
+        on_progress: Called with a ``Progress`` at each film and at the page.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

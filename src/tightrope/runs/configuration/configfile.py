@@ -34,7 +34,12 @@ def load_config(path: str | PathLike[str]) -> CampaignConfig:
 
 
 def load_settings(path: Path, model: type[Settings]) -> Settings:
-    """Read and validate a file of settings, YAML or TOML by its name."""
+    """Read and validate a file of settings, YAML or TOML by its name.
+
+    Args:
+        path: The file.
+        model: What it must hold: a pydantic model.
+    """
     try:
         text = read_content(path, SETTINGS_FILE).decode("utf-8")
     except OSError as error:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tightrope.display import Shown
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.words import MISSING
 from tightrope.reference import Survivability
+from tightrope.safety.failing.nearness import NEAR, Nearness, spans_of
 from tightrope.safety.judging.avoidable import shown_part, tried_by_chance
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from tightrope.safety.judging.case_results import CaseResult
     from tightrope.safety.judging.results import SafetyResult
 
-NEAR = 0.05
-"""Observations of real numbers are near where no number differs by more than this share of what it reached along the
-failing episodes: keys made of them hardly ever come twice."""
 ON_THE_WHOLE = (0.1, 0.2, 0.4)
 """What counts as near, tried in turn, where blame points lie all over a space: then nearly every one is alone, and
 hundreds of findings are none. So far may the numbers differ on the whole (root of the mean square)."""
@@ -49,6 +45,11 @@ class FailureGroup(Shown):
     """What the agent saw and wanted in that one, where somebody looked."""
     among: int = 1
     """So many cases were looked at to find these."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether a cause is known; those of which nothing was decided are together, and may have several."""
+        return self.explanation is not None and (self.explanation.depth, self.explanation.cause) != (None, None)
 
     @property
     def avoidable(self) -> bool | None:
@@ -95,10 +96,13 @@ class _Member:
 
     @property
     def cause(self) -> Hashable:
-        """What it shares with others where no single decision is to blame: the cause, and what was measured of it."""
+        """What it shares with others where no single decision is to blame: the cause, and what was measured of it; or
+        that nothing was decided, of which one sentence says all."""
         why = self.explanation
-        if why is None or why.cause is None:
+        if why is None:
             return None
+        if why.cause is None:
+            return None if why.depth is not None else (why.proven, why.agents_fault, _way_out_known(self.case))
         return why.cause, repr(why.given_away), repr(why.behind)
 
     @property
@@ -186,14 +190,14 @@ def groups_by_agent(
 
 def _sorted_by_cause(members: Sequence[_Member]) -> list[list[_Member]]:
     """What is near is one. Where most are alone then, what is less near is one as well, until there are a handful."""
-    spans = _spans([member.explanation for member in members])
-    groups = _sorted_by_nearness(members, _Nearness(spans, NEAR))
+    spans = spans_of([member.explanation for member in members])
+    groups = _sorted_by_nearness(members, Nearness(spans, NEAR))
     if 2 * sum(len(group) == 1 for group in _placed(groups)) <= len(_placed(groups)):
         return groups
     for share in ON_THE_WHOLE:
         if len(_placed(groups)) <= HANDFUL:
             break
-        groups = _sorted_by_nearness(members, _Nearness(spans, share, on_the_whole=True))
+        groups = _sorted_by_nearness(members, Nearness(spans, share, on_the_whole=True))
     return groups
 
 
@@ -201,7 +205,7 @@ def _placed(groups: Sequence[list[_Member]]) -> list[list[_Member]]:
     return [group for group in groups if group[0].place is not None]
 
 
-def _sorted_by_nearness(members: Sequence[_Member], nearness: _Nearness) -> list[list[_Member]]:
+def _sorted_by_nearness(members: Sequence[_Member], nearness: Nearness) -> list[list[_Member]]:
     groups: list[list[_Member]] = []
     of_case: dict[str, list[_Member]] = {}
     of_cause: dict[Hashable, list[_Member]] = {}
@@ -258,7 +262,7 @@ def _group(members: Sequence[_Member], total: int, among: int) -> FailureGroup:
     )
 
 
-def _belongs(member: _Member, group: Sequence[_Member], nearness: _Nearness) -> bool:
+def _belongs(member: _Member, group: Sequence[_Member], nearness: Nearness) -> bool:
     """Whether a fail has the cause of a group: the place of one of them, or one near that of the first.
 
     Only of the first, or groups would grow into each other from neighbour to neighbour.
@@ -266,7 +270,7 @@ def _belongs(member: _Member, group: Sequence[_Member], nearness: _Nearness) -> 
     return any(_same(member, other) for other in group) or _same(member, group[0], nearness)
 
 
-def _same(one: _Member, other: _Member, nearness: _Nearness | None = None) -> bool:
+def _same(one: _Member, other: _Member, nearness: Nearness | None = None) -> bool:
     """Whether two fails have one cause; what was not decided stands for itself, but for the case it happened in."""
     a, b = one.explanation, other.explanation
     if one.cause != other.cause:
@@ -282,28 +286,3 @@ def _same(one: _Member, other: _Member, nearness: _Nearness | None = None) -> bo
 def _continuous(action: Action | None) -> bool:
     parts = action if isinstance(action, tuple) else (action,)
     return all(isinstance(part, float) for part in parts)
-
-
-@dataclass(frozen=True)
-class _Nearness:
-    """When two blame points are near each other."""
-
-    spans: Sequence[float]
-    """How far each number of the observations reached."""
-    share: float
-    on_the_whole: bool = False
-
-    def near(self, a: Explanation, b: Explanation) -> bool:
-        if a.observation is None or b.observation is None:
-            return False
-        if not len(a.observation) == len(b.observation) == len(self.spans):
-            return False
-        pairs = zip(a.observation, b.observation, self.spans, strict=True)
-        apart = [abs(x - y) / span if span else 0.0 for x, y, span in pairs]
-        return (sqrt(fmean(x * x for x in apart)) if self.on_the_whole else max(apart)) <= self.share
-
-
-def _spans(explanations: Iterable[Explanation | None]) -> list[float]:
-    """How far each number of the observations reached along all the episodes."""
-    seen = [each.reach for each in explanations if each is not None and each.reach is not None]
-    return [max(high for _, high in column) - min(low for low, _ in column) for column in zip(*seen, strict=False)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,14 @@ JUDGED = frozenset({Verdict.PASS, Verdict.FAIL})
 def remaining_kinds(result: SafetyResult) -> Unseen:
     """What remains unseen on the cases of a suite; a kind of failure is a failure group.
 
-    The fails of one case are of one kind: its first failing execution is the one that is explained.
+    The fails of one case are of one kind: its first failing execution is the one that is explained. Of which nothing
+    was decided, each case may be a kind of its own.
     """
-    kinds = {case.case.id: number for number, group in enumerate(result.failure_groups) for case in group.members}
+    kinds: dict[str, Hashable] = {
+        case.case.id: number if group.decided else case.case.id
+        for number, group in enumerate(result.failure_groups)
+        for case in group.members
+    }
     judged = [case for case in result.distinct_cases if JUDGED & case.counts.keys()]
     if result.stopped_early:
         return unseen_kinds([])

@@ -38,6 +38,8 @@ from tightrope.simulation.fresh_seeds import UNTIL_TRUSTED
 
 AGENTS = Path(__file__).parents[1] / "agents"
 STEPS, QUICK_STEPS = 12_000, 2_000
+STAGES = ("late", "early")
+"""In this order: what a late agent's failures take is what the aim is about."""
 AIM = 5.0
 TOO_MANY = 1.2
 """Times the steps that a hunt was given: one that took more is no match for the others."""
@@ -108,13 +110,18 @@ class Bag:
 
 
 def hunts(
-    places: Sequence[str], ways: Sequence[str], steps: int, seeds: Sequence[int], known: Sequence[Bag] = ()
+    places: Sequence[str],
+    ways: Sequence[str],
+    steps: int,
+    seeds: Sequence[int],
+    known: Sequence[Bag] = (),
+    stages: Sequence[str] = STAGES,
 ) -> Iterator[Bag]:
     """Every hunt that is not known yet, the ways of one agent after each other."""
     have = {bag.name for bag in known}
-    for seed in seeds:
-        for name in places:
-            for stage in ("early", "late"):
+    for stage in stages:
+        for seed in seeds:
+            for name in places:
                 path = AGENTS / TASKS[name].agents.format(stage)
                 asked = [way for way in ways if (name, stage, way, seed) not in have]
                 if asked and path.exists():
@@ -232,8 +239,8 @@ def figures_of(bags: Sequence[Bag]) -> Iterator[Figure]:
             episodes, judged = (sum(getattr(bag, what) for bag in these) for what in ("failed", "judged"))
             yield Figure(
                 item=10, name=f"{place}, {stage} agent: {way}", value=statistics.mean(each), unit="per 1000 steps",
-                note=f"{len(each)} seeds, {min(each):.2g} to {max(each):.2g}; {episodes} failing episodes in "
-                f"{sum(bag.steps for bag in these)} steps, {judged} judged",
+                note=f"{len(each)} {'seed' if len(each) == 1 else 'seeds'}, {min(each):.2g} to {max(each):.2g}; "
+                f"{episodes} failing episodes in {sum(bag.steps for bag in these)} steps, {judged} judged",
             )  # fmt: skip
         means = {way: statistics.mean(each) for way, each in rates.items()}
         if {PLAIN, UNIFORM, OURS[2]} <= {*means}:
@@ -282,12 +289,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--tasks", nargs="+", choices=[*TASKS], default=[*TASKS])
     parser.add_argument("--ways", nargs="+", choices=[*WAYS], default=[*WAYS])
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES)
     parser.add_argument("--keep", type=Path, default=Path("hunts.jsonl"))
     parser.add_argument("--write", action="store_true", help="make what the file holds item 10 of README.md")
     options = parser.parse_args()
     lines = options.keep.read_text(encoding="utf-8").splitlines() if options.keep.exists() else []
     bags = [Bag(**json.loads(line)) for line in lines]
-    for bag in hunts(options.tasks, options.ways, options.steps, range(options.seeds), bags):
+    for bag in hunts(options.tasks, options.ways, options.steps, range(options.seeds), bags, options.stages):
         bags.append(bag)
         with options.keep.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(bag)) + "\n")

@@ -35,11 +35,11 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     yield from _against_sb3(model, agent, episodes)
     if importlib.util.find_spec("mdpfuzz"):
         yield _against_mdpfuzz(
-            "the PPO agent", lambda seen: int(model.predict(seen, deterministic=True)[0]), agent, episodes
+            "the PPO agent", lambda seen: int(model.predict(seen, deterministic=True)[0]), agent, episodes, aim=1
         )
         leaning = Balance()
         yield _against_mdpfuzz(
-            "an agent that costs nothing", lambda seen: int(seen @ leaning.weights > 0), leaning, episodes
+            "an agent that costs nothing", lambda seen: int(seen @ leaning.weights > 0), leaning, episodes, aim=1.25
         )
     else:
         yield Figure(item=6, name="against mdpfuzz random testing", value=None, unit="×", note="not installed")
@@ -87,7 +87,7 @@ def _against_sb3(model: Any, agent: Any, episodes: int) -> Iterator[Figure]:
     )  # fmt: skip
 
 
-def _against_mdpfuzz(name: str, choose: Callable[[Any], int], agent: Any, episodes: int) -> Figure:
+def _against_mdpfuzz(name: str, choose: Callable[[Any], int], agent: Any, episodes: int, *, aim: float) -> Figure:
     from mdpfuzz.executor import Executor
     from mdpfuzz.mdpfuzz import Fuzzer
 
@@ -125,5 +125,5 @@ def _against_mdpfuzz(name: str, choose: Callable[[Any], int], agent: Any, episod
     rate, _, _ = _our_rate(agent, episodes)
     return Figure(
         item=6, name=f"times the episodes per second of mdpfuzz random testing, {name}", value=rate / their_rate,
-        unit="×", aim="> 1 ×", met=rate > their_rate, note=f"{rate:.0f} and {their_rate:.0f} a second",
+        unit="×", aim=f"≥ {aim:g} ×", met=rate >= aim * their_rate, note=f"{rate:.0f} and {their_rate:.0f} a second",
     )  # fmt: skip

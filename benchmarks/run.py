@@ -83,7 +83,10 @@ def write_down(item: int, figures: list[Figure]) -> None:
 
 def _where_and_when() -> str:
     cores, system = os.cpu_count(), f"{platform.system()} {platform.machine()}"
-    return f"{date.today():%Y-%m}, {cores} cores, {system}, Python {platform.python_version()}"
+    busy = os.getloadavg()[1]
+    # Other work than the benchmark's own, which takes two cores at most.
+    beside = f", beside other work (load {busy:.0f})" if busy > 1.5 * (cores or 1) else ""
+    return f"{date.today():%Y-%m}, {cores} cores, {system}, Python {platform.python_version()}{beside}"
 
 
 def _page(stored: dict[str, dict[str, Any]]) -> str:

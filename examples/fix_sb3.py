@@ -40,14 +40,14 @@ def test(task: tr.Task, agents: dict[str, Path], out: Path) -> tr.Run:
     """One campaign over all of them: plain episodes, suites, and a report that compares them."""
     config = tr.CampaignConfig(
         task="LunarLander-v3",
-        agents=[{"source": str(path), "name": name, "epsilon": 0.02} for name, path in agents.items()],
-        plain={"episodes": 50},
+        agents=tuple(tr.AgentConfig(source=str(path), name=name, epsilon=0.02) for name, path in agents.items()),
+        plain=tr.PlainConfig(episodes=50),
         # Box2D cannot be saved, so whatever is looked for is paid for by replays; more finds more boundary states.
-        search={"probe_steps": 1000},
-        safety={"suites": ["simple"], "length": 100, "repetitions": 5},
-        fuzzing={"enabled": False},
-        performance={"enabled": False},
-        report={"videos": 0},
+        search=tr.SearchConfig(probe_steps=1000),
+        safety=tr.SafetyConfig(suites=("simple",), length=100, repetitions=5),
+        fuzzing=tr.FuzzingConfig(enabled=False),
+        performance=tr.PerformanceConfig(enabled=False),
+        report=tr.ReportConfig(videos=0),
     )
     return tr.run_campaign(config, out)
 

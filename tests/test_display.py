@@ -42,7 +42,7 @@ def returned_classes() -> Iterator[type]:
 
 # What users hand in or write themselves, what they are called with, and what is made for every step.
 HANDED_IN = {
-    "AgentLoader", "AgentRequest", "Budget", "ExecutionConfig", "LevelMap", "Progress", "SearchSession", "Step",
+    "AgentLoader", "AgentRequest", "Budget", "LevelMap", "Progress", "SearchSession", "Step",
     "SuiteKind", "SuiteRequest", "Transition", "Visit", "World",
 }  # fmt: skip
 
@@ -52,7 +52,12 @@ def public_values() -> Iterator[type]:
     for module in (tr, tightrope.report, tightrope.training):
         for name in module.__all__:
             value = getattr(module, name)
-            if inspect.isclass(value) and dataclasses.is_dataclass(value) and name not in HANDED_IN:
+            if (
+                inspect.isclass(value)
+                and dataclasses.is_dataclass(value)
+                and name not in HANDED_IN
+                and not name.endswith("Config")
+            ):
                 yield value
     yield from (tr.Engine, tr.Population, tr.SequentialGate, tr.Simulator)
 

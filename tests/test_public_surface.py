@@ -41,6 +41,7 @@ budget: Budget = tr.Budget(seconds=3)
 found: tr.SearchResult = tr.search(task, budget=budget)
 count: int = tr.repetitions(0.9, 0.1)
 version: str = tr.__version__
+config = tr.CampaignConfig(task="corridor", fuzzing=tr.FuzzingConfig(enabled=False))
 """
 
 # Each planted mistake, and the kind of error a type checker must answer it with.
@@ -57,6 +58,8 @@ tr.search("CartPole-v1")  # arg-type
 text: str = tr.repetitions()  # assignment
 tr.make_task("corridor").no_such_field  # attr-defined
 Budget(steps="many")  # arg-type
+tr.CampaignConfig(task="corridor", sead=3)  # call-arg
+tr.FuzzingConfig(generatoins=3)  # call-arg
 tightrope.extending.no_such_thing  # attr-defined
 tightrope.training.no_such_thing  # attr-defined
 """

@@ -92,7 +92,14 @@ from tightrope.safety import save_suite as save_suite
 from tightrope.safety import shrink as shrink
 from tightrope.safety import simple_suite as simple_suite
 from tightrope.safety import uniform_suite as uniform_suite
+from tightrope.settings import AgentConfig as AgentConfig
 from tightrope.settings import ExecutionConfig as ExecutionConfig
+from tightrope.settings import FuzzingConfig as FuzzingConfig
+from tightrope.settings import PerformanceConfig as PerformanceConfig
+from tightrope.settings import PlainConfig as PlainConfig
+from tightrope.settings import ReportConfig as ReportConfig
+from tightrope.settings import SafetyConfig as SafetyConfig
+from tightrope.settings import SearchConfig as SearchConfig
 from tightrope.simulation import AttributesSnapshotter as AttributesSnapshotter
 from tightrope.simulation import Conformance as Conformance
 from tightrope.simulation import Simulator as Simulator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,28 @@ class Arms:
             for place, more in enumerate((1, failed, steps)):
                 self._tries[arm][place] += more
 
-    def best(self, arms: Sequence[Any]) -> Any:
-        """The choice with the highest draw from what is known of its rate of failures, for each step that it takes."""
-        return arms[int(np.argmax([self._drawn_rate(arm) for arm in arms]))]
+    def best(self, arms: Sequence[Any], hopes: Mapping[Any, float] | None = None) -> Any:
+        """The choice with the highest draw from what is known of its rate of failures, for each step that it takes.
 
-    def _drawn_rate(self, arm: Hashable) -> float:
-        tries, failed, steps = self._tries[arm]
+        ``hopes``: failures that a choice is taken to have brought before it was ever made; default: 1.
+        """
+        tries, failed, steps = self._known(arms)
+        hope = np.array([(hopes or {}).get(arm, 1.0) for arm in arms])
         cost = (steps + self._dear) / (tries + 1)
-        return float(self._rng.beta(1 + failed, 2 + tries - failed) / cost)
+        return arms[int(np.argmax(self._rng.beta(hope + failed, 2 + tries - failed) / cost))]
+
+    def best_of_many(self, arms: Sequence[Any], costs: Sequence[float] | None = None) -> Any:
+        """The same where there are more choices than tries: one that was never made is taken to be like the others.
+
+        Were it taken for a good one, such a one would win every draw, and what is known would be for nothing.
+        ``costs``: what each is expected to take; default: what they took on average.
+        """
+        tries, failed, steps = self._known(arms)
+        rate = (1 + failed.sum()) / (3 + tries.sum())
+        usual = (steps.sum() + self._dear) / (tries.sum() + 1)
+        expected = np.full(len(arms), usual) if costs is None else np.asarray(costs, dtype=float)
+        cost = (steps + expected) / (tries + 1)
+        return arms[int(np.argmax(self._rng.beta(1 + failed, 1 / rate - 1 + tries - failed) / cost))]
+
+    def _known(self, arms: Sequence[Any]) -> np.ndarray:
+        return np.array([self._tries[arm] for arm in arms], dtype=float).T

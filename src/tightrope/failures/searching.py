@@ -9,7 +9,6 @@ is, the more likely in use.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,10 +17,11 @@ from tightrope.budget import Budget, Meter
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.failures.arms import Arms
 from tightrope.failures.blurred import BlurredAgent
-from tightrope.failures.causes import most_likely_first, one_of_each_cause
-from tightrope.failures.moments import find_moments, price
+from tightrope.failures.causes import one_of_each_cause
+from tightrope.failures.lost import with_moments
+from tightrope.failures.moments import price
 from tightrope.failures.result import Disturbance, FailureSearch, FoundFailure
-from tightrope.failures.tries import BEGINNING, MOMENT, RESET, Tries, Try
+from tightrope.failures.tries import AGAIN, BEGINNING, MOMENT, RESET, Tries, Try
 from tightrope.failures.worth import DOUBT, Worth
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
@@ -37,11 +37,13 @@ MOMENTS_SHARE = 0.5
 RUNS_SHARE = 0.1
 """Of the rest, so much for the first runs that are disturbed; more are played where they are worth it."""
 MOST_RUNS = 64
-MOMENTS_AT_A_TIME = 4
 ALL_ALIKE = 3
 """Runs in a row that are like earlier ones, after which no other reset is tried: all of them are one."""
 AT_A_TIME = 4
 """Disturbances and runs that are drawn before the outcome of any is known."""
+HOPES = {RESET: 0.2}
+"""Runs that nobody disturbs are what plain episodes are made of: an agent that fails in them shows it soon, and where
+it does not they would take a third of all steps."""
 NOTHING_NEW = 16
 """Draws in a row that lead nowhere new, after which each action is tried where disturbances led: the world is small."""
 IN_VAIN = 48
@@ -103,7 +105,7 @@ def search_failures(
             on_progress=on_progress,
         )
         stop_reason = search.run(MOMENTS_SHARE if moments else 0.0)
-        found = search.with_moments() if moments else search.found
+        found = with_moments(runner, agent.name, search.found, meter) if moments else search.found
         return FailureSearch(
             task=task.label,
             agent=agent.name,
@@ -142,6 +144,8 @@ class _Search:
             seed=self.seed,
             longest=self.longest,
             noise=self.noise,
+            length=self.length,
+            replayed=self.engine.conformance.method == REPLAY,
             chance=not self.engine.deterministic,
         )
         self._met: set[tuple[int, int]] = set()
@@ -167,7 +171,7 @@ class _Search:
             left = share.remaining().steps
             count = AT_A_TIME if left is None else max(1, min(AT_A_TIME, left // (self.length + self.longest)))
             smaller, self._smaller = self._smaller[:count], self._smaller[count:]
-            sources = [self._arms.best(self._sources) for _ in range(count - len(smaller))]
+            sources = [self._arms.best(self._sources, HOPES) for _ in range(count - len(smaller))]
             new = self._play([*smaller, *(self._tries.drawn(source) for source in sources if source != RESET)])
             new += sum(self._play_run() for source in sources if source == RESET and not share.spent)
             idle = 0 if new else idle + count
@@ -190,21 +194,6 @@ class _Search:
         self._is_small = True
         self._smaller += [tried for run in places for tried in self._tries.each_action(run)]
         return bool(places)
-
-    def with_moments(self) -> list[FoundFailure]:
-        """The failures with the moments they were lost, the most likely first while the budget lasts."""
-        ordered, done = most_likely_first(self.found), list[FoundFailure]()
-        while len(done) < len(ordered) and not self.meter.spent:
-            # What has to be replayed is dear: a few that are known are worth more than many begun.
-            count = 1 if self.engine.conformance.method == REPLAY else MOMENTS_AT_A_TIME
-            part = ordered[len(done) : len(done) + count]
-            left = self.meter.remaining().steps
-            found, steps = find_moments(
-                self.engine, [each.episode for each in part], [self.agent], limit=math.inf if left is None else left
-            )
-            self.meter.spend(steps)
-            done += [replace(each, moment=moment, looked=True) for each, moment in zip(part, found, strict=True)]
-        return done + ordered[len(done) :]
 
     def _play_runs(self, share: Meter) -> None:
         for _ in range(self.reset_seeds):
@@ -246,7 +235,9 @@ class _Search:
     @property
     def _sources(self) -> list[str]:
         runs = [] if self._all_alike else [RESET]
-        return [*runs, BEGINNING, *([MOMENT] if self._tries.runs else [])]
+        # Where chance decides, what is like a failure was mostly lost before hand-over, which nobody sees cheaply.
+        again = [AGAIN] if self._tries.failed and self.engine.deterministic else []
+        return [*runs, BEGINNING, *([MOMENT] if self._tries.runs else []), *again]
 
     def _play(self, tries: Sequence[Try]) -> int:
         """Play disturbances, then the agent; how many situations were new."""
@@ -266,7 +257,7 @@ class _Search:
         self.episodes += len(rollouts)
         for tried, episode in zip(tries, self._run(rollouts), strict=True):
             if not episode.reached_handover or episode.error is not None or episode.checksum is None:
-                self._arms.learn(tried.arms, 0.0, price(self.engine, [episode]))
+                self._arms.learn(tried.arms, 0.0, self._price(tried, episode))
                 continue
             situation = (0 if self._all_alike else episode.trace.seed, episode.checksum)
             is_new = situation not in self._met
@@ -275,7 +266,7 @@ class _Search:
             failed = (is_new or self._tries.chance) and self._note(episode, self._tries.disturbance(tried))
             new += is_new or failed
             worth = self._worth.of(episode) if failed else 0.0
-            self._arms.learn(tried.arms, worth, price(self.engine, [episode]))
+            self._arms.learn(tried.arms, worth, self._price(tried, episode))
             if is_new and not failed and len(self._survived) < MOST_RUNS:
                 self._survived.append((episode, self._tries.disturbance(tried)))
             # What is surely lost before hand-over is not made better by being made smaller.
@@ -290,7 +281,10 @@ class _Search:
         survived = tried.survived if failed else tried.steps
         if fails and fails - survived > 1:
             self._smaller.append(replace(tried, steps=(fails + survived) // 2, survived=survived, fails=fails))
-        elif fails and not failed and len(self._tries.runs) < MOST_RUNS:
+            return
+        if fails:
+            self._tries.add_failed(replace(tried, steps=fails))
+        if fails and not failed and len(self._tries.runs) < MOST_RUNS:
             self._tries.add(episode, self._tries.disturbance(tried))
 
     def _starts(self, tries: Sequence[Try]) -> Iterator[ActionTrace]:
@@ -302,10 +296,14 @@ class _Search:
             if tried.is_blurred
         ]
         seen = iter(self._run(blurred))
-        if self.engine.conformance.method != REPLAY:
-            self.meter.spend(sum(len(tried.played) for tried in tries))
+        self.meter.spend(sum(self._price(tried) for tried in tries))
         for prefix, tried in zip(prefixes, tries, strict=True):
             yield next(seen).trace if tried.is_blurred else prefix.then(tried.played)
+
+    def _price(self, tried: Try, *episodes: Episode) -> int:
+        """Steps of a disturbance and of what followed; what is replayed is counted with what follows."""
+        played = 0 if self._tries.replayed else len(tried.played)
+        return played + price(self.engine, episodes)
 
     def _seed(self, start: ActionTrace) -> int:
         return derive_seed("failure", self.seed, self.episodes, start.id)

@@ -20,15 +20,22 @@ SECTIONS = 8
 LASTS = "lasts"
 """With a number of steps the arm for disturbances that last so long; none at all: where chance decides, it decides
 anew."""
-RESET, BEGINNING, MOMENT = "reset", "beginning", "moment"
+RESET, BEGINNING, MOMENT, AGAIN = "reset", "beginning", "moment", "again"
 """The first choice: a run from another reset, which is no disturbance at all; another reset and random actions before
-the agent takes over, which takes no run; a disturbance at a moment of the runs."""
+the agent takes over, which takes no run; a disturbance at a moment of the runs; one that led to a failure, a little
+different."""
 OWN_START, OTHER_STARTS = "own start", "other starts"
 NO_RUN = -1
-LONGEST_BEGINNING = 40
-"""Random actions before the agent takes over, at most: as many as in random cases."""
+BEGINNINGS = (5, 10, 20, 40)
+"""Random actions before the agent takes over, at most: classes of which one is drawn. The last are as many as in random
+cases."""
+BEGINS = "begins"
 BLURRED, RANDOM = -1, -2
 """What may be done beside holding one of the actions, as arms."""
+SHIFT = 4
+"""Steps by which a disturbance may come sooner or later than one that is known."""
+MOST_FAILED = 256
+"""Failures near which others are looked for."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +81,16 @@ class Tries:
     """What is disturbed: runs of the agent, and what it survived only just."""
     before: list[Disturbance] = field(default_factory=list)
     """What was done to each of them already."""
+    length: int
+    """Steps that are watched after a disturbance."""
+    replayed: bool = False
+    """Whether the way to a moment is played again for each disturbance."""
     chance: bool = False
     """Whether the task is stochastic."""
     beginnings: int = 0
     """From how many other resets random actions were played."""
+    failed: list[Try] = field(default_factory=list)
+    """What led to failures that are worth something."""
 
     def add(self, episode: Episode, disturbance: Disturbance) -> None:
         """Another run that can be disturbed."""
@@ -86,8 +99,15 @@ class Tries:
             self.before.append(disturbance)
 
     def drawn(self, source: str) -> Try:
-        """A beginning, or a disturbance at a moment."""
+        """A beginning, a disturbance at a moment, or one that is like another."""
+        if source == AGAIN:
+            return self._again()
         return self._moment() if source == MOMENT else self._beginning()
+
+    def add_failed(self, tried: Try) -> None:
+        """A disturbance near which there may be more failures."""
+        if len(self.failed) < MOST_FAILED and tried.steps:
+            self.failed.append(tried)
 
     def reset(self, number: int) -> int:
         """The reset seed of a run: the task's own, then others."""
@@ -117,17 +137,51 @@ class Tries:
 
     def _beginning(self) -> Try:
         """Random actions from a reset on."""
-        steps = int(self.rng.integers(1, LONGEST_BEGINNING + 1))
+        # The longer, the more often it fails: as many of each class as there are lengths in it, until more is known.
+        hopes = {(BEGINS, number): most / BEGINNINGS[-1] for number, most in enumerate(BEGINNINGS)}
+        place = self.arms.best([*hopes], hopes)[1]
+        steps = int(self.rng.integers(BEGINNINGS[place - 1] if place else 0, BEGINNINGS[place])) + 1
         # Starts differ in how hard they are, and the task's own is the one that everybody has.
         arm = self.arms.best([OWN_START, OTHER_STARTS])
         self.beginnings += arm == OTHER_STARTS
         number = self.beginnings if arm == OTHER_STARTS else 0
         actions = self._played_instead(RANDOM, self.task.search_actions, steps)
-        return Try(NO_RUN, 0, steps, actions, (BEGINNING, arm), self.reset(number))
+        return Try(NO_RUN, 0, steps, actions, (BEGINNING, arm, (BEGINS, place)), self.reset(number))
+
+    def _again(self) -> Try:
+        """A disturbance after which the agent failed, with an action more, less or another, or a little sooner or
+        later; it is not made smaller, as that one was."""
+        number: int = self.arms.best_of_many([(AGAIN, each) for each in range(len(self.failed))])[1]
+        known = self.failed[number]
+        actions = self._edited(known) if known.actions else ()
+        steps = len(actions) if known.actions else known.steps
+        depth = known.depth if known.run == NO_RUN else self._shifted(known)
+        return replace(
+            known, depth=depth, steps=steps, actions=actions, arms=(AGAIN, (AGAIN, number)), survived=steps - 1, fails=0
+        )
+
+    def _edited(self, known: Try) -> tuple[Action, ...]:
+        played, most = list(known.played), BEGINNINGS[-1] if known.run == NO_RUN else self.longest
+        place, edit = int(self.rng.integers(len(played))), int(self.rng.integers(3))
+        if edit == 0 and len(played) > 1:
+            del played[place]
+        elif edit == 1 and len(played) < most:
+            played.insert(place, played[place])
+        else:
+            own = played[place]
+            others = [action for action in candidates(self.task, own, self.rng) if action != own]
+            played[place] = others[int(self.rng.integers(len(others)))] if others else own
+        return tuple(played)
+
+    def _shifted(self, known: Try) -> int:
+        run = self.runs[known.run]
+        depth = known.depth + int(self.rng.integers(-SHIFT, SHIFT + 1))
+        return min(max(depth, run.prefix_steps), len(run.trace) - 1)
 
     def _moment(self) -> Try:
         """A disturbance at a moment of a run."""
-        run, part = self.arms.best(self._places)
+        places = self._places
+        run, part = self.arms.best_of_many(places, [self._price(*place) for place in places] if self.replayed else None)
         trace, first = self.runs[run].trace, self.runs[run].prefix_steps
         depth = first + int((part + self.rng.random()) / SECTIONS * (len(trace) - first))
         actions = candidates(self.task, trace.actions[depth], self.rng)
@@ -160,6 +214,11 @@ class Tries:
         if kind == RANDOM:
             return tuple(actions[place] for place in self.rng.integers(len(actions), size=steps))
         return (actions[kind],) * steps
+
+    def _price(self, run: int, part: int) -> float:
+        """Steps that a disturbance there is expected to take where the way there is replayed."""
+        trace, first = self.runs[run].trace, self.runs[run].prefix_steps
+        return first + (part + 0.5) / SECTIONS * (len(trace) - first) + self.length
 
     @property
     def _places(self) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ from tightrope.simulation.forking.environment import ForkedEnv
 from tightrope.simulation.forking.serving import RESEED, RESET, STEP
 from tightrope.simulation.history import Reseed, events_of, reset_seed_of
 from tightrope.simulation.limits import limit_to_keep, time_limit
+from tightrope.simulation.short_cut import step_function
 from tightrope.simulation.snapshot import Snapshot, detached
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
 from tightrope.simulation.starting import checked_reset
@@ -72,7 +73,7 @@ class Simulator(Shown):
         """The step at which an episode is over at the latest."""
         self.cut_at = limit_to_keep(task, env)
         """The step at which an episode is ended that the environment has not ended."""
-        self._decode = action_decoder(env.action_space)
+        self._step, self._decode = step_function(env), action_decoder(env.action_space)
         self._may_end_early = not (holds_at_end_only(task.goal) and holds_at_end_only(task.unsafe))
         self._key_checked = False
         self._starts: dict[int, Snapshot | None] = {}
@@ -118,13 +119,13 @@ class Simulator(Shown):
         self.advance(action)
         return self.transition
 
-    @calls_out("task {self.task.label}", step="step()")
+    @calls_out("task {self.task.label}", _step="step()")
     def advance(self, action: Action) -> float:
         """As ``step``, and nothing but the reward is told: who plays thousands need not pay for as many transitions."""
         if self.outcome is not ONGOING:
             raise UsageError(f"task {self.task.label}: the episode is over ({self.outcome}); reset or load first")
         try:
-            result = self.env.step(self._decode(action))
+            result = self._step(self._decode(action))
         except BaseException as error:
             raise self._failure(action, error) from error
         try:
@@ -145,10 +146,14 @@ class Simulator(Shown):
             observation.setflags(False)  # type: ignore[call-arg]
         else:
             observation = read_only(observation)
-        self.observation, self.info, self.reward, self._ends = observation, info, reward, (terminated, truncated)
+        self.observation = observation
+        self.info = info
+        self.reward = reward
         self._transition = None
         self._history = (self._history, action)
         self.counters.steps += 1
+        if over:
+            self._ends = terminated, truncated
         if over or self._may_end_early:
             self._judge(over)
         return reward

@@ -28,6 +28,7 @@ EXAMPLE = "tightrope failures CartPole-v1 --agent agent.onnx --steps 20000 --tra
 NEEDS_ARGUMENTS = True
 MOST_SHOWN = 10
 WORDS = {True: "yes", False: "no: lost in the disturbance", None: "nobody was found who survives"}
+NOT_LOOKED = "not looked at: the steps were spent"
 
 
 @verb
@@ -84,16 +85,18 @@ def _print(result: FailureSearch) -> None:
             f"{failure.disturbance.total[0]:.1f}",
             len(failure.trace),
             "no data" if failure.moment is None else failure.moment.depth,
-            WORDS[failure.avoidable],
+            WORDS[failure.avoidable] if failure.looked else NOT_LOOKED,
             "no data" if failure.witness is None or failure.moment is None else failure.moment.who,
         )
         for failure in result.failures[:MOST_SHOWN]
     ]
     columns = ("disturbance", "log-likelihood", "fails at step", "lost at step", "avoidable", "who survives")
     interface.table(f"Failures of {result.agent} on {result.task}, the most likely first", columns, rows)
+    unseen = sum(not failure.looked for failure in result.failures)
     interface.say(
         f"{len(result.failures)} different failures in {result.episodes} episodes and {result.steps:,} steps, "
-        f"{len(result.avoidable)} of them shown to be avoidable."
+        f"{len(result.avoidable)} of them shown to be avoidable"
+        + (f", {unseen} not looked at for want of steps." if unseen else ".")
     )
 
 
@@ -114,6 +117,7 @@ def _told(result: FailureSearch) -> dict[str, Any]:
                 "reseeds": [list(pair) for pair in failure.trace.reseeds],
                 "lost_at": None if failure.moment is None else failure.moment.depth,
                 "avoidable": failure.avoidable,
+                "looked": failure.looked,
                 "witness": None if failure.witness is None else list(failure.witness.actions),
             }
             for failure in result.failures

@@ -30,10 +30,11 @@ class CampaignConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    # Defaults by their keyword: type checkers look for nothing else.
     task: str = Field(description="name of the task: `tightrope tasks` lists them")
     options: dict[str, Any] = Field(default_factory=dict, description="options of the task")
-    agents: tuple[AgentConfig, ...] = Field((), description="the agents under test")
-    seed: Natural = Field(0, description="all randomness follows from it")
+    agents: tuple[AgentConfig, ...] = Field(default=(), description="the agents under test")
+    seed: Natural = Field(default=0, description="all randomness follows from it")
     plain: PlainConfig = PlainConfig()
     search: SearchConfig = SearchConfig()
     safety: SafetyConfig = SafetyConfig()

@@ -58,7 +58,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     for world in (gambler(), ladder(11, 0.2, 40, 60_000)):
         yield from factor(world, QUICKLY if quick else 40)
     yield from saving(slope(11, 0.2, 200_000), 1 if quick else 3)
-    yield from saving(cart_pole(0.05, 200, 300_000), 1)
+    yield from saving(cart_pole(0.05, 200, 800_000), 1)
 
 
 def _small(world: World) -> World:

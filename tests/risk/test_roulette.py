@@ -7,6 +7,7 @@ import pytest
 
 import tightrope as tr
 from tests.risk.worlds import height, ladder, ladder_truth
+from tightrope.risk import repeating
 from tightrope.risk.guides import GivenGuide
 from tightrope.risk.repeating import Order, trial
 from tightrope.risk.roulette import GOES_ON, Course, Roulette, learned_roulette
@@ -95,3 +96,11 @@ def test_a_trial_learns_what_the_repetitions_cost() -> None:
     swarm.close()
     assert done.steps / done.size == pytest.approx(found.each, rel=0.4)
     assert found.each < 0.7 * found.steps / 16
+
+
+def test_roulette_that_spares_little_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = ladder(11, 0.2, 40)
+    order = Order(still(task), GivenGuide(task, height), None, 16, 3, 10**6)
+    monkeypatch.setattr(repeating, "WORTHWHILE", 0.9)
+    found = trial(task, order)
+    assert (found.roulette, found.each) == (None, found.steps / 16)

@@ -10,11 +10,16 @@ from collections import Counter
 
 import numpy as np
 
-from tightrope.execution import Engine, Episode
+from tightrope.execution import Engine, Episode, Rollout
 from tightrope.explanation.by_model import Found
-from tightrope.explanation.decisions import Measure, decisions_of, first_ways, shown
+from tightrope.explanation.chance import drop_between
+from tightrope.explanation.decisions import Fail, Measure, decisions_of, first_ways, shown
 from tightrope.explanation.explanation import Explanation
 from tightrope.explanation.learning import Learner
+from tightrope.exploration.learnt_survival import Decision
+from tightrope.outcome import Outcome
+from tightrope.seeding import derive_seed
+from tightrope.statistics import Estimate, rate_estimate
 from tightrope.trace import Action
 
 FEWEST_MOMENTS = 20
@@ -45,7 +50,27 @@ def explain_by_learning(
     if np.isnan(costs).all():
         return None
     worst = made[int(np.nanargmax(costs))]
-    measured, better = Measure(learner, policy, actions, steps).drop(worst, [fail])
+    measure = Measure(learner, policy, actions, steps)
+    measured, better = measure.drop(worst, [fail])
+    if shown(measured):
+        # Who was learnt may know little of where the decision leads; the agent itself may do better from there.
+        own = drop_between(measure.best, _own_survival(engine, fail, worst, length, measure.best.n))
+        measured = own if own.value is not None and not shown(own) else measured
     if shown(measured):
         return found.by_decision(0, worst, measured, better)
     return found.by_decision(0, worst, measured, {}, fault=None)
+
+
+def _own_survival(engine: Engine, fail: Fail, decision: Decision, length: int, runs: int) -> Estimate:
+    """How often the agent survives from where it decides so, in fresh runs; nothing where it is not at hand."""
+    agent, start = fail.episode.rollout.agent, fail.trace.prefix(fail.depth(decision))
+    if agent is None or agent not in engine.agents or not engine.agents[agent].deterministic:
+        return Estimate.of_nothing()
+    rollouts = [
+        Rollout(
+            start=start, agent=agent, length=length, seed=derive_seed("itself", start.id, number), fixed_prefix=True
+        )
+        for number in range(runs)
+    ]
+    played = [episode for episode in engine.run(rollouts) if episode.error is None]
+    return rate_estimate(sum(episode.outcome is not Outcome.UNSAFE for episode in played), len(played))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tightrope.execution import Engine, Episode
 from tightrope.explanation.chance import drop_between
@@ -89,6 +89,8 @@ class Measure:
     policy: ByTable
     actions: tuple[Action, ...]
     steps: int
+    best: Estimate = field(default_factory=Estimate.of_nothing)
+    """How often the best player known survived in the latest measurement."""
 
     def drop(
         self, decision: Decision, fails: Sequence[Fail], shares: int = 1, enough: float = math.inf
@@ -104,9 +106,9 @@ class Measure:
         arms = 2 + (len(self.actions) - 2) / OTHERS
         spare = (self.steps - self.learner.spent) / shares / (self.learner.length * arms)
         runs = int(max(FEWEST_RUNS, min(enough, spare, MOST_RUNS))) // len(starts) + 1
-        best, ways = self._fared(starts, None, runs)
+        self.best, ways = self._fared(starts, None, runs)
         taken, _ = self._fared(starts, decision[1], runs)
-        drop = drop_between(best, taken)
+        drop = drop_between(self.best, taken)
         better = {way.actions[len(start)]: ways for start, way in zip(starts, ways, strict=True) if way is not None}
         for action in self.actions if shown(drop) else ():
             if action not in better and action != decision[1]:

@@ -11,6 +11,9 @@ from tightrope.risk.splitting import Repetition, split
 from tightrope.risk.swarm import Swarm
 from tightrope.tasks.task import Task
 
+WORTHWHILE = 1 / 3
+"""Share of the steps that roulette must spare: its weights raise the variance of repetitions by about half."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -54,4 +57,6 @@ def trial(task: Task, order: Order) -> Trial:
         swarm.close()
     roulette = learned_roulette(done.levels, courses)
     spared = 0.0 if roulette is None else roulette.spared(courses)
+    if spared < WORTHWHILE * done.steps:
+        return Trial(done.steps, done.steps / done.size, None)
     return Trial(done.steps, (done.steps - spared) / done.size, roulette)

@@ -35,7 +35,7 @@ def lunar_lander(*, enable_wind: bool = False, max_episode_steps: int = 1000) ->
         unsafe=ended_badly,
         state_key=motion,
         order_actions=steer_for_the_pad,
-        action_names=("none", "left engine", "main engine", "right engine"),
+        action_names=("no engine", "left engine", "main engine", "right engine"),
         observation_names=("x", "y", "x speed", "y speed", "angle", "spin", "left leg down", "right leg down"),
         position=place,
         position_names=("position relative to the pad", "height above the pad"),

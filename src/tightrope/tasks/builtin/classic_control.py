@@ -88,7 +88,7 @@ def mountain_car(*, max_episode_steps: int = 200) -> Task:
         state_key=rounded_key(0.01, 0.001),
         identity=exact_state,
         order_actions=push_with_the_motion,
-        action_names=("left", "none", "right"),
+        action_names=("left", "no push", "right"),
         observation_names=("position", "velocity"),
         position=place_and_speed,
         position_names=("car position", "speed (hundredths a step)"),
@@ -121,7 +121,7 @@ def acrobot(*, max_episode_steps: int = 500) -> Task:
         state_key=rounded_key(0.2, 0.2, 0.2, 0.2, 0.5, 0.5),
         identity=exact_state,
         order_actions=push_with_the_motion,
-        action_names=("-1", "none", "+1"),
+        action_names=("-1", "no torque", "+1"),
         observation_names=(
             "cos of angle 1",
             "sin of angle 1",

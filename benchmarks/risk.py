@@ -55,8 +55,8 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     """Coverage world by world, the factor between the limits, and the steps saved at one in a million."""
     for world in (ladder(), slope(), frozen_lake(), cart_pole(0.3, 100, 40_000, 12), lunar_lander(), mario()):
         yield from coverage(_small(world) if quick else world)
-    for world in (gambler(), ladder(11, 0.2, 40, 60_000)):
-        yield from factor(world, QUICKLY if quick else 40)
+    for world, repeated in ((gambler(), 40), (ladder(11, 0.2, 40, 60_000), 150)):
+        yield from factor(world, QUICKLY if quick else repeated)
     yield from saving(slope(11, 0.2, 200_000), 1 if quick else 3)
     yield from saving(cart_pole(0.05, 200, 800_000), 1)
 

@@ -5,6 +5,7 @@ import pytest
 
 import tightrope as tr
 from tests.risk.worlds import gambler, gambler_truth, height, ladder, ladder_truth, trapped_ladder
+from tightrope.budget import Meter
 from tightrope.errors import TaskError, UsageError
 from tightrope.risk import estimate_failure
 from tightrope.risk.estimating import FEWEST_IN_PILOT, PILOT_EPISODES, _Work
@@ -109,7 +110,7 @@ def test_a_repetition_that_runs_away_is_stopped() -> None:
 
 def test_long_episodes_leave_something_for_the_estimate() -> None:
     task = ladder(4, 0.3, 200)
-    pilot = _Work(task, still(task), None, 0, 8_000, None).pilot()
+    pilot = _Work(task, still(task), None, 0, tr.Budget(steps=8_000), None).pilot()
     assert len(pilot.paths) < PILOT_EPISODES
     assert len(pilot.paths) >= FEWEST_IN_PILOT
 
@@ -212,11 +213,20 @@ def test_what_is_seen_in_percent_is_told_so_and_the_rest_as_it_is(method, values
     assert (found.plain_episodes_needed == 90) == (method != "splitting")
 
 
-@pytest.mark.parametrize("budget", [5_000, tr.Budget(seconds=3), tr.Budget()], ids=["a number", "time", "nothing"])
-def test_a_budget_that_is_not_in_steps_is_refused(budget) -> None:
+def test_a_budget_that_is_none_is_refused() -> None:
     task = ladder(*RARE)
-    with pytest.raises(UsageError, match=r"told in steps, as in tr\.Budget\(steps=200_000\)"):
-        estimate_failure(task, still(task), budget=budget)
+    with pytest.raises(UsageError, match=r"as in tr\.Budget\(steps=200_000\) or tr\.Budget\(seconds=60\), not 5000"):
+        estimate_failure(task, still(task), budget=5_000)
+
+
+@pytest.mark.parametrize("steps", [None, 40_000])
+def test_seconds_become_steps_by_the_speed_of_the_first_episodes(monkeypatch, steps) -> None:
+    task = ladder(*RARE)
+    monkeypatch.setattr(Meter, "seconds", 2.0)  # however long the pilot took
+    pilot = estimate_failure(task, still(task), danger=height, budget=tr.Budget(steps=100)).cost
+    found = estimate_failure(task, still(task), danger=height, budget=tr.Budget(seconds=100, steps=steps))
+    assert found.method == "splitting"
+    assert 0.3 < found.cost / min(PILOT_EPISODES / FEWEST_IN_PILOT * pilot * 50, steps or np.inf) < 1.5
 
 
 def test_a_budget_of_nothing_is_refused() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,8 @@ DEARER = 1.3
 RUNAWAY = 3.0
 """Times its share of the budget after which a repetition is stopped."""
 KEPT_FAILURES = 20
+AS_MANY_AS_THERE_IS_TIME_FOR = 10**12
+"""Steps of a budget that has seconds alone."""
 
 
 @begun_again_if_stochastic
@@ -74,17 +76,20 @@ def estimate_failure(
         agent: The agent, with the noise it has in use.
         danger: A number for each transition, higher when closer to harm; None: a guide is learned.
         length: Watch at most so many steps of an episode; None: until it ends.
-        budget: Steps to spend, learning included; default: 200,000. Eight repetitions are finished once begun, so it
-            may be passed where they are dearer than the trial.
+        budget: Steps to spend, learning included; default: 200,000. Seconds are turned into steps by the speed of the
+            first plain episodes, so that with them the answer depends on the machine. Eight repetitions are finished
+            once begun, so it may be passed where they are dearer than the trial.
         seed: Determines everything random.
         engine: The engine whose workers to use; default: a temporary one.
         backend: The temporary engine's back end, by name.
         workers: The temporary engine's number of processes; default: one per core.
         on_progress: Called with a ``Progress`` as the work goes on.
     """
-    RiskConfig.require(length=length, steps=_steps_of(budget))
-    work = _Work(task, agent, length, seed, _steps_of(budget), on_progress)
+    limits = _limits(budget)
+    RiskConfig.require(length=length, steps=limits.steps)
+    work = _Work(task, agent, length, seed, limits, on_progress)
     pilot = work.pilot()
+    work.keep_to_time()
     if work.quiet:
         return work.of_starts_alone(pilot)
     if pilot.rate >= COMMON:
@@ -104,13 +109,13 @@ def estimate_failure(
     return work.from_splitting(repetitions, guide, pilot)
 
 
-def _steps_of(budget: Budget | None) -> int:
-    """Steps alone: with a limit on time the same seed would give another answer on another machine."""
-    if budget is None:
-        return RiskConfig.steps
-    if not isinstance(budget, Budget) or budget.seconds is not None or budget.steps is None:
-        raise UsageError(f"the budget of an estimate is told in steps, as in tr.Budget(steps=200_000), not {budget!r}")
-    return budget.steps
+def _limits(budget: Budget | None) -> Budget:
+    """With steps always: an estimate plans by them."""
+    if budget is None or budget == Budget():
+        return Budget(steps=RiskConfig.steps)
+    if not isinstance(budget, Budget):
+        raise UsageError(f"a budget is given as in tr.Budget(steps=200_000) or tr.Budget(seconds=60), not {budget!r}")
+    return replace(budget, steps=AS_MANY_AS_THERE_IS_TIME_FOR) if budget.steps is None else budget
 
 
 @dataclass(frozen=True)
@@ -138,11 +143,13 @@ class _Work:
         agent: Agent,
         length: int | None,
         seed: int,
-        most_steps: int,
+        limits: Budget,
         on_progress: ProgressCallback | None,
     ) -> None:
         self.task, self.agent, self.length, self.seed = task, agent, length, seed
-        self.most_steps = most_steps
+        assert limits.steps is not None
+        self.most_steps = limits.steps
+        self._meter = limits.start()
         self.on_progress = on_progress
         self.spent = 0
         self.quiet = agent.deterministic and conformance_of(task).deterministic
@@ -160,6 +167,16 @@ class _Work:
             return first
         rest = self.plain(more, "pilot, more")
         return _Plain([*first.paths, *rest.paths], first.steps + rest.steps)
+
+    def keep_to_time(self) -> None:
+        """Turn a limit in seconds into steps, by how many the pilot made in a second.
+
+        Everything after it is planned in steps. So only with such a limit does the answer depend on the machine.
+        """
+        seconds = self._meter.budget.seconds
+        if seconds is not None:
+            fitting = int(self.spent / max(self._meter.seconds, 1e-6) * seconds)
+            self.most_steps = max(self.spent, min(self.most_steps, fitting))
 
     def plain(self, episodes: int, name: str) -> _Plain:
         """Plain episodes, watched, so that a guide can learn from those that fail."""

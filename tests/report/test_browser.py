@@ -428,7 +428,7 @@ def test_a_pair_has_a_line_for_each_place_that_leads_there(browser: Any, reports
         first = pair.locator("g.row a").first
         place = first.text_content()
         first.click()
-        assert f"Place {place} of 13" in visit.page.locator(".panel").inner_text()
+        visit.page.locator(".panel", has_text=f"Place {place} of 13").wait_for()  # a link is followed in its own time
         assert "agent=right-complex&suite=interval%3A1" in visit.page.url
         pair.get_by_role("button", name="kinds of failure").click()
         assert pair.locator("g.row").count() > 9

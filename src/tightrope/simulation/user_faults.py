@@ -67,7 +67,8 @@ def require_info(task: Task, info: Any) -> None:
 def reward_number(task: Task, reward: Any) -> float:
     """The reward as one number; TaskError when it is none."""
     if isinstance(reward, PLAIN_NUMBERS):
-        return float(reward)
+        with suppress(OverflowError):  # a whole number beyond all floats, which is named below
+            return float(reward)
     if np.ndim(reward) and np.size(reward) == 1:
         reward = np.asarray(reward).item()
     if not isinstance(reward, str | bytes):

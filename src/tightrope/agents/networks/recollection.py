@@ -1,7 +1,7 @@
 """Pictures that were met before: what a network said to them is remembered, by their content.
 
-Suites come back to the same situations again and again, and other ways lead to the same picture: on Super Mario Bros.
-a network is asked about each one two to three times. It is a function of its input, so it need not be.
+Suites come back to the same situations again and again, and other ways lead to the same picture: in suites on an NES
+game a network was asked about each one two to three times. It is a function of its input, so it need not be.
 """
 
 from __future__ import annotations

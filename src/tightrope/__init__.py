@@ -6,7 +6,7 @@ The four steps::
 
     task      = tr.make_task("CartPole-v1")
     agent     = tr.load_agent("agent.onnx", task)
-    reference = tr.search(task, budget=tr.Budget(seconds=60)).reference       # 1  a way through, and its narrow places
+    reference = tr.search(task).reference                                     # 1  a way through, and its narrow places
     suite     = tr.interval_suite(reference, size=1)                          #    situations around those places
     safety    = tr.run_suite(task, agent, suite, repetitions=10, length=40)   # 2  how often the agent fails there
     fuzz      = tr.fuzz(task, reference.actions)                              # 3  many other ways through

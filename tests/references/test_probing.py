@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 
 import pytest
@@ -236,3 +237,7 @@ def test_a_budget_in_steps_is_kept(name, steps):
     reference = tr.search(task, "dfs", budget=tr.Budget(steps=5_000)).reference
     spent = tr.probe_boundary(task, reference, budget=tr.Budget(steps=steps)).probing.steps
     assert spent <= steps + len(reference), "within one rollout"
+
+
+def test_unasked_the_budget_is_in_steps_so_that_every_machine_proves_the_same():
+    assert inspect.signature(tr.probe_boundary).parameters["budget"].default.steps == 100_000

@@ -25,7 +25,9 @@ from tightrope.settings import LIBRARY_BACKEND
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
-PROBING_BUDGET = Budget(seconds=60)
+PROBING_BUDGET = Budget(steps=100_000, seconds=600)
+"""Steps, so that the same is proven on every machine; about two minutes on an emulator. The seconds are for what is
+slower still."""
 FIRST_EFFORT, EFFORT_GROWTH = 64, 8
 """Steps for a successor in the first pass, and how much more in each next one."""
 DEFAULT_EFFORT = 4096
@@ -55,7 +57,8 @@ def probe_boundary(
     Args:
         task: The task to be solved.
         reference: The way through it.
-        budget: In steps it gives the same result everywhere; in seconds it may not.
+        budget: In steps it gives the same result everywhere; in seconds it may not. Default: 100,000 steps, and ten
+            minutes.
         effort: Steps after which a successor stays unknown; None: as many as the budget has.
         seed: Determines everything random.
         on_progress: Called with a ``Progress`` as the work goes on.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -134,3 +135,27 @@ def own_dice_task() -> Task:
         goal=lambda t: t.terminated and t.reward > 0,
         unsafe=lambda t: t.terminated and t.reward == 0,
     )
+
+
+class SavesItself(Pipes):
+    """Hands out where it stands, but not its generator; where no gap moves, nothing is ever drawn from that."""
+
+    def __init__(self, still: bool) -> None:
+        super().__init__()
+        self.still = still
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self.still and self.place >= 30:
+            self.place += 1
+            return self._observation(), 1.0, self.place == 60, False, {"crashed": False}
+        return super().step(action)
+
+    def save_state(self) -> Any:
+        return self.place, self.height, self.gap
+
+    def load_state(self, saved: Any) -> None:
+        self.place, self.height, self.gap = saved
+
+
+def saved_pipes(*, still: bool, **fields: Any) -> Task:
+    return pipes_task(**fields).with_options(name="saved-pipes", make_env=partial(SavesItself, still))

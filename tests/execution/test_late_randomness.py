@@ -22,6 +22,7 @@ from tests.execution.late_randomness import (
     late_slip,
     own_dice_task,
     pipes_task,
+    saved_pipes,
     steer,
 )
 from tests.execution.workload import assert_same
@@ -32,6 +33,8 @@ from tightrope.outcome import Outcome
 from tightrope.simulation import RandomnessMet, check_task, conformance_of, fresh_seeds_of, open_simulator
 from tightrope.simulation.conformance import deep_walks
 from tightrope.simulation.fresh_seeds import UNTIL, FreshSeeds
+from tightrope.simulation.simulator import Simulator
+from tightrope.simulation.snapshots import OwnMethodsSnapshotter
 from tightrope.testing import ConstantAgent, FunctionAgent, RandomAgent, corridor_task
 from tightrope.trace import ActionTrace
 
@@ -213,6 +216,47 @@ def test_where_nothing_is_drawn_nothing_is_played_again() -> None:
         assert engine.deterministic
         assert engine.counters.steps_executed <= 2 * len(episodes[0].actions)
     assert fresh_seeds_of(task).agreed == 0
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_a_saved_state_without_the_unused_generator_makes_nobody_doubt(
+    lanes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields, constants = LANES[lanes]
+    for name, value in constants.items():
+        monkeypatch.setattr(environments, name, value)
+    task = saved_pipes(still=True, **fields)
+    agents = {"pilot": FunctionAgent(steer, "pilot")}
+    starts = [ActionTrace(task.label, seed) for seed in (1, 2, 1, 3)]
+    rollouts = [tr.Rollout(start=start, agent="pilot", seed=seed) for seed, start in enumerate(starts)]
+    with tr.Engine(task, agents) as engine:
+        assert engine.deterministic
+        assert conformance_of(task).method == "own methods"
+        episodes = [*engine.run(rollouts), *engine.run(rollouts)]
+        assert engine.deterministic
+        assert engine.counters.steps_executed <= sum(len(episode.actions) for episode in episodes)
+    assert {len(episode.actions) for episode in episodes} == {60}
+    assert fresh_seeds_of(task).agreed == 0
+
+
+def _watched(task: tr.Task, env: Any) -> Simulator:
+    return Simulator(task, env, OwnMethodsSnapshotter(env), watched=True)
+
+
+def test_a_saved_state_without_the_generator_hides_no_draw() -> None:
+    """What was drawn before it was saved is seen in every situation put back, in other environments too."""
+    task = saved_pipes(still=False)
+    first, second = (_watched(task, task.make_env()) for _ in range(2))
+    for simulator, place in ((first, 40), (second, 20)):
+        simulator.reset(7)
+        while simulator.depth < place:
+            simulator.step(steer(simulator.observation))
+    after, before = first.save(), second.save()
+    for simulator in (first, second):
+        simulator.load(before)
+        assert not simulator.has_drawn()
+        simulator.load(after)
+        assert simulator.has_drawn()
 
 
 def test_draws_without_effect_leave_a_task_deterministic_after_replays() -> None:

@@ -74,3 +74,13 @@ def test_observations_reach_an_agent_as_arrays():
     transition = simulator.reset()
     assert list(agent.act([transition.observation], [None], [None], [None]).actions) == [1]
     simulator.close()
+
+
+def test_plain_episodes_are_played_once():
+    """Nothing is drawn with a fixed frame skip, so no fresh seed could lead elsewhere and none is tried."""
+    task = tr.make_task("mario")
+    agent = tr.load_agent(lambda observation: 0, task, name="right", epsilon=0.1)
+    with tr.Engine(task, {"right": agent}) as engine:
+        episodes = tr.evaluate(task, agent, 4, length=12, engine=engine).episodes
+        assert [len(episode.actions) for episode in episodes] == [12] * 4
+        assert engine.counters.steps_executed <= 4 * 12

@@ -7,13 +7,20 @@ from typing import Any, ClassVar
 from tightrope.guards.calls import calls_out
 from tightrope.simulation.snapshots.attributes import AttributesSnapshotter
 from tightrope.simulation.snapshots.layers import environment_layers
-from tightrope.simulation.snapshots.randomness import reseed_environment, set_generator
+from tightrope.simulation.snapshots.randomness import (
+    gymnasium_generator_state,
+    put_back_gymnasium_generator,
+    reseed_environment,
+    set_generator,
+)
 
 
 class OwnMethodsSnapshotter:
     """Calls the environment's methods, and saves the attributes of the layers outside it.
 
-    ``reseed(seed)``, where the environment has it, sets its random generators anew.
+    ``reseed(seed)``, where the environment has it, sets its random generators anew. Where it has not, Gymnasium's own
+    generator is saved beside what the environment hands out: one that never draws may leave it out, and then nobody
+    could see, in a situation put back, that nothing was drawn on the way to it.
     """
 
     name: ClassVar[str] = "own methods"
@@ -24,6 +31,7 @@ class OwnMethodsSnapshotter:
         outside = _layers_outside(env, self.owner)
         self._wrappers = AttributesSnapshotter(env, outside) if outside else None
         self._outside = outside
+        self._drawn_from = self.owner.unwrapped if self.reseeds_all_in_sight else None
 
     @classmethod
     def applies(cls, env: Any) -> bool:
@@ -32,14 +40,17 @@ class OwnMethodsSnapshotter:
 
     @calls_out("the environment", save_state="save_state()")
     def save(self) -> Any:
-        """What the environment hands out, and the wrappers' attributes."""
-        return self.owner.save_state(), None if self._wrappers is None else self._wrappers.save()
+        """What the environment hands out, where its generator stands, and the wrappers' attributes."""
+        generator = None if self._drawn_from is None else gymnasium_generator_state(self._drawn_from)
+        return self.owner.save_state(), generator, None if self._wrappers is None else self._wrappers.save()
 
     @calls_out("the environment", load_state="load_state()")
     def load(self, payload: Any) -> None:
         """Hand it back."""
-        own, wrappers = payload
+        own, generator, wrappers = payload
         self.owner.load_state(own)
+        if generator is not None:
+            put_back_gymnasium_generator(self._drawn_from, generator)
         if self._wrappers is not None:
             self._wrappers.load(wrappers)
 

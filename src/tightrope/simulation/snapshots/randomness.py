@@ -55,6 +55,23 @@ def generator_states(env: Any) -> tuple[Any, ...]:
     return tuple(_standing(generator) for generator in environment_generators(env))
 
 
+def gymnasium_generator_state(innermost: Any) -> Any:
+    """Where ``np_random`` stands; None where nobody has asked for it yet, or where it is not Gymnasium's."""
+    generator = vars(innermost).get("_np_random")
+    return generator.bit_generator.state if _is_gymnasiums(generator) else None
+
+
+def put_back_gymnasium_generator(innermost: Any, state: Any) -> None:
+    """Let ``np_random`` stand where it stood."""
+    if not _is_gymnasiums(vars(innermost).get("_np_random")):
+        innermost._np_random = np.random.Generator(np.random.PCG64(0))
+    innermost._np_random.bit_generator.state = state
+
+
+def _is_gymnasiums(generator: Any) -> bool:
+    return type(generator) is np.random.Generator and type(generator.bit_generator) is np.random.PCG64
+
+
 def _standing(generator: Any) -> Any:
     if isinstance(generator, random.Random):
         return generator.getstate()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.spaces import Discrete
 from gymnasium.wrappers import TimeLimit
 
-from tightrope.simulation.short_cut import step_function
+import tightrope as tr
+from tightrope.simulation import open_simulator
+from tightrope.simulation.short_cut import speed_up_spaces, step_function
 
 
 def pole(**options: Any) -> Any:
@@ -77,3 +83,51 @@ def test_other_wrappers_are_gone_through() -> None:
     for env in (Doubled(pole().env, 500), Replaced(pole()), TimeLimit(Replaced(pole().env), 500), patched):
         env.reset(seed=0)
         assert step_function(env)(0)[1] == 2.0
+
+
+VALUES: list[Any] = [
+    *range(-3, 9), True, False, 1.0, 2.5, None, "1", (1,), 10**30, -(10**30),
+    np.int64(1), np.int8(2), np.uint64(1), np.float64(1), np.array(1), np.array([1]), np.array(1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "space",
+    [Discrete(1), Discrete(3), Discrete(4, start=-2), Discrete(3, start=2), Discrete(3, dtype=np.int8)],
+    ids=str,
+)
+def test_a_space_contains_what_it_contained(space: Any) -> None:
+    quick = copy.deepcopy(space)
+    speed_up_spaces([SimpleNamespace(action_space=quick)])
+    assert vars(quick)["contains"].func is not Discrete.contains
+    for one in (quick, copy.deepcopy(quick), pickle.loads(pickle.dumps(quick))):
+        assert [one.contains(value) for value in VALUES] == [space.contains(value) for value in VALUES]
+        assert [value in one for value in VALUES] == [value in space for value in VALUES]
+        assert (one, repr(one)) == (space, repr(space))
+
+
+def test_a_space_that_is_changed_or_answers_in_its_own_way_is_asked_itself() -> None:
+    class Odd(Discrete):
+        def contains(self, x: Any) -> bool:
+            return bool(x % 2)
+
+    changed, odd, patched = Discrete(3), Odd(3), Discrete(3)
+    patched.contains = lambda value: value == 7  # type: ignore[method-assign]
+    speed_up_spaces([SimpleNamespace(one=changed, two=odd, three=patched)])
+    changed.n = np.int64(5)
+    assert [changed.contains(4), changed.contains(5)] == [True, False]
+    assert [odd.contains(2), odd.contains(5)] == [False, True]
+    assert [patched.contains(0), patched.contains(7)] == [False, True]
+
+
+def test_a_simulator_looks_no_limits_up_and_its_environment_still_refuses_what_is_no_action(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    simulator = open_simulator(tr.make_task("CartPole-v1"))
+    simulator.reset(0)
+    with monkeypatch.context() as context:
+        context.setattr(Discrete, "contains", None)
+        simulator.advance(1)
+    with pytest.raises(AssertionError):
+        simulator.env.step(2)
+    simulator.close()

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from tightrope.simulation.conformance.examination import A_MOMENT, REPLAY, Conformance, examine
 from tightrope.simulation.forking.environment import ForkedEnv
 from tightrope.simulation.fresh_seeds import WarySimulator, fresh_seeds_of
+from tightrope.simulation.short_cut import speed_up_spaces
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import find_snapshotter
 from tightrope.simulation.snapshots.layers import environment_layers, speed_up_attributes
@@ -55,7 +56,9 @@ def _opened(kind: type[Simulator], task: Task, conformance: Conformance) -> Simu
     if conformance.forking is not None:
         return kind(task, ForkedEnv(task, conformance.forking), None, watched=conformance.deterministic)
     env = task.open_env()
-    speed_up_attributes(environment_layers(env))
+    layers = environment_layers(env)
+    speed_up_attributes(layers)
+    speed_up_spaces(layers)
     snapshotter = None if conformance.method == REPLAY else find_snapshotter(conformance.method)(env)
     return kind(task, env, snapshotter, watched=conformance.deterministic)
 

@@ -32,7 +32,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
 
 
 def _traffic(name: str, engine: Any, work: Any) -> Iterator[Figure]:
-    backend = engine._backend
+    backend = engine._runner.backend
     before = backend.bytes_sent, backend.bytes_received, backend.messages, engine.counters.episodes
     began = wall()
     work()

@@ -10,7 +10,7 @@ import pytest
 
 import tightrope as tr
 from tightrope.cli import run_command
-from tightrope.runs.gates import PLAIN
+from tightrope.runs.measured import PLAIN
 from tightrope.runs.run import open_run
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import compare_safety, run_suite

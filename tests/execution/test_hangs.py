@@ -218,7 +218,7 @@ ORPHANED = """
         global engine
         engine = Engine(task, backend="processes", workers=1, step_timeout=0)
     {begin}
-    print(*engine._backend.process_ids, flush=True)
+    print(*engine._runner.backend.process_ids, flush=True)
     engine.run([Rollout(start=ActionTrace(task.label, 0), actions=(0,) * 7)])
 """
 

@@ -50,7 +50,7 @@ def with_world(kind: type[TabularWorld], plain: Task) -> Task:
 
 
 def processes_of(engine: Engine) -> list[int]:
-    return engine._backend.process_ids  # type: ignore[attr-defined,no-any-return]
+    return engine._runner.backend.process_ids  # type: ignore[attr-defined,no-any-return]
 
 
 def test_a_worker_killed_in_the_middle_is_replaced_and_its_work_redone() -> None:
@@ -298,7 +298,7 @@ def test_workers_end_when_whoever_started_them_is_gone() -> None:
         task = corridor()
         engine = Engine(task, agents(task), backend="processes", workers=2)
         engine.run(rollouts(task))
-        print(*engine._backend.process_ids, flush=True)
+        print(*engine._runner.backend.process_ids, flush=True)
         import os, signal
         os.kill(os.getpid(), signal.SIGKILL)
     """

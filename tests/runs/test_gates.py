@@ -10,17 +10,8 @@ from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.runs import gates
 from tightrope.runs.configuration.config import CampaignConfig
-from tightrope.runs.gates import (
-    Evidence,
-    Gate,
-    Measurement,
-    Rule,
-    all_passed,
-    asked_for,
-    judge_gate,
-    judged_gates,
-    measured_fails,
-)
+from tightrope.runs.gates import Evidence, Gate, Rule, all_passed, asked_for, judge_gate, judged_gates
+from tightrope.runs.measured import Measurement, measured_fails
 from tightrope.runs.run import open_run
 from tightrope.runs.storage.layout import CONTROLS, plain_settings, safety_settings
 from tightrope.safety import GateDecision, SafetyResult, Survival, avoidable_fail_frequency

@@ -13,7 +13,8 @@ from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, jumper, reference_
 from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
 from tightrope.report.wording import THIN, estimate_text
-from tightrope.runs.gates import Evidence, _fail_frequencies, judge_gate, measured_fails
+from tightrope.runs.gates import Evidence, _fail_frequencies, judge_gate
+from tightrope.runs.measured import measured_fails
 from tightrope.safety import (
     SuiteSurvival,
     action_coverage_suite,

@@ -142,7 +142,8 @@ class PlainItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fails when more of them end unsafe than allowed, or none could be judged."""
-        from tightrope.runs.gates import judge_gate, measured_plainly
+        from tightrope.runs.gates import judge_gate
+        from tightrope.runs.measured import measured_plainly
 
         assert isinstance(self.parent, SuiteFile)
         self.parent.result()
@@ -174,7 +175,8 @@ class SuiteItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fails when the agent fails more often than allowed where it is not proven doomed, or cannot be tested."""
-        from tightrope.runs.gates import judge_gate, measured_fails
+        from tightrope.runs.gates import judge_gate
+        from tightrope.runs.measured import measured_fails
 
         assert isinstance(self.parent, SuiteFile)
         result = self.parent.result()

@@ -6,34 +6,21 @@ is a gate, and a rule in `RULES`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from tightrope.evaluation import Evaluation, PlainComparison
+from tightrope.evaluation import Evaluation
 from tightrope.outcome import joint_verdict
-from tightrope.reference import Survivability
-from tightrope.report.wording import THIN, change_text, estimate_text, percent
+from tightrope.report.wording import THIN, percent
 from tightrope.risk import FailureEstimate
 from tightrope.runs.configuration.config import CampaignConfig, sections
+from tightrope.runs.measured import Measurement, measured_fails, measured_plainly, measured_risk
 from tightrope.runs.storage.layout import CONTROLS
-from tightrope.safety import (
-    CaseResult,
-    GateDecision,
-    SafetyComparison,
-    SafetyResult,
-    avoidable_fail_frequency,
-    rate_without_doomed,
-)
-from tightrope.safety.judging.avoidable import left_to_chance, tried_by_chance
-from tightrope.statistics import Estimate
+from tightrope.safety import GateDecision, SafetyResult
 
-IN_USE = "in use"
-"""What stands in place of a suite where the risk of an episode was estimated."""
 SMALL = 0.001
 """Shares below this are told as they are: nobody reads 0.0001 % at a glance."""
-PLAIN = "plain episodes"
-"""What stands in place of a suite where an agent was put nowhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,23 +35,6 @@ class Gate:
     """The suite, or where else it was measured."""
     passed: bool | None
     detail: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """What a gate looks at, for one agent in one place."""
-
-    agent: str
-    suite: str
-    estimate: Estimate
-    what: str
-    """What was estimated, in words."""
-    aside: str = ""
-    """What else there is to know about it."""
-    errors: int = 0
-    """Executions that raised, and are not in it."""
-    decision: GateDecision | None = None
-    """Where executions were drawn only until a gate was decided: by that and never by the estimate it is judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,88 +150,6 @@ def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, lim
     return Gate(name=name, agent=measured.agent, suite=measured.suite, passed=passed, detail=detail)
 
 
-def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measurement:
-    """How often an agent fails where somebody would not have.
-
-    Cases that are proven doomed are left out, and of what is left to chance that part is taken off which nobody can
-    help. Cases of which nothing is known stay in it. Otherwise one proof would let all fails pass that no search had
-    the time to find a way out of. Where executions did not start in the situations of the cases, what others did from
-    there excuses nobody.
-    """
-    distinct = {case.case.id: case for case in cases}.values()
-    doomed = any(case.survivable is Survivability.NO and not case.invalid for case in distinct)
-    whole, blamed = rate_without_doomed(cases), avoidable_fail_frequency(cases)
-    by_chance = blamed.value is not None and any(case.returns and left_to_chance(case) for case in distinct)
-    what = "avoidable fail frequency on these cases" if by_chance else "fail frequency on these cases"
-    aside = f"in all it fails in {estimate_text(whole)}" if by_chance else ""
-    if whole.value and not by_chance and any(tried_by_chance(case) for case in distinct):
-        aside = "whether somebody would do better is not known, so all of it counts"
-    return Measurement(
-        agent=agent,
-        suite=where,
-        estimate=blamed if by_chance else whole,
-        what=what + (" without doomed ones" if doomed else ""),
-        aside=aside,
-        errors=sum(case.errors for case in distinct),
-    )
-
-
-def comparison_gates(
-    comparisons: Mapping[str, SafetyComparison], plain: PlainComparison | None = None, *, in_general: bool = False
-) -> list[Gate]:
-    """That the new agent is not worse beyond doubt, first in plain episodes where there are any, then in every suite.
-
-    On these cases, or ``in_general`` in situations like these. What raised is no reason to pass here either.
-    """
-    first = [] if plain is None else [_no_worse_plainly(plain)]
-    return first + [
-        Gate(
-            name="no worse",
-            agent=comparison.agent_b,
-            suite=suite,
-            passed=_no_worse(comparison, in_general=in_general),
-            detail=_compared(comparison, in_general=in_general),
-        )
-        for suite, comparison in comparisons.items()
-    ]
-
-
-def _no_worse_plainly(plain: PlainComparison) -> Gate:
-    passed: bool | None
-    if plain.difference.low is None:
-        passed, detail = None, f"no plain episode was judged under both {plain.agent_a} and {plain.agent_b}"
-    else:
-        passed = False if plain.worse else None if plain.errors else True
-        worse = "worse beyond doubt" if plain.worse else "not worse beyond doubt"
-        detail = f"{worse}: it ends unsafe {change_text(plain.difference, plain.agent_a)}"
-    if plain.errors:
-        detail += f"; {plain.errors} episodes raised errors, which it leaves out"
-    return Gate(name="no worse", agent=plain.agent_b, suite=PLAIN, passed=passed, detail=detail)
-
-
-def _no_worse(comparison: SafetyComparison, *, in_general: bool) -> bool | None:
-    difference = comparison.difference_in_general if in_general else comparison.difference
-    if difference.low is None:
-        return None
-    if difference.low > 0:
-        return False
-    return None if comparison.errors else True
-
-
-def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
-    difference = comparison.difference_in_general if in_general else comparison.difference
-    if difference.value is None:
-        detail = f"no case was judged under both {comparison.agent_a} and {comparison.agent_b}"
-    elif difference.low is None:
-        detail = f"{difference.method}; without in-general the gate is on these cases"
-    else:
-        worse = "worse beyond doubt" if difference.low > 0 else "not worse beyond doubt"
-        detail = f"{worse}: {difference.question} it fails {change_text(difference, comparison.agent_a)}"
-    if comparison.errors:
-        detail += f"; {comparison.errors} executions raised errors, which it leaves out"
-    return detail
-
-
 def _fail_frequencies(evidence: Evidence) -> Iterator[Measurement]:
     """Controls are not gated."""
     for suite, by_agent in evidence.safety.items():
@@ -273,24 +161,9 @@ def _fail_frequencies(evidence: Evidence) -> Iterator[Measurement]:
                 yield measured
 
 
-def measured_plainly(result: Evaluation) -> Measurement:
-    """How often an agent ends unsafe as it is used."""
-    what = "share of episodes that end unsafe"
-    return Measurement(agent=result.agent, suite=PLAIN, estimate=result.unsafe_rate, what=what, errors=result.errors)
-
-
 def risk_gates(risks: Iterable[FailureEstimate], limit: float) -> tuple[Gate, ...]:
     """That the risk of each is within the limit beyond doubt: few can afford to see one in a million."""
-    asked = [
-        Measurement(
-            agent=risk.agent,
-            suite=IN_USE,
-            estimate=risk.probability,
-            what=f"probability that an episode {risk.question}",
-        )
-        for risk in risks
-    ]
-    return tuple(judge_gate("risk", each, limit, on="high") for each in asked)
+    return tuple(judge_gate("risk", measured_risk(risk), limit, on="high") for risk in risks)
 
 
 def _unsafe_shares(evidence: Evidence) -> Iterator[Measurement]:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
 from tightrope.outcome import Outcome
-from tightrope.simulation.draws import Draws
-from tightrope.simulation.forking.environment import ForkedEnv
 from tightrope.simulation.forking.serving import RESEED, RESET, STEP
-from tightrope.simulation.history import Reseed, events_of, reset_seed_of
+from tightrope.simulation.history import Reseed, events_of
 from tightrope.simulation.limits import limit_to_keep, time_limit
 from tightrope.simulation.short_cut import step_function
 from tightrope.simulation.snapshot import Snapshot, detached
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
+from tightrope.simulation.standing import Standing
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blame, ends_episode, require_info, reward_number, wrong_step
-from tightrope.tasks.keys import require_hashable
 from tightrope.tasks.observations import read_only
 from tightrope.tasks.predicates import holds_at_end_only
-from tightrope.tasks.spaces import action_decoder, mask_allows
+from tightrope.tasks.spaces import action_decoder
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
@@ -46,7 +43,7 @@ class SimulatorCounters:
     loads: int = 0
 
 
-class Simulator(Shown):
+class Simulator(Standing):
     """Resets, steps, saves and restores one new environment of a task, and judges where it stands.
 
     Args:
@@ -56,50 +53,26 @@ class Simulator(Shown):
         watched: Whether ``has_drawn`` will be asked.
     """
 
-    _shown = ("task", "depth", "outcome")
-
     def __init__(self, task: Task, env: Any, snapshotter: Snapshotter | None, *, watched: bool = False) -> None:
-        self.task = task
-        self.env = env
-        self._far = env if isinstance(env, ForkedEnv) else None
+        super().__init__(task, env)
         self.snapshotter = snapshotter
         self.counters = SimulatorCounters()
-        self.outcome = Outcome.ONGOING
-        self.depth = 0
-        self._transition: Transition | None = None
-        self._show(Transition(None, 0.0, False, False, {}))
-        self._history: Any = None
         self.time_limit = time_limit(task, env)
         """The step at which an episode is over at the latest."""
         self.cut_at = limit_to_keep(task, env)
         """The step at which an episode is ended that the environment has not ended."""
         self._step, self._decode = step_function(env), action_decoder(env.action_space)
         self._may_end_early = not (holds_at_end_only(task.goal) and holds_at_end_only(task.unsafe))
-        self._key_checked = False
         self._starts: dict[int, Snapshot | None] = {}
         # Some wrappers carry statistics from one episode to the next; a situation must not depend on earlier ones.
         self._as_new = None if snapshotter is None else snapshotter.save()
         self._reseed: Callable[[int], None] | None = None
         self._watched = watched
-        self._draws = Draws(task, env)
-
-    @property
-    def transition(self) -> Transition:
-        """What the latest step showed; put together when somebody looks at it, since few look at every one."""
-        if self._transition is None:
-            self._transition = Transition(self.observation, self.reward, *self._ends, self.info)
-        return self._transition
 
     @property
     def leaps(self) -> bool:
         """Whether ``leap`` is there: the environment lives in a process that can be forked."""
         return self._far is not None
-
-    @property
-    def timed_out(self) -> bool:
-        """Whether the episode was ended from outside: a time limit, not what was done, decided."""
-        terminated, truncated = self._ends
-        return truncated and not terminated
 
     def reset(self, seed: int | None = None, *, reseed: int | None = None) -> Transition:
         """Begin an episode at the task's reset seed or another; ``reseed`` gives what follows fresh randomness."""
@@ -273,57 +246,6 @@ class Simulator(Shown):
         self._reseed(seed)
         self._history = (self._history, Reseed(seed))
 
-    @calls_out("task {self.task.label}", state_key="state_key")
-    def key(self) -> Hashable:
-        """The task's state key of this situation."""
-        transition, far = self.transition, self._far
-        try:
-            if far is None:
-                key = self.task.state_key(self.env, transition.observation, transition.info)
-            else:
-                key = far.ask("look", "state_key")
-        except BaseException as error:
-            blame(self.task, "state_key", error)
-        if not self._key_checked:
-            require_hashable(self.task.label, "state_key", key)
-            self._key_checked = True
-        return key
-
-    @calls_out("task {self.task.label}", identity="identity")
-    def identity(self) -> Hashable:
-        """The exact fingerprint of this situation, or its key where the task has no fingerprint."""
-        if self.task.identity is None:
-            return self.key()
-        try:
-            return self.look("identity")  # type: ignore[no-any-return]
-        except BaseException as error:
-            blame(self.task, "identity", error)
-
-    def look(self, role: str) -> Any:
-        """What a function of the task (its field ``role``) says of environment, observation and info here."""
-        if self._far is not None:
-            return self._far.ask("look", role)
-        return getattr(self.task, role)(self.env, self.transition.observation, self.transition.info)
-
-    def available_actions(self, actions: tuple[Action, ...] | None = None) -> tuple[Action, ...]:
-        """Which of these actions, or of the search actions, the environment allows here (``info["action_mask"]``)."""
-        actions = self.task.search_actions if actions is None else actions
-        mask = self.transition.info.get("action_mask")
-        if mask is None:
-            return actions
-        return tuple(action for action in actions if mask_allows(self.env.action_space, mask, action))
-
-    def events(self) -> list[Any]:
-        """The reset seed, then every action and reseeding since: what it takes to come here again."""
-        return events_of(self._history)
-
-    def has_drawn(self) -> bool:
-        """Whether anything was drawn from the environment's generators since reset; True where that cannot be seen.
-
-        As long as nothing was, no fresh randomness could have led elsewhere.
-        """
-        return self._draws.any_since(reset_seed_of(self._history))
-
     def close(self) -> None:
         """Close the environment."""
         self.env.close()
@@ -356,11 +278,6 @@ class Simulator(Shown):
         self.depth = snapshot.depth
         self.outcome = snapshot.outcome
         self._show(snapshot.transition)
-
-    def _show(self, transition: Transition) -> None:
-        self._transition = transition
-        self.observation, self.info, self.reward = transition.observation, transition.info, transition.reward
-        self._ends = transition.terminated, transition.truncated
 
     def _failure(self, action: Action, error: BaseException) -> EnvironmentFailure:
         events = self.events()

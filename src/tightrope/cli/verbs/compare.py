@@ -63,7 +63,7 @@ def command(
     from tightrope.cli.arguments.contenders import contenders_of
     from tightrope.cli.arguments.manner import manner_of, manner_text
     from tightrope.cli.output.comparisons import comparison_data
-    from tightrope.runs.gates import comparison_gates
+    from tightrope.runs.no_worse import comparison_gates
     from tightrope.runs.questions.contest import compare_agents
     from tightrope.runs.run import open_run
 

@@ -1,0 +1,159 @@
+"""Rollouts and functions on one back end: divided among its workers, each executed once, settled as they finish."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Any
+
+from tightrope.agents.agent import Agent
+from tightrope.errors import EnvironmentFailure, UnknownName, UsageError
+from tightrope.execution.backends.backend import Backend, Call, Result, Returned
+from tightrope.execution.counters import Counters
+from tightrope.execution.losses import lost_episode
+from tightrope.execution.rollout import Episode, Rollout
+from tightrope.execution.scheduling.affinity import Affinity
+from tightrope.execution.scheduling.deduplication import Ledger, Ticket
+from tightrope.execution.scheduling.dispatch import Dispatch, Pace
+from tightrope.execution.scheduling.second_opinions import require_same, wants_second_opinion
+from tightrope.seeding import stable_hash
+from tightrope.tasks.task import Task
+
+WINDOW = 4096
+"""Rollouts looked at together: enough to find what they share, little enough to hold in memory."""
+CALLS_PER_SECOND = 20.0
+"""Of mapped functions, until their pace is known."""
+
+
+class Runner:
+    """Runs rollouts and functions on one back end at a time.
+
+    Args:
+        agents: The agents by the names that rollouts use, as they are added.
+        steps_per_second: Of the task, until its pace is known.
+    """
+
+    backend: Backend
+
+    def __init__(self, agents: Mapping[str, Agent], *, steps_per_second: float) -> None:
+        self.counters = Counters()
+        self._agents = agents
+        self._pace = Pace(steps_per_second)
+        self._running = False
+        self._hangs: Counter[Hashable] = Counter()
+
+    def begin(self, backend: Backend, *, deterministic: bool) -> None:
+        """Work there from now on, with nothing executed yet; ``deterministic``: equal rollouts are executed once."""
+        self.backend = backend
+        self._ledger = Ledger(deterministic=deterministic)
+        self._affinity = Affinity(backend.workers)
+
+    def episodes(
+        self, rollouts: Iterable[Rollout], held: Callable[[], int] = lambda: 0
+    ) -> Iterator[tuple[int, Episode]]:
+        """Every episode with the number of its rollout, as they finish; ``held``: how many the receiver holds back."""
+        numbered = enumerate(rollouts)
+        dispatch = self._dispatch(
+            unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
+            cost=lambda ticket: ticket.cost,
+            given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
+            kind=lambda ticket: ticket.rollout.agent,
+            is_wanted=lambda ticket: ticket.first is not None or self._ledger.is_open(ticket),
+            pace=self._pace,
+        )
+        with self._abandoning_unless_finished():
+            more = True
+            while more or not dispatch.idle:
+                if more and self._ledger.waiting + held() < WINDOW // 2:
+                    window = list(islice(numbered, WINDOW))
+                    more = len(window) == WINDOW
+                    yield from self._admitted(window, dispatch)
+                try:
+                    for ticket, result in dispatch.advance():
+                        yield from self._settled(ticket, result, dispatch)
+                except KeyboardInterrupt:
+                    for ticket, result in dispatch.news(0.0):
+                        yield from self._settled(ticket, result, dispatch)
+                    raise
+
+    def map(self, task: Task, function: Callable[[Task, Any], Any], payloads: Iterable[Any]) -> list[Any]:
+        """``function(task, payload)`` for each payload, in order; an error is raised as it was."""
+        calls = [(place, Call(function, payload)) for place, payload in enumerate(payloads)]
+        dispatch = self._dispatch(
+            unwrap=lambda items: [call for _, call in items],
+            cost=lambda item: 1.0,
+            given_up=lambda item, kind, why: Returned(error=EnvironmentFailure(f"{why} (task {task.label})")),
+            kind=lambda item: None,
+            is_wanted=lambda item: item[0] not in answers,
+            pace=Pace(CALLS_PER_SECOND),
+        )
+        answers: dict[int, Any] = {}
+        dispatch.enqueue([calls[worker :: self.backend.workers] for worker in range(self.backend.workers)])
+        with self._abandoning_unless_finished():
+            while not dispatch.idle:
+                for (place, _), result in dispatch.advance():
+                    assert isinstance(result, Returned)
+                    if result.error is not None:
+                        raise result.error
+                    answers[place] = result.value
+        return [answers[place] for place in range(len(calls))]
+
+    def _admitted(self, window: list[tuple[int, Rollout]], dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
+        """Queue what must be run; yield what is known."""
+        tickets = []
+        for number, rollout in window:
+            if rollout.agent is not None and rollout.agent not in self._agents:
+                raise UnknownName("agent of this engine", rollout.agent, self._agents)
+            found = self._ledger.admit(number, rollout, self._agents)
+            if isinstance(found, Episode):
+                yield number, self._counted(found)
+            elif found is not None:
+                tickets.append(found)
+        division = self._affinity.divide([ticket.rollout for ticket in tickets])
+        for place, cost in chain.from_iterable(division):
+            tickets[place].cost = cost
+        dispatch.enqueue([[tickets[place] for place, _ in share] for share in division])
+
+    def _settled(self, ticket: Ticket, result: Result, dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
+        if isinstance(result, Returned):
+            assert result.error is not None
+            raise result.error
+        if ticket.first is not None:
+            self.counters.episodes_rechecked += 1
+            require_same(ticket.first, result)
+            return
+        if wants_second_opinion(result):
+            self._run_again(ticket, result, dispatch)
+        for number, episode in self._ledger.settle(ticket, result):
+            yield number, self._counted(episode)
+
+    def _run_again(self, ticket: Ticket, first: Episode, dispatch: Dispatch[Ticket]) -> None:
+        """At the end of somebody's queue: later than before, and beside others."""
+        again = Ticket(ticket.rollout, None, cost=ticket.cost, first=first)
+        place = stable_hash(ticket.rollout.id) % self.backend.workers
+        dispatch.enqueue([[again] if worker == place else [] for worker in range(self.backend.workers)])
+
+    def _counted(self, episode: Episode) -> Episode:
+        self.counters.episodes += 1
+        self.counters.steps_asked += episode.prefix_steps + len(episode.actions)
+        return episode
+
+    def _dispatch(self, **how: Any) -> Dispatch[Any]:
+        return Dispatch(self.backend, counters=self.counters, hangs=self._hangs, **how)
+
+    @contextmanager
+    def _abandoning_unless_finished(self) -> Iterator[None]:
+        if self._running:
+            raise UsageError("this engine is in the middle of another run; exhaust or close that stream first")
+        self._running = True
+        finished = False
+        try:
+            yield
+            finished = True
+        finally:
+            self._running = False
+            if not finished:
+                self._ledger.forget_open()
+                self.backend.abandon()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from math import isfinite
 from typing import Any
 
@@ -16,6 +15,7 @@ from tightrope.outcome import Outcome
 from tightrope.statistics import (
     ENOUGH_TO_KNOW_THE_RANGE,
     IN_PLAIN_EPISODES,
+    Earnings,
     Estimate,
     mean_estimate,
     rate_estimate,
@@ -85,8 +85,9 @@ class Evaluation(Shown):
     def mean_return(self) -> Estimate:
         """The mean sum of rewards of an episode.
 
-        Its interval allows for episodes that end earlier than any seen, with what others had earned by then; not for a
-        reward that no episode was given."""
+        Its interval allows for episodes that end earlier than any seen, with what others had earned by then, and for
+        fails at the worst moment. Where none failed and reaching the goal is paid, failing may cost something too: then
+        there is no interval."""
         returns = [episode.total_reward for episode in self.judged]
         if not returns or not all(map(isfinite, returns)):
             return mean_estimate(returns).answering(IN_PLAIN_EPISODES)
@@ -94,15 +95,13 @@ class Evaluation(Shown):
             return mean_estimate(returns[:1], deterministic=True).answering(IN_PLAIN_EPISODES)
         return mean_estimate(returns, bounds=self._reach_of_returns()).answering(IN_PLAIN_EPISODES)
 
-    def _reach_of_returns(self) -> tuple[float, float] | None:
-        """The least and the greatest that was earned up to any step; None: too few episodes to tell, or no difference.
-
-        Where each fiftieth ends unsafe, a hundred episodes show none that does in one sample of seven; what they had
-        earned on the way says what it would cost."""
+    def _reach_of_returns(self) -> tuple[float, float] | str | None:
+        """Within what returns lie, or why nobody can say; None: too few episodes to tell, or no difference."""
         if len(self.judged) < ENOUGH_TO_KNOW_THE_RANGE:
             return None
-        earned = [total for episode in self.judged for total in accumulate(episode.rewards)]
-        return (min(earned), max(earned)) if earned and min(earned) < max(earned) else None
+        earned = Earnings.joined(Earnings.of(episode.rewards, episode.outcome) for episode in self.judged)
+        found = None if earned is None else earned.bounds
+        return None if isinstance(found, tuple) and found[0] == found[1] else found
 
     @property
     def failing_episodes(self) -> tuple[Episode, ...]:

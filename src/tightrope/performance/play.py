@@ -13,6 +13,7 @@ from tightrope.outcome import Outcome
 from tightrope.performance.results import PrefixTest
 from tightrope.seeding import derive_seed
 from tightrope.settings import PerformanceConfig
+from tightrope.statistics import Earnings
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -110,6 +111,8 @@ def prefix_test(trace: ActionTrace, of_agent: Sequence[Episode], of_trace: Seque
         trace_returns=_returns(rest),
         agent_goals=_goals(agent),
         trace_goals=_goals(rest),
+        agent_earnings=_earnings(agent),
+        trace_earnings=_earnings(rest),
         errors=len(of_agent) + len(of_trace) - len(agent) - len(rest),
     )
 
@@ -153,6 +156,10 @@ def _returns(episodes: Sequence[Episode]) -> tuple[float, ...]:
 
 def _return(episode: Episode) -> float:
     return episode.prefix_reward + episode.total_reward
+
+
+def _earnings(episodes: Sequence[Episode]) -> Earnings | None:
+    return Earnings.joined(Earnings.of(each.rewards, each.outcome, each.prefix_reward) for each in episodes)
 
 
 def _goals(episodes: Sequence[Episode]) -> int:

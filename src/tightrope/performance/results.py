@@ -10,7 +10,7 @@ from typing import Any
 from tightrope.display import Shown
 from tightrope.drawing import Line, lines_svg
 from tightrope.files import check_header
-from tightrope.statistics import Estimate
+from tightrope.statistics import Earnings, Estimate
 
 VERSION = 1
 COMPARISON_FORMAT, ROBUSTNESS_FORMAT = "tightrope/performance", "tightrope/robustness"
@@ -34,6 +34,9 @@ class PrefixTest:
     agent_goals: int
     """Episodes in which the agent reached the goal after the prefix."""
     trace_goals: int
+    agent_earnings: Earnings | None = None
+    """What the agent's episodes had earned on the way, the prefix's reward included; None: not known."""
+    trace_earnings: Earnings | None = None
     errors: int = 0
     """Executions that raised, or had a reward that is no finite number; they are in none of the numbers above."""
 
@@ -139,4 +142,12 @@ def _estimates(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Estimate]:
 
 def _test(data: Mapping[str, Any]) -> PrefixTest:
     returns = {name: tuple(data[name]) for name in ("agent_returns", "trace_returns")}
-    return PrefixTest(**{**data, **returns})
+    earned = {name: _earnings(data.get(name)) for name in ("agent_earnings", "trace_earnings")}
+    return PrefixTest(**{**data, **returns, **earned})
+
+
+def _earnings(data: Mapping[str, Any] | None) -> Earnings | None:
+    if data is None:
+        return None
+    known: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in data.items()}
+    return Earnings(**known)

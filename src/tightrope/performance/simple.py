@@ -109,7 +109,8 @@ def _difference(agent_returns: Sequence[float], trace_means: Sequence[float], re
     if not certain or not agent_returns:
         return difference_estimate(agent_returns, trace_means, bounds=(reach.agent, reach.traces))
     earned = agent_returns[0]
-    bounds = None if reach.traces is None else (earned - reach.traces[1], earned - reach.traces[0])
+    known = reach.traces
+    bounds = (earned - known[1], earned - known[0]) if isinstance(known, tuple) else known
     return mean_estimate([earned - mean for mean in trace_means], bounds=bounds)
 
 

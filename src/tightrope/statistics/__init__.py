@@ -2,6 +2,7 @@
 
 from tightrope.statistics.bounded import ENOUGH_TO_KNOW_THE_RANGE, seen_bounds
 from tightrope.statistics.correlation import correlation_estimate
+from tightrope.statistics.earnings import Earnings
 from tightrope.statistics.estimate import CONFIDENCE, IN_GENERAL, IN_PLAIN_EPISODES, ON_THESE_CASES, Estimate
 from tightrope.statistics.general import general_estimate
 from tightrope.statistics.iqm import interquartile_mean, iqm_estimate
@@ -21,6 +22,7 @@ __all__ = [
     "IN_PLAIN_EPISODES",
     "ON_THESE_CASES",
     "Decision",
+    "Earnings",
     "Estimate",
     "PairCounts",
     "SequentialGate",

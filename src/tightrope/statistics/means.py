@@ -15,15 +15,16 @@ TOO_FEW = f"fewer than {ENOUGH_TO_KNOW_THE_RANGE} values and no bounds known: no
 def mean_estimate(
     values: Sequence[float],
     *,
-    bounds: Bounds | None = None,
+    bounds: Bounds | str | None = None,
     deterministic: bool = False,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
     """The mean of independent values, with an interval that holds whatever their distribution within ``bounds`` is.
 
     ``bounds`` are those of a rate or difference, or those seen among more values of the kind; None: those of the values
-    themselves, if they are enough to tell. No interval for a mean can hold without: ten returns that agree say nothing
-    about the eleventh. ``deterministic``: the values are copies of one execution that cannot differ.
+    themselves, if they are enough to tell; a text: why nobody can tell. No interval for a mean can hold without: ten
+    returns that agree say nothing about the eleventh. ``deterministic``: the values are copies of one execution that
+    cannot differ.
     """
     sample = np.asarray(values, dtype=np.float64)
     if sample.size == 0:
@@ -44,7 +45,7 @@ def difference_estimate(
     a: Sequence[float],
     b: Sequence[float],
     *,
-    bounds: tuple[Bounds | None, Bounds | None] = (None, None),
+    bounds: tuple[Bounds | str | None, Bounds | str | None] = (None, None),
     confidence: float = CONFIDENCE,
 ) -> Estimate:
     """The mean of ``a`` minus the mean of ``b``, for two independent samples.
@@ -65,7 +66,7 @@ def difference_estimate(
 
 
 def paired_difference_estimate(
-    a: Sequence[float], b: Sequence[float], *, bounds: Bounds | None = None, confidence: float = CONFIDENCE
+    a: Sequence[float], b: Sequence[float], *, bounds: Bounds | str | None = None, confidence: float = CONFIDENCE
 ) -> Estimate:
     """The mean of ``a[i] - b[i]``, for values measured in pairs."""
     if len(a) != len(b):
@@ -74,10 +75,12 @@ def paired_difference_estimate(
     return mean_estimate(differences.tolist(), bounds=bounds, confidence=confidence)
 
 
-def mean_limits(sample: Floats, bounds: Bounds | None, confidence: float) -> tuple[Bounds, Bounds] | str:
+def mean_limits(sample: Floats, bounds: Bounds | str | None, confidence: float) -> tuple[Bounds, Bounds] | str:
     """Limits of the mean and the bounds they rest on; or why there are none."""
     if sample.size == 1:
         return "one value: no interval"
+    if isinstance(bounds, str):
+        return bounds
     known = bounds or seen_bounds(sample)
     if known is None:
         return TOO_FEW if sample.size < ENOUGH_TO_KNOW_THE_RANGE else no_spread(int(sample.size))

@@ -24,7 +24,8 @@ def stratified_mean_estimate(strata: Sequence[Stratum], *, confidence: float = C
     rarely that it was missed. That takes enough executions to show how far they reach: with fewer there is no interval.
 
     Where it is said which executions failed, a case that never did may do so yet, and then earn what the fails of other
-    cases earn. If none failed at all there is no interval: 110 executions that fail once in fifty show no fail in one
+    cases earn; where a stratum says how far another execution may reach, that takes the place of the farthest one seen.
+    If none failed at all there is no interval: 110 executions that fail once in fifty show no fail in one
     sample of nine, and the mean is not in an interval that is made of passes.
     """
     sample = OpenStrata.of(strata)
@@ -35,11 +36,13 @@ def stratified_mean_estimate(strata: Sequence[Stratum], *, confidence: float = C
     if not sample.values:
         return sample.exact(ON_THESE_CASES)
     kinds = _Kinds.of(strata)
-    blocks = _blocks(sample, [stratum for stratum in strata if len(stratum.values) and not stratum.certain], kinds)
-    why = _why_no_interval(sample, blocks) or kinds.why_no_interval
+    open_strata = [stratum for stratum in strata if len(stratum.values) and not stratum.certain]
+    blocks = _blocks(sample, open_strata, kinds)
+    unknown = next((stratum.reach for stratum in open_strata if isinstance(stratum.reach, str)), None)
+    why = _why_no_interval(sample, blocks) or unknown or kinds.why_no_interval
     if why is not None:
         return Estimate(sample.value, None, None, sample.n, why, ON_THESE_CASES)
-    low, high = _limits(sample, blocks, kinds, confidence)
+    low, high = _limits(sample, blocks, [*kinds.seen, *filter(None, map(_reach, open_strata))], confidence)
     method = f"{confidence:.0%} stratified by case, Student, widened for what may have been missed"
     return Estimate(sample.value, low, high, sample.n, method, ON_THESE_CASES)
 
@@ -62,6 +65,11 @@ class _Kinds:
             fails=(min(fails), max(fails)) if fails else None,
             passes=(min(passes), max(passes)) if passes else None,
         )
+
+    @property
+    def seen(self) -> list[Bounds]:
+        """What either kind was seen to earn."""
+        return [bounds for bounds in (self.fails, self.passes) if bounds is not None]
 
     @property
     def why_no_interval(self) -> str | None:
@@ -102,12 +110,18 @@ def _blocks(sample: OpenStrata, strata: Sequence[Stratum], kinds: _Kinds) -> lis
             freedom=values.size - 1,
             below=float(values.min() - values.mean()) * values.size / (values.size - 1),
             above=float(values.max() - values.mean()) * values.size / (values.size - 1),
-        ).reaching(float(values.mean()), kinds.unseen_in(stratum))
+        )
+        .reaching(float(values.mean()), kinds.unseen_in(stratum))
+        .reaching(float(values.mean()), _reach(stratum))
         for (weight, values), stratum in zip(pairs, strata, strict=True)
         if values.size > 1
     ]
     single = [(weight, float(values[0])) for weight, values in pairs if values.size == 1]
     return [*blocks, *_block_of_single(single, pairs)] if single else blocks
+
+
+def _reach(stratum: Stratum) -> Bounds | None:
+    return None if isinstance(stratum.reach, str) else stratum.reach
 
 
 def _block_of_single(single: list[tuple[float, float]], pairs: list[tuple[float, Floats]]) -> list[_Block]:
@@ -125,12 +139,14 @@ def _block_of_single(single: list[tuple[float, float]], pairs: list[tuple[float,
 def _why_no_interval(sample: OpenStrata, blocks: Sequence[_Block]) -> str | None:
     if sample.sizes.sum() < ENOUGH_TO_KNOW_THE_RANGE:
         return f"fewer than {ENOUGH_TO_KNOW_THE_RANGE} executions: no interval"
-    if sum(block.variance for block in blocks) == 0:
+    if all(block.variance == block.below == block.above == 0 for block in blocks):
         return "all executions of a case earn the same: no interval can be made of them"
     return None
 
 
-def _limits(sample: OpenStrata, blocks: Sequence[_Block], kinds: _Kinds, confidence: float) -> tuple[float, float]:
+def _limits(
+    sample: OpenStrata, blocks: Sequence[_Block], reaches: Sequence[Bounds], confidence: float
+) -> tuple[float, float]:
     variances = np.array([block.variance for block in blocks])
     freedom = freedom_of_sum(variances, np.array([block.freedom for block in blocks]))
     reach = student_quantile((1 + confidence) / 2, freedom) * float(np.sqrt(variances.sum()))
@@ -138,9 +154,8 @@ def _limits(sample: OpenStrata, blocks: Sequence[_Block], kinds: _Kinds, confide
     missed = -float(np.log((1 - confidence) / 2)) * sample.heaviest
     low = sample.value - float(np.hypot(reach, missed * min(block.below for block in blocks)))
     high = sample.value + float(np.hypot(reach, missed * max(block.above for block in blocks)))
-    # A mean lies nowhere that no execution has been.
+    # A mean lies nowhere that no execution has been or may be.
     share = float(sample.weights.sum())
-    seen = [(float(v.min()), float(v.max())) for v in sample.values]
-    seen += [bounds for bounds in (kinds.fails, kinds.passes) if bounds is not None]
+    seen = [*reaches, *((float(v.min()), float(v.max())) for v in sample.values)]
     least, greatest = min(low for low, _ in seen), max(high for _, high in seen)
     return max(low, sample.fixed + share * least), min(high, sample.fixed + share * greatest)

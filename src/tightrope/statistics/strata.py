@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.statistics.bounded import Floats
+from tightrope.statistics.bounded import Bounds, Floats
 from tightrope.statistics.estimate import CONFIDENCE, ON_THESE_CASES, Estimate
 from tightrope.statistics.proportions import beta_limits
 from tightrope.statistics.quantiles import student_quantile, student_tail
@@ -36,6 +36,8 @@ class Stratum:
     """Nothing is random here: one value stands for all."""
     failed: Sequence[bool] | None = None
     """Of returns: which executions failed; None: not said."""
+    reach: Bounds | str | None = None
+    """Of returns: within what another execution lies, however unlike those seen; a text: why nobody can tell."""
 
 
 @dataclass(frozen=True)

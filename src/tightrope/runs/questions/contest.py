@@ -16,13 +16,14 @@ from tightrope.display import Shown
 from tightrope.errors import TightropeError, UnknownName, UsageError
 from tightrope.evaluation import Evaluation, PlainComparison, compare_plain, evaluate
 from tightrope.performance import Robustness
+from tightrope.performance.between import return_differences
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.runs.campaign import load_agents
 from tightrope.runs.run import Run
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyComparison, SafetyResult, compare_safety, run_suite
-from tightrope.statistics import Estimate, Stratum, stratified_mean_estimate
+from tightrope.statistics import Estimate
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -250,29 +251,9 @@ def _compared(a: Contender, b: Contender, before: Sequence[Contender], labels: M
 
 
 def _returns(a: Robustness | None, b: Robustness | None) -> Iterator[ReturnDifference]:
-    """Paired by fuzz trace at every prefix length that both have."""
-    if a is None or b is None:
-        return
-    of_b = {point.prefix_length: point for point in b.points}
-    for point in a.points:
-        other = of_b.get(point.prefix_length)
-        if other is None:
-            continue
-        certain = point.agent_deterministic and other.agent_deterministic
-        returns = {test.trace: test.agent_returns for test in other.tests}
-        pairs = [(returns[test.trace], test.agent_returns) for test in point.tests if returns.get(test.trace)]
-        # From reset the tests of one start share its episodes: what is the same for both agents is there once.
-        pairs = list(dict.fromkeys(pairs)) if point.prefix_length == 0 else pairs
-        found = stratified_mean_estimate([Stratum(values=_gains(*pair), certain=certain) for pair in pairs])
-        if found.n:
-            yield ReturnDifference(prefix_length=point.prefix_length, difference=found)
-
-
-def _gains(new: Sequence[float], old: Sequence[float]) -> list[float]:
-    """Execution by execution; one that stands for all is set against each of the others."""
-    if new and old and 1 in (len(new), len(old)):
-        return [b - a for b in new for a in old]
-    return [b - a for b, a in zip(new, old, strict=False)]
+    if a is not None and b is not None:
+        for prefix_length, difference in return_differences(a, b):
+            yield ReturnDifference(prefix_length=prefix_length, difference=difference)
 
 
 def _labels(union: Mapping[str, tuple[Run, SafetyResult]]) -> dict[str, str]:

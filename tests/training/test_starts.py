@@ -149,7 +149,14 @@ def test_adaptive_weights_follow_the_results() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: SituationStarts(cart_pole(), TRACES, 0.5, 0), lambda: SituationStarts(CARTPOLE, TRACES, 1.0, 0)]
+    "make",
+    [
+        lambda: SituationStarts(cart_pole(), TRACES, 0.5, 0),
+        lambda: SituationStarts(CARTPOLE, TRACES, 1.0, 0),
+        lambda: SituationStarts(CARTPOLE, TRACES[:1], 1.0, 0),
+        lambda: SituationStarts(CARTPOLE, TRACES, 0.5, 0, weights="adaptive"),
+    ],
+    ids=["an environment", "a task", "always the same situation", "adaptive"],
 )
 def test_it_passes_gymnasiums_own_check(make) -> None:
     with warnings.catch_warnings():
@@ -286,3 +293,12 @@ def test_a_situation_that_cannot_be_reached_is_named() -> None:
     env = SituationStarts(CARTPOLE, [gone], share=1.0, seed=0)
     with pytest.raises(UsageError, match="the episode is over after"):
         env.reset()
+
+
+def test_a_situation_in_which_nothing_is_left_to_do_is_told_from_one_of_another_environment() -> None:
+    task = tr.make_task("CartPole-v1")
+    whole = tr.evaluate(task, tr.load_agent(lambda observation: 0, task, name="left"), episodes=2).failing_episodes
+    env = SituationStarts(task, whole, share=1.0, seed=0)
+    with pytest.raises(UsageError, match=r"is the end of an episode .unsafe., after [0-9]+ actions.*steps_before=20"):
+        env.reset()
+    SituationStarts(task, situations_from(whole, steps_before=1), share=1.0, seed=0).reset()

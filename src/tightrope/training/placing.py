@@ -35,8 +35,11 @@ class Placer:
         self.replayed = False
         """Whether situations are put back by replay, which costs their length in steps."""
 
-    def put(self, trace: ActionTrace, seed: int) -> tuple[Any, Mapping[str, Any]]:
-        """Put the environment there with fresh randomness; what an agent sees there."""
+    def put(self, trace: ActionTrace, seed: int, *, asked_for: bool = False) -> tuple[Any, Mapping[str, Any]]:
+        """Put the environment there with fresh randomness; what an agent sees there.
+
+        ``asked_for``: whether the randomness follows from a seed that the caller gave, and is to be seen to.
+        """
         simulator = self._opened(trace)
         known = self._snapshots.get(trace.id)
         if known is None:
@@ -46,7 +49,7 @@ class Placer:
         else:
             simulator.load(known)
         # Where nothing is random after a reset, there is no randomness to make fresh, and looking for it takes time.
-        if self._random():
+        if asked_for or self._random():
             simulator.reseed(seed)
         # The snapshot keeps what it has shown; whoever trains may change what it is given.
         shown = detached(simulator.transition)
@@ -105,7 +108,12 @@ class Placer:
         depth = 0
         for moment in play(simulator, trace):
             depth = moment.depth
-        if depth < len(trace) or simulator.outcome.terminal:
+        if depth == len(trace) and simulator.outcome.terminal:
+            raise UsageError(
+                f"situation {trace.id} of {trace.task} is the end of an episode ({simulator.outcome}), after {depth} "
+                f"actions; to begin before it, say how far: situations_from(…, steps_before=20)"
+            )
+        if depth < len(trace):
             raise UsageError(
                 f"situation {trace.id} of {trace.task} cannot be reached here: the episode is over after {depth} of "
                 f"{len(trace)} actions. Was it found on another environment, or with other wrappers?"

@@ -42,13 +42,15 @@ class SituationStarts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstruct
         unsafe: Callable[[Transition], bool] | None = None,
     ) -> None:
         task = env if isinstance(env, Task) else None
+        # Recorded too: who makes it again from its ``spec`` has the environment, and no task to ask.
+        unsafe = unsafe or (None if task is None else task.unsafe)
         gym.utils.RecordConstructorArgs.__init__(
             self, situations=situations, share=share, seed=seed, weights=weights, unsafe=unsafe
         )
         gym.Wrapper.__init__(self, task.open_env() if task is not None else _environment(env))
         self.situations: tuple[Situation, ...] = situations_from(situations)
         self._choice = StartChoice(self.situations, share, weights, seed)
-        self._unsafe = unsafe or (None if task is None else task.unsafe)
+        self._unsafe = unsafe
         if weights == "adaptive" and self._unsafe is None:
             raise UsageError("adaptive weights need to know what failing is; give a Task, or unsafe=f(transition)")
         self._placer = Placer(self.env, task)
@@ -75,8 +77,8 @@ class SituationStarts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstruct
             if seed is not None:
                 self.env.reset(seed=seed)
             self._placed = True
-            trace = self.situations[self._current].trace
-            observation, info = self._placer.put(trace, self._choice.fresh_seed())  # type: ignore[assignment]
+            trace, fresh = self.situations[self._current].trace, self._choice.fresh_seed()
+            observation, info = self._placer.put(trace, fresh, asked_for=seed is not None)  # type: ignore[assignment]
         return observation, {**info, "situation": self._current}
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:

@@ -3,26 +3,43 @@
 An ordinary test may be looked at once: whoever looks after every execution and stops when it suits finds what is not
 there. An e-process may be looked at always. It is the wealth of somebody who bets against a claim about the rate, at
 odds that are fair if the claim is true; the chance that it ever grows twentyfold is then at most one in twenty (Ville
-1939), so growing that much refutes the claim whenever it happens.
+1939), so growing that much refutes the claim whenever it happens. Less suffices: executions are whole ones, so wealth
+jumps past the mark, and the chance is half of that. The gate works out how much less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from math import inf, log, log1p
+from functools import lru_cache
+from math import inf, log, log1p, nextafter
 
+import numpy as np
 from scipy.special import betainc, betaln
 
 from tightrope.display import Shown
+from tightrope.statistics.bounded import Floats
 from tightrope.statistics.estimate import ON_THESE_CASES, Estimate
 
 ALPHA = 0.05
 """Either error of a gate, unless the caller says otherwise."""
 
-PRIOR = (0.5, 2.0)
-"""How the stake is spread over the rates one bets on, as a beta distribution cut off at the limit: most on rates near 0
-and on moderate ones. It bears on how soon a gate is decided, never on how often wrongly."""
+Prior = tuple[float, float]
+"""How the stake is spread over the rates one bets on, as a beta distribution cut off at the limit. It bears on how soon
+a gate is decided, never on how often wrongly."""
+
+BELOW: Prior = (0.5, 2.0)
+"""Bets on rates within the limit: most on those near 0."""
+
+ABOVE: Prior = (2.0, 4.0)
+"""Bets on rates above it: most on those that ruin an agent. A rate of 0.3 is told from 0.05 after 7 executions, where
+the prior of the other side takes 8."""
+
+WORKED_OUT = 400
+"""Executions for which errors are summed up one by one; for all that come later Ville's inequality is used."""
+
+HALVINGS = 12
+"""Of the range in which the mark is looked for: it is found to a thousandth."""
 
 NARROWEST = 1e-12
 """As near to 0 and 1 as a limit is looked for."""
@@ -74,28 +91,42 @@ class SequentialGate(Shown):
         if self.n == 0:
             return Estimate.of_nothing(question=ON_THESE_CASES)
         value, worst = self.fails / self.n, self.fails + self.unknown
-        low = 0.0 if self.fails == 0 else self._crossing(self._against_within, NARROWEST, value)
-        high = 1.0 if worst == self.n else self._crossing(self._against_above, worst / self.n, 1 - NARROWEST)
+        low = 0.0 if self.fails == 0 else self._crossing(self._against_within, NARROWEST, min(value, 1 - NARROWEST))
+        high = (
+            1.0
+            if worst == self.n
+            else self._crossing(self._against_above, max(worst / self.n, NARROWEST), 1 - NARROWEST)
+        )
+        # The mark for other limits is the twentyfold; for the gate's own, what decided it.
+        if self.decision is Decision.ABOVE:
+            low = min(max(low, nextafter(self._above, 1.0)), value)
+        elif self.decision is Decision.WITHIN:
+            high = max(min(high, self._within), worst / self.n)
         method = f"either limit holds with {1 - self.alpha:.0%}, however early one stops"
         return Estimate(value, low, high, self.n, method, ON_THESE_CASES)
 
     def _decided(self) -> Decision | None:
-        if self._above < 1 and (self.fails if self._above == 0 else self._won(self._against_within(self._above))):
+        if self._is_above():
             return Decision.ABOVE
         if self._within == 1:
             return Decision.WITHIN if self.n > self.unknown else None
-        return Decision.WITHIN if self._within > 0 and self._won(self._against_above(self._within)) else None
+        if self._within == 0:
+            return None
+        won = self._against_above(self._within) >= _mark(self._within, self.alpha, Decision.WITHIN)
+        return Decision.WITHIN if won else None
 
-    def _won(self, wealth: float) -> bool:
-        return wealth >= -log(self.alpha)
+    def _is_above(self) -> bool:
+        if self._above in (0, 1):
+            return self._above == 0 and self.fails > 0
+        return self._against_within(self._above) >= _mark(self._above, self.alpha, Decision.ABOVE)
 
     def _against_above(self, limit: float) -> float:
         """Logarithm of the wealth of who bets against a rate of ``limit`` or more; what is unknown has failed."""
-        return _log_wealth(self.fails + self.unknown, self.n, limit, lambda a, b: float(betainc(a, b, limit)))
+        return float(_log_wealth(np.array([self.fails + self.unknown]), self.n, limit, Decision.WITHIN)[0])
 
     def _against_within(self, limit: float) -> float:
         """Logarithm of the wealth of who bets against a rate of ``limit`` or less; what is unknown has passed."""
-        return _log_wealth(self.fails, self.n, limit, lambda a, b: float(betainc(b, a, 1 - limit)))
+        return float(_log_wealth(np.array([self.fails]), self.n, limit, Decision.ABOVE)[0])
 
     def _crossing(self, wealth: Callable[[float], float], low: float, high: float) -> float:
         """The limit against which the bet would just be won: at the rate seen nothing is won, at 0 and 1 all."""
@@ -105,14 +136,42 @@ class SequentialGate(Shown):
         return float(brentq(lambda limit: max(wealth(limit), -1e6) + log(self.alpha), low, high, xtol=1e-9))
 
 
-def _log_wealth(fails: int, n: int, limit: float, share: Callable[[float, float], float]) -> float:
-    """What a stake spread over rates on one side of the limit has become: the mean of their likelihood ratios.
+def _log_wealth(fails: Floats, n: int, limit: float, bet: Decision) -> Floats:
+    """What a stake spread over rates on one side of the limit has become: the mean of their likelihood ratios."""
+    a, b = ABOVE if bet is Decision.ABOVE else BELOW
+    left = _share(fails + a, n - fails + b, limit, bet)
+    ratio = betaln(fails + a, n - fails + b) - betaln(a, b) - fails * log(limit) - (n - fails) * log1p(-limit)
+    with np.errstate(divide="ignore"):
+        wealth: Floats = np.where(left > 0, ratio + np.log(left), -inf) - np.log(_share(a, b, limit, bet))
+    return wealth
 
-    ``share`` is the part of a beta distribution that lies on that side.
+
+def _share(a: Floats | float, b: Floats | float, limit: float, bet: Decision) -> Floats:
+    """The part of a beta distribution that lies on the side of the limit one bets on."""
+    return np.asarray(betainc(a, b, limit) if bet is Decision.WITHIN else betainc(b, a, 1 - limit), dtype=np.float64)
+
+
+@lru_cache(maxsize=64)
+def _mark(limit: float, alpha: float, bet: Decision) -> float:
+    """Logarithm of the wealth at which the bet counts as won: the least that errs in at most ``alpha`` at the limit."""
+    wealth = [_log_wealth(np.arange(n + 1.0), n, limit, bet) for n in range(1, WORKED_OUT + 1)]
+    low, high = 0.0, -log(alpha)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _error(limit, wealth, middle) <= alpha else (middle, high)
+    return high
+
+
+def _error(limit: float, wealth: list[Floats], mark: float) -> float:
+    """At most so often is the mark ever reached by a rate of ``limit``, with a look after every execution.
+
+    Up to the last of ``wealth`` this is a sum over all numbers of fails; who has not won by then wins later with a
+    chance of at most his wealth over the mark (Ville).
     """
-    a, b = PRIOR
-    left = share(fails + a, n - fails + b)
-    if left <= 0:
-        return -inf
-    ratio = float(betaln(fails + a, n - fails + b) - betaln(a, b)) - fails * log(limit) - (n - fails) * log1p(-limit)
-    return ratio + log(left) - log(share(a, b))
+    playing, won = np.ones(1), 0.0
+    for after in wealth:
+        playing = np.append(playing * (1 - limit), 0.0) + np.append(0.0, playing * limit)
+        at_mark = after >= mark
+        won += float(playing[at_mark].sum())
+        playing[at_mark] = 0.0
+    return won + float(playing @ np.exp(np.minimum(after - mark, 0.0)))

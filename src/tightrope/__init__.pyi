@@ -6,6 +6,7 @@ from tightrope.agents import AgentLoader as AgentLoader
 from tightrope.agents import AgentRequest as AgentRequest
 from tightrope.agents import Answer as Answer
 from tightrope.agents import Preferences as Preferences
+from tightrope.agents import convert_normalisation as convert_normalisation
 from tightrope.agents import load_agent as load_agent
 from tightrope.agents import register_loader as register_loader
 from tightrope.agents.formats.jax_network import JaxNetwork as JaxNetwork

@@ -4,6 +4,7 @@ import pickle
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,6 +131,58 @@ def test_an_agent_is_taken_as_it_is() -> None:
     assert tr.load_agent(agent, TASK) is agent
     with pytest.raises(AgentError, match="complete already"):
         tr.load_agent(agent, TASK, epsilon=0.1)
+
+
+def test_a_complete_agent_takes_another_name() -> None:
+    agent = ConstantAgent(1)
+    named = tr.load_agent(agent, TASK, name="other")
+    assert (named.name, named.fingerprint, agent.name) == ("other", agent.fingerprint, ConstantAgent(1).name)
+    assert ask(named, walk(TASK, 2)).actions == [1, 1]
+    assert tr.load_agent(agent, TASK, name=agent.name) is agent
+
+
+SOURCES: dict[str, tuple[Any, set[str]]] = {
+    "onnx": ("a.onnx", {"normalisation"}),
+    "Stable-Baselines3 archive": ("a.zip", {"normalisation"}),
+    "torch weights": ("a.pt", {"normalisation", "network"}),
+    "CleanRL": ("a.cleanrl_model", {"normalisation", "network"}),
+    "server": ("http://127.0.0.1:9/", set()),
+    "function": (lambda observation: 0, {"batch"}),
+    "complete agent": (ConstantAgent(1), set()),
+    "torch module": ("torch", set()),
+    "Stable-Baselines3 model": ("sb3", {"normalisation"}),
+    "JAX network": (tr.JaxNetwork(lambda parameters, observations: observations, {}), set()),
+}
+GIVEN: dict[str, Any] = {"batch": True, "network": "package.module:Class", "normalisation": False}
+
+
+@pytest.mark.parametrize("option", GIVEN)
+@pytest.mark.parametrize("kind", SOURCES)
+def test_an_argument_is_used_or_refused(kind: str, option: str) -> None:
+    source, used = SOURCES[kind]
+    if source == "torch":
+        source = pytest.importorskip("torch").nn.Linear(2, 2)
+    if source == "sb3":
+        # Nothing but where its class comes from is looked at before the arguments are.
+        source = type("Model", (), {"__module__": "stable_baselines3.fake"})()
+    loader = loaders_module.loader_for(source)
+    assert loader is not None
+    if option in used:
+        assert option in loader.uses
+        return
+    with pytest.raises(AgentError, match=rf"{option}=.* does not apply to it; leave it out"):
+        tr.load_agent(source, TASK, **{option: GIVEN[option]})
+
+
+def test_what_a_factory_returns_decides_which_arguments_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tightrope_test_kinds.py").write_text(
+        "def whole():\n    return lambda observations: [3] * len(observations)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    agent = tr.load_agent("tightrope_test_kinds:whole", TASK, batch=True)
+    assert ask(agent, walk(TASK, 2)).actions == [3, 3]
+    with pytest.raises(AgentError, match=r"network='a\.b:C' does not apply"):
+        tr.load_agent("tightrope_test_kinds:whole", TASK, network="a.b:C")
 
 
 def test_a_missing_file_says_what_an_agent_can_be() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 import tightrope as tr
 from tests.agents.tasks import FRAMES, MOVES, PARTS, VECTOR, noise_task
-from tightrope.agents import convert_normalisation
 from tightrope.agents.networks.normalisation import (
     Normalisation,
     load_normalisation,
@@ -54,6 +53,23 @@ def test_statistics_beside_a_model_are_applied(observation, tmp_path: Path) -> N
     assert plain.fingerprint != agent.fingerprint
 
 
+def test_a_model_has_its_own_statistics_unless_others_are_named_or_none(tmp_path: Path) -> None:
+    model, _ = normalised_model(tmp_path)
+    task = noise_task(VECTOR, MOVES)
+    own, without = tr.load_agent(model, task), tr.load_agent(model, task, normalisation=False)
+    assert own.fingerprint == tr.load_agent(model, task, normalisation=True).fingerprint != without.fingerprint
+    observations = walk(task)
+    plain = tr.load_agent(tmp_path / "model.zip", task, normalisation=False)
+    assert ask(without, observations).actions == ask(plain, observations).actions
+    named = tr.load_agent(model, task, normalisation=tmp_path / "vecnormalize.pkl", trust=True)
+    assert ask(named, observations).actions == ask(own, observations).actions
+    with pytest.raises(AgentError, match=r"no file 'gone\.npz' of observation statistics"):
+        tr.load_agent(model, task, normalisation="gone.npz")
+    bare = sb3.PPO("MlpPolicy", task.make_env(), seed=0, n_steps=8, device="cpu")
+    with pytest.raises(AgentError, match="has no VecNormalize"):
+        tr.load_agent(bare, task, normalisation=True)
+
+
 def test_statistics_beside_a_model_are_offered_and_not_assumed(tmp_path: Path) -> None:
     normalised_model(tmp_path)
     model, pickled, task = tmp_path / "model.zip", tmp_path / "vecnormalize.pkl", noise_task(VECTOR, MOVES)
@@ -62,7 +78,7 @@ def test_statistics_beside_a_model_are_offered_and_not_assumed(tmp_path: Path) -
             tr.load_agent(model, task, trust=trust)
         assert f"--agent {model}+{pickled} --trust" in str(told.value)
         assert f"--agent {model}+none" in str(told.value)
-    convert_normalisation(pickled, trust=True)
+    tr.convert_normalisation(pickled, trust=True)
     with pytest.raises(AgentError) as told:
         tr.load_agent(model, task)
     assert f"--agent {model}+{pickled.with_suffix('.npz')} (" in str(told.value)
@@ -94,7 +110,7 @@ def test_converted_statistics_need_no_trust(tmp_path: Path) -> None:
     normalised_model(tmp_path)
     task = noise_task(VECTOR, MOVES)
     trusted = tr.load_agent(tmp_path / "model.zip", task, normalisation=True, trust=True)
-    assert convert_normalisation(tmp_path / "vecnormalize.pkl", trust=True) == tmp_path / "vecnormalize.npz"
+    assert tr.convert_normalisation(tmp_path / "vecnormalize.pkl", trust=True) == tmp_path / "vecnormalize.npz"
     agent = tr.load_agent(tmp_path / "model.zip", task, normalisation=True)
     observations = walk(task)
     assert ask(agent, observations).actions == ask(trusted, observations).actions

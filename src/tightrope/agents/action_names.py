@@ -13,6 +13,7 @@ from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.behaviour import flat_mask
 from tightrope.agents.preferences import Preferences, preferences_of
 from tightrope.agents.spaces import TaskSpaces
+from tightrope.agents.wrapped import NamedAgent
 from tightrope.display import Shown
 from tightrope.errors import AgentError, UnknownName
 from tightrope.trace import Action, content_id
@@ -61,6 +62,8 @@ class TranslatedAgent(Shown):
 
 def own_actions(agent: Agent) -> tuple[Action, ...] | None:
     """The task's actions that an agent can take; None for all of them."""
+    if isinstance(agent, NamedAgent):
+        return own_actions(agent.agent)
     return agent.mapping if isinstance(agent, TranslatedAgent) else None
 
 

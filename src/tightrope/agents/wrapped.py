@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tightrope.agents.agent import Agent, Answer
+from tightrope.agents.preferences import Preferences, preferences_of
 from tightrope.display import Shown
 from tightrope.trace import Action
 
@@ -38,3 +39,25 @@ class WrappedAgent(Shown):
     def _done(self, actions: Sequence[Action], generators: Streams, masks: Sequence[Any]) -> Sequence[Action]:
         """What is done when the agent answers so."""
         return actions
+
+
+class NamedAgent(Shown):
+    """A complete agent under another name; its fingerprint stays, since it is the same agent."""
+
+    _shown = ("name", "agent")
+
+    def __init__(self, agent: Agent, name: str) -> None:
+        self.agent, self.name, self.fingerprint = agent, name, agent.fingerprint
+        self.deterministic, self.recurrent = agent.deterministic, agent.recurrent
+
+    def act(
+        self, observations: Sequence[Any], memories: Sequence[Any], generators: Streams, masks: Sequence[Any]
+    ) -> Answer:
+        """Ask the agent."""
+        return self.agent.act(observations, memories, generators, masks)
+
+    def preferences(
+        self, observations: Sequence[Any], memories: Sequence[Any], masks: Sequence[Any]
+    ) -> list[Preferences | None]:
+        """What the agent wants, where it can say."""
+        return [preferences_of(self.agent, *each) for each in zip(observations, memories, masks, strict=True)]

@@ -55,6 +55,7 @@ def field_checks(cls: type[Any]) -> Mapping[str, Check]:
 
 
 def _check(hint: Any) -> Check:
+    hint = _spelt_out(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any or isinstance(hint, (typing.TypeVar, str)):
         return lambda value: True
@@ -70,6 +71,15 @@ def _check(hint: Any) -> Check:
         return _table(*map(_check, arguments))
     kind = origin or hint
     return lambda value: isinstance(value, kind)
+
+
+def _spelt_out(hint: Any) -> Any:
+    """What a name made by a ``type`` statement stands for, such as NumPy's ``NDArray`` of late: it is no class itself.
+
+    What such a name is applied to is not looked at: the kinds of an array's numbers are the codec's business.
+    """
+    name = typing.get_origin(hint) or hint
+    return _spelt_out(name.__value__) if hasattr(name, "__value__") else hint
 
 
 def _any_of(checks: list[Check]) -> Check:

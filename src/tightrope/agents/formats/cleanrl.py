@@ -107,4 +107,4 @@ def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
     return Reading(stock_parts(path, spaces, trust=file.trust), spaces)
 
 
-FILES = file_loader(endings=(ENDING,), reader=FileReader(read=_read))
+FILES = file_loader(endings=(ENDING,), reader=FileReader(read=_read), takes_network=True)

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,12 @@ from tightrope.agents.formats.torch_weights import read_weights, require_tensors
 from tightrope.agents.networks.action_heads import ContinuousHead, Head, head_for
 from tightrope.agents.networks.batch_invariance import TORCH_SIZES, Arrays
 from tightrope.agents.networks.network_agent import MemorySlot, NetworkAgent, NetworkParts
-from tightrope.agents.networks.normalisation import from_vecnormalize, normalisation_beside
+from tightrope.agents.networks.normalisation import (
+    Normalisation,
+    from_vecnormalize,
+    load_normalisation,
+    named_statistics,
+)
 from tightrope.agents.objects.fingerprints import object_fingerprint
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.preferences import Meaning
@@ -282,8 +288,7 @@ def _read(file: AgentFile, spaces: TaskSpaces) -> Reading:
 def _load_model(request: AgentRequest) -> Agent:
     model, spaces, style = request.source, request.spaces, request.behaviour
     policy = getattr(model, "policy", model)
-    normaliser = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
-    statistics = None if normaliser is None else from_vecnormalize(normaliser)
+    statistics = _model_statistics(request)
     prepare = None if statistics is None else statistics.fitted(spaces)
     return NetworkAgent(
         policy_parts(policy, spaces, prepare),
@@ -294,5 +299,19 @@ def _load_model(request: AgentRequest) -> Agent:
     )
 
 
-FILES = file_loader(endings=(".zip",), reader=FileReader(read=_read), normalisation_beside=normalisation_beside)
-MODELS = AgentLoader(accepts=partial(descends_from, "stable_baselines3"), load=_load_model)
+def _model_statistics(request: AgentRequest) -> Normalisation | None:
+    """Those of a file that was named; otherwise those that the model was trained with, unless they are refused."""
+    model, given = request.source, request.normalisation
+    if isinstance(given, (str, PathLike)):
+        return load_normalisation(named_statistics(given, type(model).__name__), trust=request.trust)
+    normaliser = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
+    if given is True and normaliser is None:
+        raise AgentError(
+            f"this {type(model).__name__} has no VecNormalize around its environment; name a file of observation "
+            f"statistics: normalisation='vecnormalize.npz'"
+        )
+    return None if normaliser is None or given is False else from_vecnormalize(normaliser)
+
+
+FILES = file_loader(endings=(".zip",), reader=FileReader(read=_read), saved_normalised=True)
+MODELS = AgentLoader(accepts=partial(descends_from, "stable_baselines3"), load=_load_model, uses=("normalisation",))

@@ -199,9 +199,9 @@ def _load_module(request: AgentRequest) -> Agent:
         request.spaces,
         request.behaviour,
         name=request.name or type(request.source).__name__,
-        fingerprint=object_fingerprint(request.source, request.behaviour, request.batch),
+        fingerprint=object_fingerprint(request.source, request.behaviour, False),
     )
 
 
-FILES = file_loader(endings=(".pt", ".pth"), reader=FileReader(read=_read))
+FILES = file_loader(endings=(".pt", ".pth"), reader=FileReader(read=_read), takes_network=True)
 MODULES = AgentLoader(accepts=partial(descends_from, "torch.nn.modules.module"), load=_load_module)

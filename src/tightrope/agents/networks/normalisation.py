@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,14 @@ def normalisation_beside(model: Path) -> Path | None:
     return None
 
 
+def named_statistics(given: str | PathLike[str], model: str) -> Path:
+    """The file of statistics that was named for a model."""
+    path = Path(given).expanduser()
+    if not path.is_file():
+        raise AgentError(f"there is no file {fspath(given)!r} of observation statistics for {model}")
+    return path
+
+
 def load_normalisation(path: Path, *, trust: bool) -> Normalisation:
     """Read statistics; a pickle only when trusted."""
     if path.suffix == ".npz":
@@ -91,7 +99,7 @@ def load_normalisation(path: Path, *, trust: bool) -> Normalisation:
         raise TrustRequired(
             f"{path} holds observation statistics as a pickle, which could run code. If you know where it comes from, "
             f"load the agent with trust=True (--trust), or convert the file once, "
-            f"tightrope.agents.convert_normalisation({str(path)!r}, trust=True), and give the .npz instead. To play "
+            f"tightrope.convert_normalisation({str(path)!r}, trust=True), and give the .npz instead. To play "
             f"without them, give normalisation=False (--agent model.zip+none)"
         )
     import pickle
@@ -125,7 +133,12 @@ def save_normalisation(statistics: Normalisation, path: str | PathLike[str]) -> 
 
 
 def convert_normalisation(path: str | PathLike[str], *, trust: bool = False) -> Path:
-    """Turn a trusted ``vecnormalize.pkl`` into a ``vecnormalize.npz`` beside it, which needs no trust."""
+    """Turn a trusted ``vecnormalize.pkl`` into a ``vecnormalize.npz`` beside it, which needs no trust.
+
+    Args:
+        path: Of the pickle that ``VecNormalize.save`` wrote.
+        trust: Whether it may be unpickled, which could run code that is in it.
+    """
     path = Path(path)
     return save_normalisation(load_normalisation(path, trust=trust), path.with_suffix(".npz"))
 

@@ -18,6 +18,7 @@ from tightrope.agents.objects.steadiness import require_steady
 from tightrope.agents.observations import ObservationStacker
 from tightrope.agents.sources.loaders import AgentLoader, AgentRequest
 from tightrope.agents.spaces import TaskSpaces
+from tightrope.agents.wrapped import NamedAgent
 from tightrope.display import Shown
 from tightrope.errors import AgentError, AgentFailure, TaskError
 from tightrope.guards.calls import calls_out
@@ -182,7 +183,7 @@ def _load_complete(request: AgentRequest) -> Agent:
     if request.behaviour != Behaviour():
         raise AgentError(f"agent {agent.name!r} is complete already; behaviour and epsilon do not apply to it")
     require_steady(agent, request.spaces)
-    return agent
+    return agent if request.name in (None, agent.name) else NamedAgent(agent, request.name)
 
 
 def _can_be_asked(source: Any) -> bool:
@@ -201,4 +202,4 @@ def _load_object(request: AgentRequest) -> Agent:
 
 
 COMPLETE = AgentLoader(accepts=lambda source: isinstance(source, Agent), load=_load_complete)
-OBJECTS = AgentLoader(accepts=_can_be_asked, load=_load_object)
+OBJECTS = AgentLoader(accepts=_can_be_asked, load=_load_object, uses=("batch",))

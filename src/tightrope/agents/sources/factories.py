@@ -12,7 +12,7 @@ import numpy as np
 
 from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.sources.importing import import_named, is_import_name
-from tightrope.agents.sources.loaders import AgentLoader, AgentRequest
+from tightrope.agents.sources.loaders import OPTIONS, AgentLoader, AgentRequest
 from tightrope.display import Shown
 from tightrope.errors import AgentError, TightropeError
 from tightrope.guards.faults import misdeed
@@ -105,4 +105,4 @@ def required_parameters(function: Callable[..., Any]) -> list[str]:
     return [one.name for one in parameters if one.default is one.empty and one.kind not in kinds]
 
 
-FACTORIES = AgentLoader(accepts=_accepts, load=_load, runs_code=is_import_name)
+FACTORIES = AgentLoader(accepts=_accepts, load=_load, runs_code=is_import_name, uses=tuple(OPTIONS))

@@ -12,7 +12,7 @@ from tightrope.agents.action_names import TranslatedAgent, translation
 from tightrope.agents.agent import Agent
 from tightrope.agents.behaviour import Behaviour
 from tightrope.agents.networks.network_agent import NetworkAgent, NetworkParts
-from tightrope.agents.networks.normalisation import load_normalisation
+from tightrope.agents.networks.normalisation import load_normalisation, named_statistics, normalisation_beside
 from tightrope.agents.objects.fingerprints import file_fingerprint, object_fingerprint
 from tightrope.agents.sources.importing import import_named
 from tightrope.agents.sources.loaders import AgentLoader, AgentRequest, no_such_file
@@ -67,9 +67,14 @@ def file_loader(
     *,
     endings: tuple[str, ...],
     reader: FileReader,
-    normalisation_beside: Callable[[Path], Path | None] | None = None,
+    saved_normalised: bool = False,
+    takes_network: bool = False,
 ) -> AgentLoader:
-    """A loader of files that end in certain ways. ``normalisation_beside`` finds the statistics saved with one."""
+    """A loader of files that end in certain ways.
+
+    ``saved_normalised``: whether statistics that lie beside such a file belong to it, so that it is asked whether they
+    are to be used. ``takes_network``: whether a class can be named for its weights.
+    """
 
     def accepts(source: Any) -> bool:
         return isinstance(source, str) and Path(source).suffix in endings
@@ -83,12 +88,13 @@ def file_loader(
             path=os.path.abspath(path),
             behaviour=request.behaviour,
             network=request.network,
-            normalisation=_statistics(path, request.normalisation, normalisation_beside),
+            normalisation=_statistics(path, request.normalisation, asks=saved_normalised),
             trust=request.trust,
         )
         return agent_from_file(reader, file, request.spaces, request.name or path.stem)
 
-    return AgentLoader(accepts=accepts, load=load, endings=endings)
+    uses = ("normalisation", "network") if takes_network else ("normalisation",)
+    return AgentLoader(accepts=accepts, load=load, endings=endings, uses=uses)
 
 
 def agent_from_file(reader: FileReader, file: AgentFile, spaces: TaskSpaces, name: str) -> Agent:
@@ -126,14 +132,10 @@ def _normalising(parts: NetworkParts, file: AgentFile, spaces: TaskSpaces) -> Ne
     return replace(parts, prepare=load_normalisation(Path(file.normalisation), trust=file.trust).fitted(spaces))
 
 
-def _statistics(
-    model: Path, given: str | os.PathLike[str] | bool | None, beside: Callable[[Path], Path | None] | None
-) -> str | None:
-    found = beside(model) if given in (None, True) and beside is not None else None
+def _statistics(model: Path, given: str | os.PathLike[str] | bool | None, *, asks: bool) -> str | None:
+    found = normalisation_beside(model) if given is True or (given is None and asks) else None
     if isinstance(given, (str, os.PathLike)):
-        found = Path(given).expanduser()
-        if not found.is_file():
-            raise AgentError(f"there is no file {os.fspath(given)!r} of observation statistics for {model}")
+        found = named_statistics(given, str(model))
     elif given is None and found is not None:
         raise _offered(model, found)
     elif given is True and found is None:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from tightrope.agents.agent import Agent
-from tightrope.agents.sources.loaders import AgentLoader, AgentRequest
+from tightrope.agents.sources.loaders import OPTIONS, AgentLoader, AgentRequest
 from tightrope.errors import AgentError, TrustRequired, require_extra
 from tightrope.guards.faults import require_fault
 
@@ -92,4 +92,4 @@ def _load(request: AgentRequest) -> Agent:
         ) from error
 
 
-HUB = AgentLoader(accepts=_accepts, load=_load, runs_code=_accepts)
+HUB = AgentLoader(accepts=_accepts, load=_load, runs_code=_accepts, uses=tuple(OPTIONS))

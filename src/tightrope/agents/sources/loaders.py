@@ -58,8 +58,21 @@ class AgentRequest:
     normalisation: str | PathLike[str] | bool | None = None
 
     def agent_of(self, source: Any, name: str) -> Agent:
-        """The agent for what the source turned out to be; ``name`` is used where the user gave none."""
-        return make_agent(replace(self, source=source, name=self.name or name))
+        """The agent for what the source turned out to be; ``name`` is used where the user gave none.
+
+        A complete agent keeps its own then.
+        """
+        return make_agent(replace(self, source=source, name=self.name or (None if isinstance(source, Agent) else name)))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Which of the arguments were given that few sources have a use for."""
+        given = {
+            "batch": self.batch,
+            "network": self.network is not None,
+            "normalisation": self.normalisation is not None,
+        }
+        return tuple(name for name, is_given in given.items() if is_given)
 
 
 def _never(source: str) -> bool:
@@ -78,7 +91,18 @@ class AgentLoader:
     name such a source only when the user trusts them."""
     endings: tuple[str, ...] = ()
     """Of the files it reads."""
+    uses: tuple[str, ...] = ()
+    """Which of ``batch``, ``network`` and ``normalisation`` it looks at; the others are refused where they are given.
+    One that passes the request on (``agent_of``) names all three (``OPTIONS``): what the source turns out to be
+    decides."""
 
+
+OPTIONS = {
+    "batch": "is for functions and objects of Python, which are asked as they say",
+    "network": "names the class of torch weights (weights.pt@package.module:Class)",
+    "normalisation": "is for files of agents and for models of Stable-Baselines3",
+}
+"""Arguments of ``load_agent`` that mean nothing to most sources, and what each is for."""
 
 _registered: list[AgentLoader] = []
 
@@ -112,6 +136,11 @@ def make_agent(request: AgentRequest) -> Agent:
     loader = loader_for(request.source)
     if loader is None:
         raise _refused(request.source)
+    for option in request.options:
+        if option not in loader.uses:
+            told = request.source if isinstance(request.source, str) else f"{request.source!r:.80}"
+            value = getattr(request, option)
+            raise AgentError(f"{told}: {option}={value!r} does not apply to it; leave it out. It {OPTIONS[option]}")
     return loader.load(request)
 
 

@@ -56,6 +56,8 @@ def load_agent(
 ) -> Agent:
     """Make an agent of a function, an object with ``act`` or ``predict``, a model, a file or ``module:factory``.
 
+    An argument that means nothing to the source is refused. One that the source spells out too wins over it.
+
     Args:
         source: What the user has.
         task: What the agent is to solve; its spaces must fit.
@@ -63,10 +65,12 @@ def load_agent(
         epsilon: Share of random actions.
         trust: Whether loading may run code that is in the file; without it nothing is unpickled.
         name: What to call the agent; default: the name of the file or function.
-        batch: Whether the function takes stacked observations.
-        network: The ``module:Class`` of torch weights; or write ``weights.pt@module:Class`` as the source.
+        batch: Whether the function takes stacked observations. Refused for what is no function or object of Python.
+        network: The ``module:Class`` of torch weights; or write ``weights.pt@module:Class`` as the source. Refused for
+            whatever else.
         normalisation: A file of observation statistics; or write ``model.zip+vecnormalize.npz`` as the source. True:
-            the one beside the file. False, or ``model.zip+none``: none. None asks, where one lies beside the file.
+            the one beside the file, or the model's own. False, or ``model.zip+none``: none. None asks, where one lies
+            beside a Stable-Baselines3 archive. Refused for what is neither a file nor such a model.
     """
     style = Behaviour(kind=behaviour, epsilon=epsilon)
     if isinstance(source, (str, PathLike)):

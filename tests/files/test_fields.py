@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+from typing_extensions import TypeAliasType
+
+from tightrope.files.fields import WrongField, require_fields
+
+Number = TypeVar("Number")
+Count = TypeAliasType("Count", int)
+# As NumPy 2.5 writes NDArray from Python 3.12 on: a name that is no class.
+Array = TypeAliasType("Array", np.ndarray[tuple[Any, ...], np.dtype[Number]], type_params=(Number,))  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class Named:
+    count: Count
+    keys: Array[np.uint64] | None  # type: ignore[type-var]
+    table: Mapping[str, Count]
+
+
+def test_a_name_for_a_type_is_the_type_it_stands_for() -> None:
+    require_fields(Named(1, np.zeros(2, dtype=np.uint64), {"a": 1}))
+    require_fields(Named(1, None, {}))
+    for wrong in (Named("1", None, {}), Named(1, [2], {}), Named(1, None, {"a": "1"})):  # type: ignore[arg-type]
+        with pytest.raises(WrongField):
+            require_fields(wrong)

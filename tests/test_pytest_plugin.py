@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import tightrope as tr
-from tightrope.pytest_plugin.messages import executions_without_fail, told_too_few
+from tests.safety.corridor import CORRIDOR, reference_of, walker
+from tightrope.pytest_plugin.messages import describe_failures, executions_at, executions_without_fail, told_too_few
 from tightrope.safety import save_suite
 from tightrope.statistics import Estimate, rate_estimate
 
@@ -106,7 +107,33 @@ def test_too_few_executions_say_how_many_it_takes() -> None:
         assert before is not None
         assert enough <= limit < before
     assert list(told_too_few(Estimate.certain(0.0))) == [], "exact: nothing more would be found"
-    assert list(told_too_few(rate_estimate(3, 8))) == []
+    assert list(told_too_few(rate_estimate(3, 8))) == [], "above every limit already"
+    (told,) = told_too_few(rate_estimate(4, 100))
+    assert "With 100 executions the upper limit is 9.9%" in told
+    needed = executions_at(0.04, 0.05)
+    assert f"To bring it below 5% takes about {needed:,} executions if" in told
+    enough, before = (
+        rate_estimate(round(0.04 * needed), needed).high,
+        rate_estimate(round(0.036 * needed), needed * 9 // 10).high,
+    )
+    assert enough is not None
+    assert before is not None
+    assert enough < 0.051
+    assert before > 0.05
+
+
+def test_each_case_is_told_by_its_own_steps_and_not_by_its_groups() -> None:
+    result = tr.run_suite(CORRIDOR, walker, tr.interval_suite(reference_of(CORRIDOR), 1))
+    group = max(result.failure_groups, key=lambda group: len(group.members))
+    names = [member.case.id for member in group.members]
+    assert len(names) > 1
+    # The same mistake in the same situation, which each of them comes to at a step of its own.
+    steps = {name: 100 + place for place, name in enumerate(names)}
+    explanations = {name: replace(why, depth=steps.get(name, why.depth)) for name, why in result.explanations.items()}
+    told = describe_failures(replace(result, explanations=explanations), Path("run"), CORRIDOR)
+    for name, step in steps.items():
+        (line,) = [line for line in told.splitlines() if line.startswith(f"  case {name[:8]}")]
+        assert f"At step {step} it chose" in line
 
 
 def test_two_agents_on_one_task_can_both_be_replayed(project: pytest.Pytester) -> None:

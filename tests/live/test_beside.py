@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pytest
 
 from tests.live.test_server import CAMPAIGN
 from tests.live.waiting import GATE
-from tests.report.browsing import AUDIT, BROWSER, PHONE, Visit
+from tests.report.browsing import AUDIT, BROWSER, PHONE, Visit, axe
 from tests.report.conftest import browser
 from tightrope.cli import run_command
 from tightrope.cli.progress.live_page import without_page
@@ -99,6 +99,7 @@ def test_a_page_shows_progress_and_then_the_verdict_by_itself(
         assert page.url.endswith("#agent=patient&suite=simple&place=2"), "where one was"
         assert not re.search("not finished|still going", page.inner_text("main"))
         assert page.evaluate(AUDIT) == []
+        assert axe(page) == []
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         assert visit.complaints == []
         assert [asked for asked in visit.requests if not asked.startswith((url, "data:"))] == [], "nobody else is asked"
@@ -163,7 +164,7 @@ def test_a_run_remembers_the_command_without_its_page() -> None:
     assert without_page(command) == "tightrope run 'a b' --agent x --out y"
 
 
-def test_view_serves_a_folder_until_it_is_interrupted(tmp_path: Path) -> None:
+def test_view_serves_a_folder_until_it_is_interrupted(tmp_path: Path, browser: Any) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text("{}")
     process = subprocess.Popen(
@@ -176,6 +177,10 @@ def test_view_serves_a_folder_until_it_is_interrupted(tmp_path: Path) -> None:
     told = json.loads("".join(process.stdout.readline() for _ in range(4)))
     assert told["runs"] == 1
     assert is_open(told["url"])
+    with closing(browser.new_page()) as page:
+        page.goto(told["url"])
+        page.locator(".shelf li > p:not(.small)").wait_for()
+        assert axe(page) == []
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode == 0

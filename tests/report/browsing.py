@@ -6,8 +6,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.report.synthetic import (
     broken_run,
+    compared_runs,
     empty_run,
     full_results,
     grid_run,
@@ -31,6 +34,7 @@ QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 MADE = {
     "full": full_results,
     "several": several_results,
+    "compared": compared_runs,
     "grid": lambda: Results(title="grid", runs=(grid_run(),)),
     "broken": lambda: Results(title="broken", runs=(broken_run(),)),
     "strip": lambda: Results(title="strip", runs=(strip_run(),)),
@@ -41,6 +45,13 @@ MADE = {
     "many": lambda: Results(title="many", runs=(many_cases(),)),
     "no failure": lambda: Results(title="no failure", runs=(no_failure(),)),
 }
+
+
+def axe(page: Any) -> list[str]:
+    """What axe-core finds on a page as it stands: every rule it has, and where each is broken."""
+    runner = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install 'tightrope[dev]' for axe")
+    found = runner.Axe().run(page).response["violations"]
+    return [f"{rule['id']}: {node['html'][:120]}" for rule in found for node in rule["nodes"]]
 
 
 class Reports(dict[str, Path]):

@@ -543,3 +543,18 @@ def several_results() -> Results:
         runs=(mario_like_run(), grid_run(), strip_run(), empty_run()),
         tightrope_version="0.1.0",
     )
+
+
+def compared_runs() -> Results:
+    """Two runs that share a suite, so that their agents are set beside each other over the runs."""
+    run = grid_run()
+    assert run.search is not None
+    suite = simple_suite(run.search.reference)
+
+    def of(agent: str, failing: int) -> RunResults:
+        result = judged_by(suite, agent, lambda case, n: Outcome.UNSAFE if case.depth == failing else Outcome.ONGOING)
+        return replace(
+            run, name=agent, agents=(AgentInfo(name=agent),), safety={"simple": {agent: result}}, controls=()
+        )
+
+    return Results(title="old and new", runs=(of("old", 2), of("new", 3)), tightrope_version="0.1.0")

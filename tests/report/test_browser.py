@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.browsing import AUDIT, LAPTOP, MADE, PHONE, Visit
+from tests.report.browsing import AUDIT, LAPTOP, MADE, PHONE, Visit, axe
 from tests.report.synthetic import full_results
 from tightrope.report.words import WORDS
 
@@ -57,6 +57,8 @@ def test_it_loads_quietly_and_fits(browser: Any, reports: dict[str, Path], name:
         if visit.page.locator(".pin").count():
             visit.page.locator(".pin[tabindex='0']").first.press("Enter")
         assert visit.page.evaluate(AUDIT) == []
+        visit.page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        assert axe(visit.page) == []
         assert visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, "nor with a place open"
 
 

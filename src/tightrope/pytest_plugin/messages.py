@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ PROPERTY = "tightrope: plain episodes"
 """Under this name each test's report carries what plain episodes say, also from the workers of xdist."""
 LIMITS = (0.1, 0.05, 0.01)
 """Upper limits that people ask for."""
+MOST_EXECUTIONS = 1_000_000
+"""A rate just below a limit would take any number."""
 SHOWN_CASES = 10
 """Failing cases named in a failure message; the report has all of them."""
 
@@ -80,17 +83,41 @@ def describe_failures(result: SafetyResult, folder: Path, task: Task) -> str:
 
 
 def told_too_few(rate: Estimate) -> Iterator[str]:
-    """Where no execution failed and the upper limit is high all the same: how many it takes to bring it down."""
+    """Where the upper limit is high only because executions are few: how many it takes to bring it down."""
     from tightrope.statistics.words import percent, plainly
 
-    if rate.value != 0 or not rate.high:
+    if rate.value is None or not rate.high or rate.low == rate.high:
         return
-    limits, needed = ([f"{limit:.0%}" for limit in LIMITS], [f"{executions_without_fail(limit)}" for limit in LIMITS])
-    yield (
-        f"  No fail in {rate.n} executions leaves the upper limit at {plainly(percent(rate.high))}. To bring it below "
-        f"{_either(limits)} takes about {_either(needed)} executions without a fail; repetitions= or a "
-        f"larger suite makes more"
-    )
+    if rate.value == 0:
+        limits, needed = ([f"{limit:.0%}" for limit in LIMITS], [f"{executions_without_fail(each)}" for each in LIMITS])
+        yield (
+            f"  No fail in {rate.n} executions leaves the upper limit at {plainly(percent(rate.high))}. To bring it "
+            f"below {_either(limits)} takes about {_either(needed)} executions without a fail; repetitions= or a "
+            f"larger suite makes more"
+        )
+        return
+    within = [limit for limit in LIMITS if rate.value < limit <= rate.high]
+    if within:
+        needed = [f"{executions_at(rate.value, limit):,}" for limit in within]
+        yield (
+            f"  With {rate.n} executions the upper limit is {plainly(percent(rate.high))}. To bring it below "
+            f"{_either([f'{limit:.0%}' for limit in within])} takes about {_either(needed)} executions if it goes on "
+            f"failing as often as now; repetitions= or a larger suite makes more"
+        )
+
+
+def executions_at(rate: float, limit: float) -> int:
+    """How many executions it takes, failing at this rate, until the 95 % interval ends below a limit."""
+    from tightrope.statistics import rate_estimate
+
+    def ends_below(executions: int) -> bool:
+        high = rate_estimate(math.ceil(rate * executions), executions).high
+        return high is not None and high < limit
+
+    enough = 1
+    while not ends_below(enough) and enough < MOST_EXECUTIONS:
+        enough = math.ceil(enough * 1.05)
+    return enough
 
 
 def _share(rate: Estimate) -> str:
@@ -101,7 +128,7 @@ def _share(rate: Estimate) -> str:
 
 
 def _either(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
 
 
 def executions_without_fail(limit: float) -> int:
@@ -121,20 +148,28 @@ def told_fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path, 
     for case in failing[:SHOWN_CASES]:
         yield (
             f"  case {case.case.id[:8]}, place #{case.case.boundary + 1} at depth {case.case.depth}, "
-            f"{case.case.label}: fails in {_share(case.fail_frequency)}, {_why(case, groups.get(case.case.id), task)}"
+            f"{case.case.label}: fails in {_share(case.fail_frequency)}, {_why(result, case, groups, task)}"
         )
         yield f"    {_replay_command(result, case, folder)}"
     if len(failing) > SHOWN_CASES:
         yield f"  and {len(failing) - SHOWN_CASES} more failing cases"
 
 
-def _why(case: CaseResult, group: FailureGroup | None, task: Task) -> str:
+def _why(result: SafetyResult, case: CaseResult, groups: dict[str, FailureGroup], task: Task) -> str:
     """Whose fault it was, what the agent did there and what would have saved it, as far as that is known."""
     from tightrope.explanation.words import BLAME
     from tightrope.report.wording import actions_text
 
-    if group is not None and group.explanation is not None:
-        return f"{BLAME[group.avoidable]}: {group.sentence(task)}"
+    group, name = groups.get(case.case.id), case.case.id
+    known = result.explanations.get(name)
+    if group is not None and known is not None:
+        # Cases of one group lost it at steps of their own, so each is told by what it did itself.
+        alone = replace(
+            group, representative=case, members=(case,), explanation=known, close_up=result.close_ups.get(name)
+        )
+        by_chance = case.best_survival.value is not None and case.fails > 1
+        which = f"The first of its {case.fails} fails: " if by_chance else ""
+        return f"{BLAME[alone.avoidable]}: {which}{alone.sentence(task)}"
     if case.witness is not None:
         return f"avoidable: {actions_text(case.witness, tuple(task.action_names or ()))} would have survived"
     return f"survivable: {case.survivable}"

@@ -25,7 +25,7 @@ async function look() {
     if (state.version === version && state.over) return;
   } catch {
     misses += 1;
-    if (misses >= MOST_MISSES) { show({ told: "What served this page has ended. This is the last that was known.", share: null }); return; }
+    if (misses >= MOST_MISSES) { show({ told: "The server of this page has stopped. This is the last state it sent.", share: null }); return; }
   }
   setTimeout(look, SECOND);
 }

@@ -175,7 +175,8 @@ function showRun(id) {
 }
 const runs = data.runs.map(spec => new Run(spec));
 for (const details of document.querySelectorAll("[data-player]")) fold(details, data.players[details.dataset.player]);
-for (const chart of data.overall) new Chart(document.querySelector(`[data-chart="overall/${chart.id}"]`), chart, () => {});
+// Charts over several runs lead nowhere: a place has its number within one run.
+for (const chart of data.overall) new Chart(document.querySelector(`[data-chart="overall/${chart.id}"]`), chart, () => {}, () => null);
 
 // What is open stands in the address, so that a link or a reload brings it back.
 function remember(run) {

@@ -287,6 +287,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--tasks", nargs="+", choices=[*TASKS], default=[*TASKS])
     parser.add_argument("--ways", nargs="+", choices=[*WAYS], default=[*WAYS])
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES)
@@ -295,7 +296,8 @@ def main() -> None:
     options = parser.parse_args()
     lines = options.keep.read_text(encoding="utf-8").splitlines() if options.keep.exists() else []
     bags = [Bag(**json.loads(line)) for line in lines]
-    for bag in hunts(options.tasks, options.ways, options.steps, range(options.seeds), bags, options.stages):
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    for bag in hunts(options.tasks, options.ways, options.steps, seeds, bags, options.stages):
         bags.append(bag)
         with options.keep.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(bag)) + "\n")

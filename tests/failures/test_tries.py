@@ -9,7 +9,7 @@ import pytest
 import tightrope as tr
 from tightrope.failures import Disturbance
 from tightrope.failures.arms import Arms
-from tightrope.failures.tries import AGAIN, BEGINNING, NO_RUN, SHIFT, Tries, Try
+from tightrope.failures.tries import AGAIN, BEGINNING, BEGINNINGS, NO_RUN, SHIFT, Tries, Try
 from tightrope.seeding import generator
 from tightrope.testing import JUMP, WALK, corridor_task
 
@@ -64,6 +64,12 @@ def test_what_failed_is_tried_again_a_little_different(run: int, depth: int) -> 
     assert depths == {0} if run == NO_RUN else max(0, depth - SHIFT) <= min(depths) < max(depths) <= depth + SHIFT
     # What it is like was made as small as it can be.
     assert all(each.fails == 0 and each.survived == each.steps - 1 for each in drawn)
+
+
+def test_most_random_beginnings_are_long() -> None:
+    """What is led astray for a few steps survives, and is dear: it is watched to its end."""
+    tries = tries_near(Try(NO_RUN, 0, 3, (JUMP, WALK, JUMP), (BEGINNING,), 0))
+    assert sum(tries.drawn(BEGINNING).steps > BEGINNINGS[-2] for _ in range(100)) > 60
 
 
 def test_what_led_to_nothing_is_not_tried_again() -> None:

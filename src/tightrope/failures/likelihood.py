@@ -33,6 +33,12 @@ def candidates(task: Task, own: Action, rng: np.random.Generator) -> list[Action
     return [*dict.fromkeys(corners), encode_action(space, np.clip(near, space.low, space.high).astype(space.dtype))]
 
 
+def held_actions(task: Task) -> tuple[Action, ...]:
+    """Actions that somebody may hold who tries to survive: all of a few, or every so many of many."""
+    actions = task.search_actions
+    return tuple(actions[:: -(-len(actions) // MOST_CORNERS)])
+
+
 def log_likelihood(task: Task, played: Sequence[Action], own: Sequence[Action] | None) -> float:
     """How much less likely it is to play these actions than what the agent played undisturbed in their place.
 

@@ -18,6 +18,7 @@ from tightrope.errors import EnvironmentFailure
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.explanation.blame import few_numbers
 from tightrope.exploration.escapes import EscapeTask, Seeker
+from tightrope.failures.likelihood import held_actions
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
 from tightrope.simulation import Simulator, open_simulator, play
@@ -35,7 +36,6 @@ RUNS_BY_CHANCE, ENOUGH = 4, 3
 """Where chance decides: runs of each that is tried, and how many of them must survive."""
 EFFORT = 800
 """Where nothing is random: steps for one moment."""
-MOST_HELD = 12
 RANDOM_TRIES = 2
 """Where nothing is random: tries with random actions, each held for a while."""
 LONGEST_HOLD = 8
@@ -106,7 +106,7 @@ def find_moments(
         if steps + _least_price(engine, prefixes, agents, watched) > limit:
             break
         by_agents, cost = _by_agents(engine, prefixes, agents, watched)
-        actions = _held(engine.task)
+        actions = held_actions(engine.task)
         work = [
             Attempt(
                 prefix=prefix,
@@ -206,11 +206,6 @@ def price(engine: Engine, episodes: Sequence[Episode]) -> int:
 
 def _survived(episode: Episode) -> bool:
     return episode.error is None and episode.reached_handover and episode.outcome is not Outcome.UNSAFE
-
-
-def _held(task: Task) -> tuple[Action, ...]:
-    actions = task.search_actions
-    return tuple(actions[:: -(-len(actions) // MOST_HELD)])
 
 
 def attempt(task: Task, work: Attempt) -> Attempted:

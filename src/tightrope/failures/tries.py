@@ -24,6 +24,7 @@ RESET, BEGINNING, MOMENT, AGAIN = "reset", "beginning", "moment", "again"
 """The first choice: a run from another reset, which is no disturbance at all; another reset and random actions before
 the agent takes over, which takes no run; a disturbance at a moment of the runs; one that led to a failure, a little
 different."""
+SOURCES = (RESET, BEGINNING, MOMENT, AGAIN)
 OWN_START, OTHER_STARTS = "own start", "other starts"
 NO_RUN = -1
 BEGINNINGS = (5, 10, 20, 40)
@@ -53,6 +54,11 @@ class Try:
     """The longest disturbance of this kind that was survived."""
     fails: int = 0
     """The shortest that was not; 0: none is known."""
+
+    @property
+    def source(self) -> str:
+        """The first choice that led to it."""
+        return next(arm for arm in self.arms if arm in SOURCES)  # type: ignore[return-value]
 
     @property
     def played(self) -> tuple[Action, ...]:
@@ -137,12 +143,12 @@ class Tries:
 
     def _beginning(self) -> Try:
         """Random actions from a reset on."""
-        # The longer, the more often it fails: as many of each class as there are lengths in it, until more is known.
-        hopes = {(BEGINS, number): most / BEGINNINGS[-1] for number, most in enumerate(BEGINNINGS)}
+        # The longer, the more often it fails later than at once, and the cheaper: many end before the agent takes over.
+        hopes = {(BEGINS, number): (most / BEGINNINGS[-1]) ** 2 for number, most in enumerate(BEGINNINGS)}
         place = self.arms.best([*hopes], hopes)[1]
         steps = int(self.rng.integers(BEGINNINGS[place - 1] if place else 0, BEGINNINGS[place])) + 1
         # Starts differ in how hard they are, and the task's own is the one that everybody has.
-        arm = self.arms.best([OWN_START, OTHER_STARTS])
+        arm = self.arms.best([OWN_START, OTHER_STARTS], {OTHER_STARTS: 0.5})
         self.beginnings += arm == OTHER_STARTS
         number = self.beginnings if arm == OTHER_STARTS else 0
         actions = self._played_instead(RANDOM, self.task.search_actions, steps)

@@ -2,90 +2,108 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable
 
 import numpy as np
 
-from tightrope.execution import Engine, Episode, Rollout
-from tightrope.failures.likelihood import candidates
-from tightrope.failures.moments import NEAREST_BY_CHANCE
+from tightrope.execution import Episode, Rollout
+from tightrope.failures.ledger import Ledger
+from tightrope.failures.likelihood import candidates, held_actions
+from tightrope.failures.moments import HORIZON, NEAREST_BY_CHANCE, Attempt, attempt
+from tightrope.failures.tries import RESET
 from tightrope.outcome import Outcome
-from tightrope.trace import ActionTrace
 
 SOON = 8
-"""Who fails within so many steps of hand-over was often lost before it: such a failure counts as much as others like it
-were seen to be avoidable by another action at hand-over."""
+"""Who fails within so many steps of hand-over was often lost before it: those are told apart from the others."""
 DOUBT = 0.1
-"""Where fewer of them were, they are not made smaller."""
-FIRST_DOUBTED, ONE_IN = 8, 8
-"""Of those, which are looked at: the first, then one in so many."""
+"""Where fewer of a kind were avoidable, they are not made smaller."""
+FIRST_SOON, ONE_IN = 8, 8
+"""Of those that fail soon, which are looked at: the first, then one in so many. That is cheap."""
 MOST_INSTEAD = 4
 """Other actions that are tried there."""
+FIRST_LATER, ONE_LATER_IN = 3, 16
+"""The same of the others."""
+EFFORT = 500
+"""Steps for surviving one of them from hand-over on: quick attempts, and a short search. It finds a way for about half
+of those where a long one does, so that none being found says little at first."""
 
 
 class Worth:
     """Judges failures by what is known of those before them.
 
     Args:
-        engine: Whose task it is.
-        agent: The agent that failed.
+        ledger: What was played, and where looking is counted.
         rng: What draws come from.
-        run: Plays rollouts, and counts what they cost.
-        seed: Of an execution that begins there.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        agent: str,
-        rng: np.random.Generator,
-        run: Callable[[Sequence[Rollout]], list[Episode]],
-        seed: Callable[[ActionTrace], int],
-    ) -> None:
-        self.engine, self.agent = engine, agent
-        self._rng, self._run, self._seed = rng, run, seed
-        self._soon = self._doubted = self._avoidable = 0
+    def __init__(self, ledger: Ledger, rng: np.random.Generator) -> None:
+        self._ledger, self._rng = ledger, rng
+        self._known: defaultdict[Hashable, list[int]] = defaultdict(lambda: [0, 0, 0])
+        """Of each kind how many failed, how many were looked at, and how many of those were avoidable."""
         self._lost: Counter[Hashable] = Counter()
         """How often it failed alike."""
 
-    def of(self, episode: Episode) -> float:
-        """How likely a failure was avoidable, and how likely unlike those before it."""
-        likely = self._likely_avoidable(episode)
+    def of(self, episode: Episode, source: str) -> float:
+        """How likely a failure was avoidable, and how likely unlike those before it.
+
+        ``source``: the choice that led to it. Failures of one source are mostly alike in whether somebody survives.
+        """
+        likely = self._likely_avoidable(episode, source)
         alike = self._alike(episode)
         self._lost[alike] += 1
         return likely / self._lost[alike]
 
     def _alike(self, episode: Episode) -> Hashable:
         """Where it was lost at the latest, and what was done there."""
-        steps = min(len(episode.actions), 1 if self.engine.deterministic else NEAREST_BY_CHANCE)
+        steps = min(len(episode.actions), 1 if self._ledger.engine.deterministic else NEAREST_BY_CHANCE)
         assert episode.keys is not None
         return int(episode.keys[-steps - 1]), episode.actions[-steps]
 
-    def _likely_avoidable(self, episode: Episode) -> float:
-        """Surely where the agent had time to do otherwise."""
-        if len(episode.actions) >= SOON:
+    def _likely_avoidable(self, episode: Episode, source: str) -> float:
+        """As often as others of its kind; surely where nobody disturbed the agent at all."""
+        soon = len(episode.actions) < SOON
+        if not self._ledger.engine.deterministic:
+            return 0.0 if soon else 1.0  # who survives so near to the harm is not looked for
+        if source == RESET:
             return 1.0
-        if not self.engine.deterministic:
-            return 0.0  # who survives so near to the harm is not looked for
-        self._soon += 1
-        if self._doubted >= FIRST_DOUBTED and self._soon % ONE_IN:
-            return self._avoidable / self._doubted
-        escapes = self._escapes(episode)
-        self._doubted += 1
-        self._avoidable += escapes
-        return float(escapes)
+        known = self._known[source, soon]
+        known[0] += 1
+        first, one_in = (FIRST_SOON, ONE_IN) if soon else (FIRST_LATER, ONE_LATER_IN)
+        if known[1] < first or not known[0] % one_in:
+            known[1] += 1
+            known[2] += (survived := self._lasts(episode) if soon else self._is_survived(episode))
+            if soon or survived:
+                return float(survived)
+        return known[2] / known[1] if soon else (known[2] + 1) / (known[1] + 1)
 
-    def _escapes(self, episode: Episode) -> bool:
+    def _lasts(self, episode: Episode) -> bool:
         """Whether the agent lasts at least twice as long where another action is played first."""
-        start = episode.rollout.start
-        actions = candidates(self.engine.task, episode.actions[0], self._rng) if episode.actions else []
-        others = [action for action in actions if action != episode.actions[0]]
+        ledger, start = self._ledger, episode.rollout.start
+        own = episode.actions[:1]
+        actions = candidates(ledger.engine.task, own[0], self._rng) if own else []
+        others = [action for action in actions if action not in own]
         chosen = [others[place] for place in self._rng.permutation(len(others))[:MOST_INSTEAD]]
         rollouts = [
             Rollout(
-                start=start.then([action]), agent=self.agent, length=2 * SOON, seed=self._seed(start), fixed_prefix=True
+                start=start.then([action]),
+                agent=ledger.agent,
+                length=2 * SOON,
+                seed=ledger.seed_of(start),
+                fixed_prefix=True,
             )
             for action in chosen
         ]
-        return any(each.reached_handover and each.outcome is not Outcome.UNSAFE for each in self._run(rollouts))
+        return any(each.reached_handover and each.outcome is not Outcome.UNSAFE for each in ledger.run(rollouts))
+
+    def _is_survived(self, episode: Episode) -> bool:
+        """Whether somebody is found who survives from hand-over on: then there is a later moment that lost it."""
+        work = Attempt(
+            prefix=episode.rollout.start,
+            actions=held_actions(self._ledger.engine.task),
+            length=len(episode.actions) + HORIZON,
+            deterministic=True,
+            limit=len(episode.rollout.start) + EFFORT,
+        )
+        [answer] = self._ledger.map(attempt, [work], lambda answered: answered.steps)
+        return bool(answer.who)

@@ -1,0 +1,57 @@
+"""What a search for failures has played, found and spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from tightrope.budget import Meter
+from tightrope.execution import Engine, Episode, Rollout
+from tightrope.failures.moments import price
+from tightrope.failures.result import Disturbance, FoundFailure
+from tightrope.outcome import Outcome
+from tightrope.seeding import derive_seed
+from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace
+
+Work = TypeVar("Work")
+Answer = TypeVar("Answer")
+
+
+@dataclass(kw_only=True)
+class Ledger:
+    """Everything that the search plays goes through here, so that all of it is counted."""
+
+    engine: Engine
+    agent: str
+    """The agent under test, by its name in the engine."""
+    seed: int
+    meter: Meter
+    found: list[FoundFailure] = field(default_factory=list)
+    episodes: int = 0
+
+    def run(self, rollouts: Sequence[Rollout]) -> list[Episode]:
+        """Play, and spend what that costs."""
+        episodes = self.engine.run(rollouts)
+        self.meter.spend(price(self.engine, episodes))
+        return episodes
+
+    def map(
+        self, work: Callable[[Task, Work], Answer], items: Sequence[Work], cost: Callable[[Answer], int]
+    ) -> list[Answer]:
+        """What the engine carries to its workers, and what ``cost`` says that each of it took."""
+        answers: list[Answer] = self.engine.map(work, items)
+        self.meter.spend(sum(map(cost, answers)))
+        return answers
+
+    def note(self, episode: Episode, disturbance: Disturbance) -> bool:
+        """Keep it if it failed; whether it did."""
+        if episode.outcome is not Outcome.UNSAFE:
+            return False
+        self.found.append(FoundFailure(episode=replace(episode, keys=None), disturbance=disturbance))
+        return True
+
+    def seed_of(self, start: ActionTrace) -> int:
+        """The seed of an execution that begins there now."""
+        return derive_seed("failure", self.seed, self.episodes, start.id)

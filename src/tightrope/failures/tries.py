@@ -58,7 +58,7 @@ class Try:
     @property
     def source(self) -> str:
         """The first choice that led to it."""
-        return next(arm for arm in self.arms if arm in SOURCES)  # type: ignore[return-value]
+        return next(arm for arm in self.arms if arm in SOURCES)
 
     @property
     def played(self) -> tuple[Action, ...]:

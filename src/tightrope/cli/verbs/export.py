@@ -29,7 +29,8 @@ def command(
     ] = None,
     trust: TrustOption = False,
 ) -> int:
-    """Write escapes from failing cases and the rest of the reference: observation, action, reward, end."""
+    """Write escapes from failing cases and the rest of references: observation, action, reward, end."""
+    from tightrope.outcome import Outcome
     from tightrope.runs.run import open_run
     from tightrope.training.datasets import write_minari, write_npz
     from tightrope.training.demonstrations import demonstrations
@@ -42,11 +43,13 @@ def command(
     results = [
         result for row in opened.safety.values() for name, result in row.items() if agent is None or name == agent
     ]
-    references = [] if opened.reference is None else [opened.reference]
+    # Runs of agents serve as references, too: some stand about until time is over, some end where they were lost.
+    endings = {outcome: [known for known in opened.references if known.trace.outcome is outcome] for outcome in Outcome}
+    references = endings[Outcome.GOAL] or endings[Outcome.TRUNCATED]
     found = list(demonstrations(opened.task, results, references))
     interface = current_interface()
     if not found:
-        interface.say("Nothing to export: the run has no reference, and no failing case with an escape.")
+        interface.say("Nothing to export: the run has no reference that ends well, and no failing case with an escape.")
         interface.data({"episodes": 0})
         return NOTHING_JUDGED
     written = {}

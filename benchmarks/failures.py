@@ -38,6 +38,7 @@ from tightrope.simulation.fresh_seeds import UNTIL_TRUSTED
 
 AGENTS = Path(__file__).parents[1] / "agents"
 STEPS, QUICK_STEPS = 12_000, 2_000
+SEEDS = 3
 STAGES = ("late", "early")
 """In this order: what a late agent's failures take is what the aim is about."""
 AIM = 5.0
@@ -222,9 +223,15 @@ def _met(causes: float, draws: float) -> float:
     return causes * -math.expm1(draws * math.log1p(-1 / max(causes, 1 + 1e-9)))
 
 
-def figures(*, quick: bool) -> Iterator[Figure]:
-    """Every way for every agent; the best of ours against plain episodes and uniform states."""
-    yield from figures_of([*hunts([*TASKS], [*WAYS], QUICK_STEPS if quick else STEPS, [0])])
+def figures(*, quick: bool, long: bool = False) -> Iterator[Figure]:
+    """Every way for every agent; the best of ours against plain episodes and uniform states.
+
+    Unless it is ``long``, for one seed and for late agents alone, on tasks whose steps are cheap.
+    """
+    seeds, stages = (range(SEEDS), STAGES) if long else ((0,), STAGES[:1])
+    for name, place in TASKS.items():
+        if long or place.share == 1:
+            yield from figures_of([*hunts([name], [*WAYS], QUICK_STEPS if quick else STEPS, seeds, (), stages)])
 
 
 def figures_of(bags: Sequence[Bag]) -> Iterator[Figure]:
@@ -241,6 +248,7 @@ def figures_of(bags: Sequence[Bag]) -> Iterator[Figure]:
                 item=10, name=f"{place}, {stage} agent: {way}", value=statistics.mean(each), unit="per 1000 steps",
                 note=f"{len(each)} {'seed' if len(each) == 1 else 'seeds'}, {min(each):.2g} to {max(each):.2g}; "
                 f"{episodes} failing episodes in {sum(bag.steps for bag in these)} steps, {judged} judged",
+                low=min(each), high=max(each),
             )  # fmt: skip
         means = {way: statistics.mean(each) for way, each in rates.items()}
         if {PLAIN, UNIFORM, OURS[2]} <= {*means}:
@@ -303,7 +311,7 @@ def main() -> None:
             file.write(json.dumps(asdict(bag)) + "\n")
     print(table(bags))
     if options.write:
-        from benchmarks.run import write_down
+        from benchmarks.records import write_down
 
         write_down(10, [*figures_of(bags)])
 

@@ -48,11 +48,34 @@ class Figure:
     aim: str = ""
     met: bool | None = None
     note: str = ""
+    low: float | None = None
+    """The least that it may be, by the seeds or repetitions it is made of; None: not told."""
+    high: float | None = None
+
+    @property
+    def shown(self) -> str:
+        """Value and unit."""
+        return "no data" if self.value is None else f"{self.value:.3g} {self.unit}".strip()
+
+    @property
+    def better(self) -> str | None:
+        """Whether "higher" or "lower" is better: by its aim, or by its unit; None where neither is."""
+        if self.aim:
+            return "higher" if self.aim[0] in "≥>" else "lower"
+        return {"×": "higher", "s": "lower", "µs": "lower", "B": "lower", "MB": "lower", "MB/s": "lower"}.get(self.unit)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Between what it lies; the value itself where nothing is told."""
+        assert self.value is not None
+        return (
+            self.value if self.low is None else min(self.low, self.value),
+            self.value if self.high is None else max(self.high, self.value),
+        )
 
     def __str__(self) -> str:
-        value = "no data" if self.value is None else f"{self.value:.3g} {self.unit}".strip()
         verdict = {None: "", True: "met", False: "NOT met"}[self.met]
-        return f"{self.item}  {self.name:<58} {value:>16}   {self.aim:<14} {verdict:<8} {self.note}"
+        return f"{self.item}  {self.name:<58} {self.shown:>16}   {self.aim:<14} {verdict:<8} {self.note}"
 
 
 @contextmanager

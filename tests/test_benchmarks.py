@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from benchmarks import records, run
+from benchmarks.comparing import compared, judgement
+from benchmarks.measuring import Figure
+
+
+def figure(value: float | None, name: str = "x", unit: str = "×", **more: object) -> Figure:
+    return Figure(item=4, name=name, value=value, unit=unit, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        (figure(2.0), figure(1.9), ""),
+        (figure(2.0), figure(1.5), "WORSE"),
+        (figure(2.0), figure(2.6), "better"),
+        (figure(60.0, unit="s"), figure(80.0, unit="s"), "WORSE"),
+        (figure(1.0, aim="≤ 4 ×"), figure(2.0, aim="≤ 4 ×"), "WORSE"),
+        (figure(1.0, low=0.4, high=2.0), figure(0.5), ""),
+        (figure(1.0, low=0.8, high=2.0), figure(0.5, low=0.2, high=0.6), "WORSE"),
+        (figure(None), figure(1.0), ""),
+        (figure(1.0, unit="per 1000 steps"), figure(0.1, unit="per 1000 steps"), ""),
+    ],
+)
+def test_a_figure_is_worse_only_beyond_its_noise(before: Figure, now: Figure, expected: str) -> None:
+    assert judgement(before, now) == expected
+    [line] = compared({"x": before}, [now])
+    assert before.shown in line
+    assert line.endswith(expected)
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(records, "FIGURES", tmp_path / "figures.json")
+    return tmp_path / "README.md"
+
+
+def test_figures_that_a_shorter_run_leaves_out_keep_their_date(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "_where_and_when", lambda: "long ago")
+    records.write_down(4, [figure(1.0, "a"), figure(2.0, "b")])
+    monkeypatch.setattr(records, "_where_and_when", lambda: "today")
+    records.write_down(4, [figure(3.0, "b")], whole=False)
+    assert [(one.name, one.value) for one in records.stored()[4].figures] == [("b", 3.0), ("a", 1.0)]
+    told = page.read_text(encoding="utf-8")
+    assert "Measured: today." in told
+    assert "| a | 1 × |  |  | measured: long ago |" in told
+    records.write_down(4, [figure(3.0, "b")])
+    assert [one.name for one in records.stored()[4].figures] == ["b"]
+
+
+def _stopped(**how: bool) -> Iterator[Figure]:
+    yield figure(5.0, "a")
+    raise KeyboardInterrupt
+
+
+def _broken(**how: bool) -> Iterator[Figure]:
+    yield figure(5.0, "a")
+    raise EOFError
+
+
+@pytest.mark.parametrize(("measured", "ending"), [(_stopped, 130), (_broken, "items that ended in an error: 4")])
+def test_what_was_measured_before_the_end_is_written_down_and_compared(
+    measured: Callable[..., Iterator[Figure]],
+    ending: object,
+    page: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(run, "measured", lambda item, **how: measured(**how))
+    records.write_down(4, [figure(9.0, "a"), figure(2.0, "b")])
+    monkeypatch.setattr("sys.argv", ["run", "--only", "4"])
+    with pytest.raises(SystemExit) as end:
+        run.main()
+    assert end.value.code == ending
+    assert {one.name: one.value for one in records.stored()[4].figures} == {"a": 5.0, "b": 2.0}
+    assert "worse than before, beyond noise: 1\n  4. a\n" in capsys.readouterr().out
+
+
+def test_every_item_has_a_title_and_figures() -> None:
+    assert [*run.ITEMS] == [*records.TITLES]
+    assert {int(item) for item in records.stored()} <= {*run.ITEMS}

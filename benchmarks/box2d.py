@@ -28,7 +28,7 @@ from tightrope.simulation.forking.worth import measure_forking, pays
 
 NAMES = ("LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3")
 DEPTHS = (25, 100, 400)
-TIMES, STEPS_ON = 8, 20
+TIMES, STEPS_ON = 4, 20
 
 
 class Unending(gym.Wrapper[Any, Any, Any, Any]):

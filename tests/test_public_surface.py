@@ -62,6 +62,8 @@ tr.CampaignConfig(task="corridor", sead=3)  # call-arg
 tr.FuzzingConfig(generatoins=3)  # call-arg
 tightrope.extending.no_such_thing  # attr-defined
 tightrope.training.no_such_thing  # attr-defined
+tightrope.training.situations_from(3)  # arg-type
+tightrope.training.SituationStartsVector(tr.make_task("corridor"), [], 2, wieghts="equal")  # call-arg
 """
 
 

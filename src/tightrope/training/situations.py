@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from tightrope.display import Shown
 from tightrope.errors import UsageError
@@ -45,8 +45,16 @@ class TestedAgents(Protocol):
         ...
 
 
+SituationSource: TypeAlias = (
+    "TestedAgents | SafetyResult | FailureGroup | CaseResult | Explanation | FailureSearch | FoundFailure | "
+    "Evaluation | TestSuite | TestCase | FuzzResult | Episode | ActionTrace | Situation | str | Path | "
+    "Mapping[str, SituationSource] | Iterable[SituationSource]"
+)
+"""What situations can be taken from."""
+
+
 def situations_from(
-    *sources: Any, steps_before: int = 0, agent: str | None = None, survivable: bool = False
+    *sources: SituationSource, steps_before: int = 0, agent: str | None = None, survivable: bool = False
 ) -> tuple[Situation, ...]:
     """Situations of runs, results, explanations, suites, traces and files, each once.
 
@@ -90,7 +98,7 @@ class _Wanted:
         return shown and all(map(self.takes, case.episodes[:1]))
 
 
-def _each(sources: Iterable[Any], wanted: _Wanted) -> Iterator[Situation]:
+def _each(sources: Iterable[SituationSource], wanted: _Wanted) -> Iterator[Situation]:
     for source in sources:
         if isinstance(source, Situation):
             yield source
@@ -113,7 +121,7 @@ def _each(sources: Iterable[Any], wanted: _Wanted) -> Iterator[Situation]:
             yield from _each(_parts(source), wanted)
 
 
-def _parts(source: Any) -> Iterable[Any]:
+def _parts(source: SituationSource) -> Iterable[SituationSource]:
     """What something that holds several situations holds."""
     if isinstance(source, SafetyResult):
         return source.failing_cases
@@ -147,7 +155,7 @@ def _of_decision(trace: ActionTrace, depth: int | None) -> Iterator[Situation]:
         yield Situation(trace=trace.prefix(depth))
 
 
-def _of_file(path: Path) -> Iterable[Any]:
+def _of_file(path: Path) -> Iterable[SituationSource]:
     if path.is_dir():
         raise UsageError(f"{path} is a folder; of a run's folder, give what tightrope.open_run({str(path)!r}) returns")
     return [load_suite(path)] if path.name.endswith(".suite.json") else read_traces(path)

@@ -11,7 +11,7 @@ from tightrope.errors import UsageError
 from tightrope.tasks.task import Task, Transition
 from tightrope.training.choice import NORMAL_START, SHARE, StartChoice
 from tightrope.training.placing import Placer
-from tightrope.training.situations import Situation, situations_from
+from tightrope.training.situations import Situation, SituationSource, situations_from
 
 
 class SituationStarts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
@@ -34,7 +34,7 @@ class SituationStarts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstruct
     def __init__(
         self,
         env: gym.Env[Any, Any] | Task,
-        situations: Any,
+        situations: SituationSource,
         share: float = SHARE,
         seed: int | None = None,
         *,

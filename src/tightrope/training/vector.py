@@ -10,9 +10,9 @@ import gymnasium as gym
 
 from tightrope.errors import UsageError
 from tightrope.seeding import derive_seed
-from tightrope.tasks.task import Task
+from tightrope.tasks.task import Task, Transition
 from tightrope.training.choice import SHARE
-from tightrope.training.situations import situations_from
+from tightrope.training.situations import SituationSource, situations_from
 from tightrope.training.starts import SituationStarts
 
 
@@ -25,30 +25,28 @@ class SituationStartsVector(gym.vector.SyncVectorEnv):
         count: How many environments.
         share: The share of episodes that begin in a situation.
         seed: Of the choice of starts.
-        **options: Further arguments of ``SituationStarts``.
+        weights: How a situation is chosen, as for ``SituationStarts``; each environment adapts by itself.
+        unsafe: What failing is, for adaptive weights; default: the task's own.
     """
 
     def __init__(
         self,
         make: Callable[[], gym.Env[Any, Any]] | Task,
-        situations: Any,
+        situations: SituationSource,
         count: int,
         share: float = SHARE,
         seed: int = 0,
-        **options: Any,
+        *,
+        weights: str = "fails",
+        unsafe: Callable[[Transition], bool] | None = None,
     ) -> None:
         if count < 1:
             raise UsageError(f"count must be 1 or more, not {count}")
         chosen = situations_from(situations)
-        super().__init__(
-            [
-                partial(_made, make, chosen, share, derive_seed("situation starts", seed, number), options)
-                for number in range(count)
-            ]
-        )
 
+        def made(number: int) -> SituationStarts:
+            env = make if isinstance(make, Task) else make()
+            own = derive_seed("situation starts", seed, number)
+            return SituationStarts(env, chosen, share, own, weights=weights, unsafe=unsafe)
 
-def _made(
-    make: Callable[[], gym.Env[Any, Any]] | Task, situations: Any, share: float, seed: int, options: dict[str, Any]
-) -> SituationStarts:
-    return SituationStarts(make if isinstance(make, Task) else make(), situations, share, seed, **options)
+        super().__init__([partial(made, number) for number in range(count)])

@@ -18,7 +18,7 @@ CONFIG = CampaignConfig.model_validate(
             {"source": "tests.sample_agents:careful", "name": "careful", "epsilon": 0.2},
         ],
         "search": {"probe_steps": 500, "references": 3, "reference_steps": 2_000},
-        "safety": {"suites": ["simple", "interval:1"], "repetitions": 5, "length": 20, "explain_steps": 60_000},
+        "safety": {"suites": ["simple", "interval:1"], "repetitions": 5, "length": 20, "explain_steps": 10_000},
         "fuzzing": {"generations": 6, "population": 12},
         "performance": {"tests": 3, "episodes": 3, "step_width": 4},
         "execution": {"backend": "inline"},

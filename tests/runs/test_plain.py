@@ -9,7 +9,12 @@ from tightrope.runs.run import open_run
 
 
 def with_plain(**changes):
-    return CONFIG.model_copy(update={"plain": CONFIG.plain.changed(**changes)})
+    """A run of little else: what comes after plain episodes is tested elsewhere."""
+    less = {
+        "safety": CONFIG.safety.changed(suites=("simple",), control=False, explain_steps=0),
+        "fuzzing": CONFIG.fuzzing.changed(enabled=False),
+    }
+    return CONFIG.model_copy(update={"plain": CONFIG.plain.changed(**changes), **less})
 
 
 def test_a_campaign_begins_with_plain_episodes_that_are_stored_and_read_again(tmp_path) -> None:

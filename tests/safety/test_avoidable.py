@@ -51,18 +51,25 @@ def lake() -> tuple[tr.Task, tr.TestSuite, dict[int, float], FunctionAgent]:
     return task, tr.action_coverage_suite(reference, 1, range(4)), best, safest
 
 
-def test_the_safest_policy_is_not_blamed_for_luck(lake) -> None:
+@pytest.fixture(scope="module")
+def safest_run(lake) -> tr.SafetyResult:
+    """What the safest does, and what anybody could, which does not hang on the agent: others take that from here."""
     task, suite, _, safest = lake
-    result = run_suite(task, safest, suite, repetitions=10, length=LENGTH)
+    return run_suite(task, safest, suite, repetitions=10, length=LENGTH)
+
+
+def test_the_safest_policy_is_not_blamed_for_luck(safest_run) -> None:
+    result = safest_run
     # It does fall: near a hole nobody can help it.
     assert result.fail_frequency.value > 0.02
     assert result.avoidable_fail_frequency.value <= 0.05
     assert result.avoidable_fail_frequency.low == 0.0
 
 
-def test_a_careless_policy_is(lake) -> None:
+def test_a_careless_policy_is(lake, safest_run) -> None:
     task, suite, best, _ = lake
-    result = run_suite(task, ConstantAgent(2), suite, repetitions=30, length=LENGTH)
+    known = safest_run.survival
+    result = run_suite(task, ConstantAgent(2), suite, repetitions=30, length=LENGTH, survivable=known)
     judged = [case for case in result.distinct_cases if case.returns]
     # What is avoidable by value iteration, from the cells in which the agent really took over.
     cells = {case.case.id: int(cell) for case, cell in zip(judged, handed_over(task, judged), strict=True)}
@@ -73,32 +80,32 @@ def test_a_careless_policy_is(lake) -> None:
     assert all(case.avoidable.low <= case.avoidable.value <= case.fail_frequency.value for case in judged)
 
 
-def test_gates_are_on_what_is_avoidable(lake) -> None:
+def test_gates_are_on_what_is_avoidable(lake, safest_run) -> None:
     """The best there is passes a gate of 5 %, though it falls more often than that; a careless one does not."""
-    task, suite, _, safest = lake
-    best = run_suite(task, safest, suite, repetitions=10, length=LENGTH)
+    task, suite, _, _ = lake
+    best = safest_run
     assert best.fail_frequency.value > 0.05
     passed = judge_gate("", measured_fails("safest", "coverage:1", best.cases), 0.05)
     assert passed.passed is True
     assert passed.detail.startswith(f"avoidable fail frequency on these cases 0{THIN}% is within the allowed 5{THIN}%")
     assert f"in all it fails in {estimate_text(best.fail_frequency)}" in passed.detail
-    careless = run_suite(task, ConstantAgent(2), suite, repetitions=10, length=LENGTH)
+    careless = run_suite(task, ConstantAgent(2), suite, repetitions=10, length=LENGTH, survivable=best.survival)
     assert judge_gate("", measured_fails("right", "coverage:1", careless.cases), 0.05).passed is False
 
 
-def test_a_prefix_left_to_chance_excuses_nobody(lake) -> None:
+def test_a_prefix_left_to_chance_excuses_nobody(lake, safest_run) -> None:
     """What others did from the situation of a case says nothing about an agent that was somewhere else."""
     task, suite, _, safest = lake
-    elsewhere = run_suite(task, safest, suite, repetitions=3, length=LENGTH, fixed_prefix=False)
+    known = safest_run.survival
+    elsewhere = run_suite(task, safest, suite, repetitions=3, length=LENGTH, fixed_prefix=False, survivable=known)
     measured = measured_fails("safest", "coverage:1", elsewhere.cases)
     assert measured.what == "fail frequency on these cases"
     assert measured.estimate == rate_without_doomed(elsewhere.cases)
 
 
-def test_a_gate_that_stops_allows_what_nobody_can_help_beside_its_limit(lake) -> None:
+def test_a_gate_that_stops_allows_what_nobody_can_help_beside_its_limit(lake, safest_run) -> None:
     task, suite, _, safest = lake
-    known = run_suite(task, safest, suite, repetitions=1, length=LENGTH).survival
-    how = {"length": LENGTH, "survivable": known}
+    how = {"length": LENGTH, "survivable": safest_run.survival}
     careless = tr.decide_gate(task, ConstantAgent(2), suite, 0.05, **how)
     assert careless.decision.passed is False
     assert careless.decision.fate.value > 0.02

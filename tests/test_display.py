@@ -126,6 +126,8 @@ def test_the_values_of_a_whole_session_are_short_and_tables() -> None:
     assert [">place #1</text>" in result._repr_html_(), "100%" in other._repr_html_()] == [True, True]
     assert ">reach the goal</text>" in plainly._repr_html_()
     assert "walker</text>" in tr.compare_safety(result, other)._repr_html_()
+    assert "<td>100% (exact, n = 2) on these cases</td>" in other._repr_html_(), "shares in percent"
+    assert "points (" in tr.compare_safety(result, other)._repr_html_()
     lines = [drawn._repr_html_() for drawn in (bred, robustness)]
     assert [html.count("<polyline") for html in lines] == [2, 2], "fuzzing and random traces, agent and traces"
     assert [(">random traces</text>" in html, ">fuzz traces</text>" in html) for html in lines] == [

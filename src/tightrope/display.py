@@ -28,6 +28,10 @@ class Shown:
     __slots__ = ()
     _shown: ClassVar[tuple[str, ...]] = ()
     """Attributes worth showing, in order; empty: the dataclass's fields that are part of its repr."""
+    _shares: ClassVar[tuple[str, ...]] = ()
+    """Those that are shares: a notebook tells them in percent."""
+    _points: ClassVar[tuple[str, ...]] = ()
+    """Those that are differences of shares: a notebook tells them in percentage points."""
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={_one_line(value, LONGEST)}" for name, value in self._facts())
@@ -35,11 +39,17 @@ class Shown:
 
     def _repr_html_(self) -> str:
         rows = (
-            f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(_in_table(value))}</td></tr>"
+            f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(self._cell(name, value))}</td></tr>"
             for name, value in self._facts()
         )
         table = f"<table><caption>{escape(type(self).__name__)}</caption><tbody>{''.join(rows)}</tbody></table>"
         return table + self._chart_svg()
+
+    def _cell(self, name: str, value: object) -> str:
+        kind = "share" if name in self._shares else "points" if name in self._points else ""
+        if not kind or value is None:
+            return _in_table(value)
+        return f"{value:.0%}" if isinstance(value, float) else format(value, kind)
 
     def _chart_svg(self) -> str:
         """A small chart for below the table, as SVG; empty: there is nothing to draw."""
@@ -58,6 +68,8 @@ def _in_table(value: object) -> str:
         return text if len(text) <= 2 * LONGEST else f"{text[: 2 * LONGEST - 1]}…"
     if isinstance(value, (list, tuple, set, frozenset, dict)) and (not value or len(value) > MOST_LISTED):
         return f"{len(value):,}" if value else "none"
+    if isinstance(value, float):
+        return f"{value:.4g}"
     return "none" if value is None else _one_line(value, 2 * LONGEST)
 
 

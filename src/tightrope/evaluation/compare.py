@@ -18,6 +18,8 @@ class PlainComparison(Shown):
     """Agent B against agent A as they are used: full episodes from the same starts with the same randomness."""
 
     _shown = ("agent_a", "agent_b", "unsafe_a", "unsafe_b", "difference", "p_value")
+    _shares = ("unsafe_a", "unsafe_b")
+    _points = ("difference",)
 
     agent_a: str
     agent_b: str

@@ -32,6 +32,7 @@ class Evaluation(Shown):
     """
 
     _shown = ("task", "agent", "episodes", "unsafe_rate", "goal_rate", "mean_return", "errors")
+    _shares = ("unsafe_rate", "goal_rate")
 
     task: str
     agent: str

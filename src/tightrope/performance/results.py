@@ -56,6 +56,7 @@ class Comparison(Shown):
     """The agent against the traces, from the same prefixes. At prefix length 0: from reset."""
 
     _shown = ("prefix_length", "agent", "traces", "difference", "agent_goal_share")
+    _shares = ("agent_goal_share",)
 
     prefix_length: int
     agent: Estimate
@@ -97,6 +98,7 @@ class Robustness(Shown):
     """The comparison at growing prefix lengths."""
 
     _shown = ("task", "agent", "points", "agent_iqm", "traces_iqm", "agent_goal_share")
+    _shares = ("agent_goal_share",)
 
     task: str
     agent: str

@@ -48,6 +48,7 @@ class SafetyComparison(Shown):
     """Agent B against agent A, case by case."""
 
     _shown = ("agent_a", "agent_b", "suite", "difference", "p_value", "difference_in_general", "cases")
+    _points = ("difference", "difference_in_general")
 
     agent_a: str
     agent_b: str

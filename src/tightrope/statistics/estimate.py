@@ -73,14 +73,24 @@ class Estimate(Shown):
         return self.high is not None and self.high < 0
 
     def __format__(self, spec: str) -> str:
-        """``0.12 [0.05, 0.26] n=50``; "no data" when nothing was measured; without a spec the question is added."""
+        """``0.12 [0.05, 0.26] n=50``; "no data" when nothing was measured; without a spec the question is added.
+
+        ``share`` is for shares, ``12% (5–26%, n = 50) on these cases``, and ``points`` for their differences.
+        """
         if not spec:
             return str(self)
+        if spec in ("share", "points"):
+            return self._in_percent(points=spec == "points")
         if self.value is None:
             return "no data"
         if self.low is None or self.high is None:
             return f"{self.value:{spec}} n={self.n}"
         return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}] n={self.n}"
+
+    def _in_percent(self, *, points: bool) -> str:
+        from tightrope.statistics.words import estimate_text, plainly, points_text
+
+        return plainly(f"{points_text(self) if points else estimate_text(self)} {self.question}".rstrip())
 
     def __str__(self) -> str:
         return f"{self:.3g} {self.question}".rstrip() if self.value is not None else "no data"

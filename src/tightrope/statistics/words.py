@@ -81,6 +81,22 @@ def change_text(estimate: Estimate, other: str) -> str:
     return f"{size} percentage {'point' if float(size) == 1 else 'points'} {way} often{between} than {other}"
 
 
+def points_text(estimate: Estimate) -> str:
+    """A difference of two shares: ``+12 points (+3.1 to +20)``, in percentage points."""
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None:
+        return NO_DATA
+    told = f"{_signed(value)} points"
+    if low is None or high is None:
+        return f"{told} (no interval)"
+    return f"{told} (exact)" if low == high else f"{told} ({_signed(low)} to {_signed(high)})"
+
+
+def _signed(share: float) -> str:
+    """With two figures."""
+    return f"{100 * share:+.0f}" if abs(share) >= 0.0995 else f"{100 * share:+.2g}"
+
+
 def _between(value: float, low: float, high: float) -> str:
     """The interval, and which way each of its ends lies where the sentence around it does not say."""
     if low == high:

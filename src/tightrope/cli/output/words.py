@@ -29,18 +29,9 @@ def amount(estimate: Estimate) -> str:
 
 def points(estimate: Estimate) -> str:
     """A difference of two shares: ``+12 (+3.1 to +20)``, in percentage points."""
-    value, low, high = estimate.value, estimate.low, estimate.high
-    if value is None:
-        return "no data"
-    told = _points(value)
-    if low is None or high is None:
-        return f"{told} (no interval)"
-    return f"{told} (exact)" if low == high else f"{told} ({_points(low)} to {_points(high)})"
+    from tightrope.statistics.words import points_text
 
-
-def _points(share: float) -> str:
-    """With two figures, as the report has it."""
-    return f"{100 * share:+.0f}" if abs(share) >= 0.0995 else f"{100 * share:+.2g}"
+    return points_text(estimate).replace(" points", "", 1)
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:

@@ -31,6 +31,7 @@ class FailureGroup(Shown):
     """Fails with one cause."""
 
     _shown = ("representative", "share", "agents", "avoidable")
+    _shares = ("share",)
 
     representative: CaseResult
     """The one with the shortest way from reset to harm."""

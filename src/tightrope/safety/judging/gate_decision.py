@@ -13,6 +13,7 @@ class GateDecision(Shown):
     """The outcome of a gate that ran no more executions than it needed."""
 
     _shown = ("passed", "limit", "estimate", "draws", "fails", "executions", "whole")
+    _shares = ("estimate",)
 
     limit: float
     """The fail frequency that is still allowed."""

@@ -34,9 +34,10 @@ class SafetyResult(Shown):
     """The result of one agent on one suite."""
 
     _shown = (
-        "agent", "suite", "cases", "fail_frequency", "fail_frequency_in_general", "survivable_fail_frequency",
+        "agent", "suite", "cases", "fail_frequency", "fail_frequency_in_general", "avoidable_fail_frequency",
         "mean_return", "errors", "findings",
     )  # fmt: skip
+    _shares = ("fail_frequency", "fail_frequency_in_general", "avoidable_fail_frequency")
 
     suite: TestSuite
     agent: str

@@ -75,6 +75,8 @@ class Guidance(Shown):
     """What it was worth to look for boundary states: how often an agent fails there, and at other states."""
 
     _shown = ("agent", "suite", "guided", "control", "difference")
+    _shares = ("guided", "control")
+    _points = ("difference",)
 
     agent: str
     suite: str

@@ -47,7 +47,7 @@ class ReproductionConfig(BaseModel):
     tests: Count = Field(10, description="n_test")
     episodes: Count = Field(10, description="n_ep")
     step_width: Count = Field(20, description="w")
-    seed: int = Field(0, ge=0, description="all randomness follows from it")
+    seed: int = Field(0, ge=0, description="seed of all randomness")
     videos: int = Field(12, ge=0, description="how many fails to film")
     execution: tr.ExecutionConfig = tr.ExecutionConfig()
 

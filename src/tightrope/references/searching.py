@@ -60,7 +60,7 @@ def search(
         repetitions: How often ``dfs`` samples an action; default: once on a deterministic task and rep(0.9, 0.1) = 22
             times on a stochastic one.
         budget: What the whole of it may cost, probing included; default: ten minutes and 500,000 steps, or 100,000
-            where situations are put back by replay.
+            where situations can only be restored by replay.
         seed: Determines everything random.
         max_depth: Longest trace to look at; None: no limit.
         demonstration: A trace that reaches the goal, its actions, a file of traces, or ``minari:`` and the name of a

@@ -12,12 +12,14 @@ from tightrope.settings.section import Section, setting
 class BisectConfig(Section):
     """Since which checkpoint a case fails."""
 
-    limit: Fraction = setting(0.5, "a checkpoint that fails more often fails", option="--max-fail")
+    limit: Fraction = setting(
+        0.5, "a checkpoint that fails more often than this counts as failing", option="--max-fail"
+    )
     length: Count | None = setting(
         None, "steps the agent must survive (l)", none="as in the run, or to the task's time limit", short="-l"
     )
     # A rate of 0.3 or 0.7 is told from 0.5 in a quarter of them.
-    most: Count = setting(200, "executions after which a checkpoint is flaky")
+    most: Count = setting(200, "a checkpoint still undecided after so many executions counts as flaky")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,14 @@ from tightrope.settings.section import Section, setting
 class ExecutionConfig(Section):
     """Where the work is done. Results do not depend on it."""
 
-    backend: str = setting("processes", "where to work: inline, processes or ray", run=True, decides=())
+    backend: str = setting("processes", "where the work runs: inline, processes or ray", run=True, decides=())
     workers: Count | None = setting(None, "how many processes", none="one for each core", run=True, decides=())
     ray_address: str | None = setting(
         None, "address of a running Ray cluster", none="start a local one", option="--ray", run=True, decides=()
     )
     # Generous, since an environment or agent may compile itself when it is first asked, which takes minutes.
     step_timeout: Weight = setting(
-        300.0, "seconds that a step, a reset or an answer may take; 0: no limit", run=True, decides=()
+        300.0, "seconds that one step, reset or answer of the agent may take; 0: no limit", run=True, decides=()
     )
 
     @property

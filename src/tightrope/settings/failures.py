@@ -13,7 +13,7 @@ class FailuresConfig(Section):
     """Failures near an agent's own runs."""
 
     steps: Count = setting(50_000, "environment steps to spend on each agent")
-    longest: Count = setting(16, "steps that an action is held, or noise lasts, at most")
+    longest: Count = setting(16, "longest disturbance: steps that an action is held or noise lasts")
     noise: Weight = setting(0.0, "how far each number of an observation may be off; 0: not at all")
-    reset_seeds: Count = setting(8, "resets that the agent's runs begin from")
-    length: Count = setting(100, "steps in which it must fail after a disturbance", short="-l")
+    reset_seeds: Count = setting(8, "how many resets the agent's runs start from")
+    length: Count = setting(100, "it must fail within so many steps after a disturbance", short="-l")

@@ -8,8 +8,8 @@ from tightrope.settings.ranges import Count, Fraction, Share, Weight
 from tightrope.settings.section import Section, setting
 
 BREEDING_STEPS_BY_REPLAY = 150_000
-"""Environment steps of breeding unless the caller says otherwise, where situations are put back by replay: there traces
-share nothing, and each is played from its reset."""
+"""Environment steps of breeding unless the caller says otherwise, where situations can only be restored by replay:
+there traces share nothing, and each is played from its reset."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,13 +22,13 @@ class FuzzingConfig(Section):
     steps: Count | None = setting(
         None,
         "breed no further generation after so many environment steps",
-        none=f"no limit, and {BREEDING_STEPS_BY_REPLAY:,} where situations are put back by replay",
+        none=f"no limit, and {BREEDING_STEPS_BY_REPLAY:,} where situations can only be restored by replay",
         option="--budget-steps",
     )
-    mutation_stop: Share = setting(0.2, "chance to stop after each mutation (pmstop)")
+    mutation_stop: Share = setting(0.2, "chance that no further mutation follows (pmstop)")
     mutation_size: Count = setting(15, "longest run of actions that a mutation touches (ms)")
     crossover: Fraction = setting(0.25, "chance of crossover (pc); the paper wants less than one half")
     weights: tuple[Weight, Weight, Weight] = setting((2.0, 1.5, 1.0), "of coverage, gains and losses (λ)", option="")
-    truncation: Share | None = setting(None, "only the best share of a generation are parents", none="all are")
-    independent_actions: bool = setting(False, "a mutated run holds independent actions", option="")
+    truncation: Share | None = setting(None, "only this best share of a generation become parents", none="all are")
+    independent_actions: bool = setting(False, "draw each action of a mutated run on its own", option="")
     append_only_unfinished: bool = setting(False, "append only to traces that did not finish", option="")

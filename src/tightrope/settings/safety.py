@@ -30,7 +30,7 @@ class SafetyConfig(Section):
     boundary_states: Literal["all", "proven"] = setting("all", "test at all boundary states, or at proven ones")
     states: Count | None = setting(
         None,
-        "most boundary states to test at",
+        "test at no more boundary states than this",
         none=f"all of one reference, {STATES_OF_SEVERAL} in all of several",
         decides=(),
     )
@@ -45,23 +45,25 @@ class SafetyConfig(Section):
     )
     fixed_prefix: bool = setting(
         True,
-        "stochastic tasks: lead to the very situation of the case every time",
+        "stochastic tasks: reach exactly the same situation every time",
         option="--fixed-prefix/--fresh-prefix",
     )
-    control: bool = setting(True, "run as many random cases beside, to see what the search is worth", decides=())
+    control: bool = setting(True, "also run as many random cases, to show what the search is worth", decides=())
     explain_steps: Natural = setting(
-        200_000, "steps to find out why each agent fails, for all its fails together; 0: do not", decides=("whys",)
+        200_000, "steps for explaining all fails of an agent together; 0: explain nothing", decides=("whys",)
     )
     max_fail: Fraction | None = setting(
         None,
-        "gate: fail when an agent's fail frequency on the cases of a suite, less what nobody can help, is above this",
+        "gate: fail when an agent's fail frequency on the cases of a suite, not counting what no player could avoid, "
+        "is above this",
         none="no gate",
         run=True,
         gate=True,
     )
     gate_on: Literal["value", "high"] = setting(
-        "value", "gate on the value of the estimate, or on high: its interval's upper limit", run=True, gate=True
+        "value",
+        "compare the gate with the estimate's value, or with high, the upper limit of its interval",
+        run=True,
+        gate=True,
     )
-    until_decided: bool = setting(
-        False, "draw executions only until the gate is decided, without a control", run=True, gate=True
-    )
+    until_decided: bool = setting(False, "execute only until the gate is decided; runs no control", run=True, gate=True)

@@ -27,19 +27,21 @@ class SearchConfig(Section):
     )
     steps: Count | None = setting(
         None,
-        "stop searching after so many environment steps: the same way on every machine",
-        none=f"{SEARCH_STEPS:,}, and {SEARCH_STEPS_BY_REPLAY:,} where situations are put back by replay",
+        "stop searching after so many environment steps (the same result on every machine)",
+        none=f"{SEARCH_STEPS:,}, and {SEARCH_STEPS_BY_REPLAY:,} where situations can only be restored by replay",
         option="--budget-steps",
     )
-    repetitions: Count | None = setting(None, "samples of each action", none="1, or 22 when stochastic")
+    repetitions: Count | None = setting(None, "how often each action is sampled", none="1, or 22 when stochastic")
     demonstration: Path | None = setting(None, "file with an action trace that reaches the goal", none="none")
-    probe_steps: Natural = setting(20_000, "steps to prove boundary states by probing; 0: do not", decides=("probing",))
+    probe_steps: Natural = setting(
+        20_000, "steps for proving boundary states by probing; 0: no probing", decides=("probing",)
+    )
     references: Count = setting(
-        8, "ways through the task to test on: up to so many that differ", run=True, decides=("others",)
+        8, "how many different ways through the task to test on, at most", run=True, decides=("others",)
     )
     reset_seeds: Count = setting(
-        8, "resets that references begin from; 1: the task's own alone", run=True, decides=("others",)
+        8, "how many resets the references start from; 1: only the task's own", run=True, decides=("others",)
     )
     reference_steps: Natural = setting(
-        120_000, "steps to find further references and their boundary states", decides=("others",)
+        120_000, "steps for finding further references and their boundary states", decides=("others",)
     )

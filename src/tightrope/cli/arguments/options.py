@@ -33,16 +33,15 @@ AgentOption = Annotated[
     ),
 ]
 TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Let files run code: pickled agents, and what a run or suite file names.")
+    bool,
+    typer.Option("--trust", help="Allow files to run code: pickled agents, and code that a run or suite file names."),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="All randomness follows from it.", min=0)]
-RunSeedOption = Annotated[
-    int | None, typer.Option("--seed", help="All randomness follows from it; default: the run's.", min=0)
-]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of all randomness.", min=0)]
+RunSeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of all randomness; default: the run's.", min=0)]
 
 PortOption = Annotated[
     int | None,
-    typer.Option("--port", help="Of the live page on this machine; default: a free one.", min=1, max=65535),
+    typer.Option("--port", help="Port of the live page on this machine; default: any free one.", min=1, max=65535),
 ]
 
 

@@ -42,7 +42,8 @@ def command(
         typer.Option(
             "--case",
             metavar="CASE|group:N",
-            help="A case's id, or how it begins; or the Nth failure group of the run. Default: the suite's only case.",
+            help="A case's id, or the beginning of it; or the Nth failure group of the run. Default: the only case of "
+            "the suite.",
         ),
     ] = None,
     given: Given = Given(),

@@ -36,14 +36,15 @@ def command(
         list[str],
         typer.Argument(
             metavar="A B …",
-            help="Runs, or agent files with --in. Each is set against the first; one run alone: two of its agents.",
+            help="Runs, or agent files with --in. Each is compared with the first. With a single run, two of its "
+            "agents are compared.",
         ),
     ],
     place: Annotated[
-        Path | None, typer.Option("--in", metavar="RUN", help="The run in whose situations agent files are tested.")
+        Path | None, typer.Option("--in", metavar="RUN", help="The run whose situations the agent files are tested in.")
     ] = None,
-    agent_a: Annotated[str | None, typer.Option("--agent-a", help="Which agent of A, where it is a run.")] = None,
-    agent_b: Annotated[str | None, typer.Option("--agent-b", help="Which agent of B, where it is a run.")] = None,
+    agent_a: Annotated[str | None, typer.Option("--agent-a", help="Which agent of A, if A is a run.")] = None,
+    agent_b: Annotated[str | None, typer.Option("--agent-b", help="Which agent of B, if B is a run.")] = None,
     fail_if_worse: Annotated[
         str | None,
         typer.Option(
@@ -58,7 +59,8 @@ def command(
 ) -> int:
     """Compare agents: in plain episodes, then suite by suite. What got worse comes first.
 
-    Agents that never met are tested now with the cases that only the other knows. Files play as the run's agents do.
+    Cases that only one of the agents has been tested on are run now for the other. Agent files play with the run's
+    settings.
     """
     from tightrope.cli.arguments.contenders import contenders_of
     from tightrope.cli.arguments.manner import manner_of, manner_text

@@ -28,10 +28,10 @@ def command(
     run: RunArgument,
     case: Annotated[
         str | None,
-        typer.Argument(metavar="CASE", help="A case's id, or how it begins. Default: why each agent fails."),
+        typer.Argument(metavar="CASE", help="A case's id, or the beginning of it. Default: say why each agent fails."),
     ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="Whose fail.")] = None,
-    suite: Annotated[str | None, typer.Option("--suite", help="Of which suite.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="The agent whose fail is explained.")] = None,
+    suite: Annotated[str | None, typer.Option("--suite", help="The suite of the case.")] = None,
     trust: TrustOption = False,
 ) -> int:
     """Explain why a case failed: the decision that lost it, what would have saved it, what the agent saw and wanted."""

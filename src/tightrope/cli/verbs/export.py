@@ -29,7 +29,7 @@ def command(
     ] = None,
     trust: TrustOption = False,
 ) -> int:
-    """Write escapes from failing cases and the rest of references: observation, action, reward, end."""
+    """Write the escapes from failing cases and the rest of the references as data for training."""
     from tightrope.outcome import Outcome
     from tightrope.runs.run import open_run
     from tightrope.training.datasets import write_minari, write_npz

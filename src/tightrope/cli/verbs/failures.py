@@ -39,7 +39,8 @@ def command(
     settings: SettingOption = [],  # noqa: B006
     trust: TrustOption = False,
     traces: Annotated[
-        Path | None, typer.Option("--traces", metavar="FILE", help="Write the failing episodes there, to be replayed.")
+        Path | None,
+        typer.Option("--traces", metavar="FILE", help="Write the failing episodes to this file, for replay."),
     ] = None,
     given: Given = Given(),
     seed: SeedOption = 0,

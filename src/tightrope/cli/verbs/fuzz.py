@@ -37,7 +37,7 @@ def command(
 ) -> int:
     """Step 3: breed many other ways through the task from the reference.
 
-    What is not given is as the run has it.
+    Settings that you do not give are taken from the run.
     """
     from tightrope.runs.campaign import working_on
 

@@ -36,7 +36,10 @@ def command(
     risk: Annotated[
         int | None,
         typer.Option(
-            "--risk", metavar="STEPS", help="Also estimate each one's risk in use, with so many steps.", min=1
+            "--risk",
+            metavar="STEPS",
+            help="Also estimate the risk of each checkpoint in use, with so many steps.",
+            min=1,
         ),
     ] = None,
     out: Annotated[

@@ -31,13 +31,16 @@ NEEDS_ARGUMENTS = True
 def command(
     run: RunArgument,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The suite file; what is in it already stays.")
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The suite file. Cases that it already has are kept.")
     ] = Path("kept.suite.json"),
     groups: Annotated[
-        bool, typer.Option("--groups", help="One situation for each failure group, which is what it does anyway.")
+        bool, typer.Option("--groups", help="One situation for each failure group (always the case).")
     ] = True,
     as_found: Annotated[
-        bool, typer.Option("--as-found", help="Do not look for simpler situations; needs no agent.")
+        bool,
+        typer.Option(
+            "--as-found", help="Keep situations as they were found, without simplifying them; needs no agent."
+        ),
     ] = False,
     given: Given = Given(),
     trust: TrustOption = False,

@@ -31,9 +31,9 @@ def command(
     given: Given = Given(),
     trust: TrustOption = False,
 ) -> int:
-    """Step 4: each agent against the fuzz traces, from the start and from their middle.
+    """Step 4: compare each agent with the fuzz traces, from the start and from the middle of them.
 
-    What is not given is as the run has it.
+    Settings that you do not give are taken from the run.
     """
     from tightrope.runs.campaign import working_on
 

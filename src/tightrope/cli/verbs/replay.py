@@ -39,18 +39,20 @@ def command(
     run: RunArgument,
     case: Annotated[
         str | None,
-        typer.Argument(metavar="CASE", help="A case's id, or how it begins. Default: list the fails."),
+        typer.Argument(metavar="CASE", help="A case's id, or the beginning of it. Default: list the fails."),
     ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="Which agent's execution.")] = None,
-    suite: Annotated[str | None, typer.Option("--suite", help="Of which suite.")] = None,
-    execution: Annotated[int | None, typer.Option("--execution", help="Which one; default: the first fail.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="The agent whose execution is shown.")] = None,
+    suite: Annotated[str | None, typer.Option("--suite", help="The suite of the case.")] = None,
+    execution: Annotated[
+        int | None, typer.Option("--execution", help="Number of the execution; default: the first fail.")
+    ] = None,
     video: Annotated[Path | None, typer.Option("--video", help="Write a film instead of showing it.")] = None,
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Show it in the terminal even if there is a screen.")
     ] = False,
     trust: TrustOption = False,
 ) -> int:
-    """Play an episode from its stored actions, and beside it the escape: in a window, as a film, or in the terminal.
+    """Play a stored episode, with the escape beside it: in a window, as a film, or in the terminal.
 
     In a terminal the keys step through it: ← and →, d for the decision, space to play, q to leave.
     """

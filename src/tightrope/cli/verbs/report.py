@@ -30,7 +30,7 @@ def command(
 ) -> int:
     """Write the report of one run, or one report over several.
 
-    What is not given is as the run has it.
+    Settings that you do not give are taken from the run.
     """
     from tightrope.report import write_report
     from tightrope.runs.questions.assembly import report_results

@@ -65,11 +65,11 @@ def command(
     trust: TrustOption = False,
     seed: RunSeedOption = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Show what is known so far in a browser; prints the address.")
+        bool, typer.Option("--live", help="Serve the results so far as a web page, and print its address.")
     ] = False,
     port: PortOption = None,
 ) -> int:
-    """Run all four steps for one or more agents and write the report. The same command again continues.
+    """Run all four steps for one or more agents and write the report. The same command continues an interrupted run.
 
     Options on the command line override the campaign file.
     """

@@ -60,7 +60,7 @@ def command(
 ) -> int:
     """Step 2: how often each agent fails, in plain episodes and at the boundary states. Exits with 1 when a gate fails.
 
-    What is not given is as the run has it.
+    Settings that you do not give are taken from the run.
     """
     if not agent:
         raise UsageError("which agent? For example: --agent agent.onnx")

@@ -27,7 +27,7 @@ class Costs:
 
     step: float
     save: float | None
-    """None where situations are put back by replay."""
+    """None where situations can only be restored by replay."""
     load: float | None
 
     @property

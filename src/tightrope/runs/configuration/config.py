@@ -34,7 +34,7 @@ class CampaignConfig(BaseModel):
     task: str = Field(description="name of the task: `tightrope tasks` lists them")
     options: dict[str, Any] = Field(default_factory=dict, description="options of the task")
     agents: tuple[AgentConfig, ...] = Field(default=(), description="the agents under test")
-    seed: Natural = Field(default=0, description="all randomness follows from it")
+    seed: Natural = Field(default=0, description="seed of all randomness")
     plain: PlainConfig = PlainConfig()
     search: SearchConfig = SearchConfig()
     safety: SafetyConfig = SafetyConfig()

@@ -360,7 +360,7 @@ def onnx_files(attacks: Attacks) -> None:
     marked = inside / "*" / "_ORT_MEM_ADDR_"
     marked.mkdir(parents=True)
     (marked / "*").write_bytes(bytes(80))
-    refused = "AgentError: .*lies outside of its folder"
+    refused = "AgentError: .*which is outside its folder"
     for location in ("/etc/hostname", "../outside/numbers", "x/../../outside/numbers", "../link", "*/_ORT_MEM_ADDR_/*"):
         for where in ("initializer", "constant", "branch", "function"):
             path = inside / f"{len(attacks.found)}.onnx"

@@ -270,7 +270,7 @@ def test_the_fixture_fails_where_nothing_can_be_judged(project: pytest.Pytester)
     result = project.runpytest_subprocess("-p", "no:xdist")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["E *CouldNotTest: no data: no execution of the suite 'simple' on lakes:whole was judged*"]
+        ["E *CouldNotTest: no data: not one execution of the suite 'simple' on lakes:whole was judged*"]
     )
     result.stdout.no_fnmatch_line("*TypeError*")
 

@@ -54,7 +54,7 @@ class Extension:
     def load(self, check: Check = lambda value: "") -> Any:
         """Import it; ExtensionError names the package when that fails, or when ``check`` finds a rule broken."""
         if len(self.packages) > 1:
-            raise ExtensionError(f"{self.title}: both claim that name; uninstall all but one of them")
+            raise ExtensionError(f"{self.title}: several packages claim that name; uninstall all but one of them")
         try:
             value = self.entry.load()
         except BaseException as error:

@@ -51,7 +51,9 @@ def read_traces(path: str | PathLike[str]) -> list[ActionTrace]:
         try:
             return [trace_from_json(trace) for trace in content["traces"]]
         except DAMAGE as error:
-            raise FormatError(f"{path.name} is damaged: a trace lacks or garbles a field ({error!r})") from error
+            raise FormatError(
+                f"{path.name} is damaged: a field of a trace is missing or damaged ({error!r})"
+            ) from error
     if path.suffix == ".npz":
         return _read_npz(path)
     raise UsageError(f"action traces are read from .json or .npz files, not {path.name!r}")
@@ -87,7 +89,7 @@ def action_from_json(value: Any) -> Action:
 def _whole(value: Any) -> int:
     """A whole number that any of the files can hold."""
     if type(value) is not int or not -MOST <= value < MOST:
-        raise ValueError(f"{value!r:.60} is no action, and no step or seed either")
+        raise ValueError(f"{value!r:.60} is not an action, a step or a seed")
     return value
 
 

@@ -80,7 +80,7 @@ def test_of_several_the_one_of_the_repositorys_name_or_none(repository: Path) ->
 
 
 def test_what_is_not_there_is_told(repository: Path) -> None:
-    with pytest.raises(AgentError, match=r"hf:somebody/else cannot be had.*give its path$"):
+    with pytest.raises(AgentError, match=r"hf:somebody/else could not be downloaded.*give its path$"):
         tr.load_agent("hf:somebody/else", noise_task(VECTOR, MOVES))
     with pytest.raises(AgentError, match=r"none of its files ends in \.zip"):
         chosen_file(repository, HubPlace("somebody/noise-agent", None, None))
@@ -95,7 +95,7 @@ def test_nothing_of_the_hub_is_trusted(repository: Path) -> None:
             pass
 
     forge(Here(), "", "", policy_class=policy("planted", "Policy"))  # type: ignore[arg-type]
-    with pytest.raises(TrustRequired, match=r"not trusted by itself.*--agent .*noise-agent\.zip --trust"):
+    with pytest.raises(TrustRequired, match=r"not trusted automatically.*--agent .*noise-agent\.zip --trust"):
         tr.load_agent("hf:somebody/noise-agent", noise_task(VECTOR, MOVES), trust=True)
 
 
@@ -114,7 +114,7 @@ def test_statistics_in_the_repository_are_offered(repository: Path) -> None:
     ["hf:", "hf:name", "hf:a/b/../../c", "hf:../b", "hf:a/..", "hf:a/b@/x", "hf:a/b//etc", "hf:a/b/x/../../../etc"],
 )
 def test_places_that_climb_are_none(source: str) -> None:
-    with pytest.raises(AgentError, match="no place on the hub"):
+    with pytest.raises(AgentError, match="not an address on the hub"):
         hub_place(source)
 
 

@@ -129,7 +129,7 @@ def test_what_a_factory_says_itself_is_left_as_it_is() -> None:
 def test_an_agent_is_taken_as_it_is() -> None:
     agent = ConstantAgent(1)
     assert tr.load_agent(agent, TASK) is agent
-    with pytest.raises(AgentError, match="complete already"):
+    with pytest.raises(AgentError, match="already a finished agent"):
         tr.load_agent(agent, TASK, epsilon=0.1)
 
 
@@ -349,5 +349,5 @@ def test_what_neither_can_be_sent_nor_made_again_names_the_inline_back_end() -> 
     with pytest.raises(UsageError, match=r"agent 'b' cannot be sent.*package\.module:factory.*--backend inline"):
         pack_agents({"b": tr.load_agent(unsendable.locked(), task, name="b")})
     packed = pack_agents({"c": tr.load_agent("unsendable:another_every_time", task)})
-    with pytest.raises(AgentError, match="made another agent in a worker process"):
+    with pytest.raises(AgentError, match="made a different agent in a worker process"):
         pickle.loads(packed)

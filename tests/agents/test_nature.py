@@ -261,5 +261,5 @@ def test_a_network_that_remembers_or_draws_is_refused() -> None:
             return torch.nn.functional.dropout(super().forward(rows), training=True)
 
     for kind in (Remembering, Dropping):
-        with pytest.raises(AgentError, match="the network answers differently"):
+        with pytest.raises(AgentError, match="the network gave different answers"):
             tr.load_agent(kind(5, 2), TASK)

@@ -84,14 +84,14 @@ def test_weights_outside_of_the_folder_are_not_read(location: str, tmp_path: Pat
     (folder / "link").symlink_to(tmp_path / "secret")
     model = onnx.load(dense_network(folder / "agent.onnx", 5, 4))
     (folder / "agent.onnx").write_bytes(elsewhere(model, location.format(tmp_path)).SerializeToString())
-    with pytest.raises(AgentError, match=r"lies outside of its folder|there is no such file beside it"):
+    with pytest.raises(AgentError, match=r"which is outside its folder|there is no such file beside it"):
         tr.load_agent(folder / "agent.onnx", TASK)
 
 
 def test_missing_weights_are_named(tmp_path: Path) -> None:
     path = with_weights_outside(tmp_path / "agent.onnx")
     (tmp_path / "agent.onnx.data").unlink()
-    with pytest.raises(AgentError, match=r"keeps weights in 'agent\.onnx\.data', and there is no such file"):
+    with pytest.raises(AgentError, match=r"keeps weights in 'agent\.onnx\.data', but there is no such file"):
         tr.load_agent(path, TASK)
 
 
@@ -106,7 +106,7 @@ def test_a_network_without_outputs_is_told(tmp_path: Path) -> None:
     model = onnx.load(dense_network(tmp_path / "agent.onnx", 5, 4))
     del model.graph.output[:]
     (tmp_path / "agent.onnx").write_bytes(model.SerializeToString())
-    with pytest.raises(FormatError, match=r"agent\.onnx (cannot be read as an agent|is no \.onnx file)"):
+    with pytest.raises(FormatError, match=r"agent\.onnx (cannot be read as an agent|is not an \.onnx file)"):
         tr.load_agent(tmp_path / "agent.onnx", TASK)
 
 
@@ -157,7 +157,7 @@ def test_any_damaged_model_is_a_format_error_and_ends_soon(tmp_path: Path) -> No
 
 def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
     (tmp_path / "agent.onnx").write_bytes(b"\x0f" * 100)
-    with pytest.raises(UsageError, match=r"agent\.onnx is no \.onnx file"):
+    with pytest.raises(UsageError, match=r"agent\.onnx is not an \.onnx file"):
         tr.load_agent(tmp_path / "agent.onnx", TASK)
 
 

@@ -285,7 +285,7 @@ def test_a_server_that_hangs_or_drips_is_given_up(drips: bool, monkeypatch: pyte
     monkeypatch.setattr(http_exchange.Exchange.__init__, "__defaults__", (0.3,))
     started = time.monotonic()
     with serving(Hanging) as address:
-        with pytest.raises(AgentError, match=r"gave no whole answer within 0\.3 seconds"):
+        with pytest.raises(AgentError, match=r"gave no complete answer within 0\.3 seconds"):
             tr.load_agent(address, noise_task(VECTOR, MOVES))
         end.set()
     assert time.monotonic() - started < 60

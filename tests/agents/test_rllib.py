@@ -152,7 +152,7 @@ def test_a_folder_that_is_none_is_told(said: str, tmp_path: Path) -> None:
 
 def test_an_algorithm_without_its_parts_is_told(tmp_path: Path) -> None:
     (tmp_path / "rllib_checkpoint.json").write_text('{"checkpoint_version": "2.1"}')
-    with pytest.raises(AgentError, match="several modules or none"):
+    with pytest.raises(AgentError, match="does not hold exactly one module"):
         tr.load_agent(tmp_path, noise_task(VECTOR, MOVES), trust=True)
     (tmp_path / "learner_group/learner/rl_module").mkdir(parents=True)
     folder_of_pickles(tmp_path / "learner_group/learner/rl_module/default_policy")

@@ -224,7 +224,7 @@ def test_replay_says_when_the_environment_leads_elsewhere(finished: Path, tmp_pa
     (folder / "run.json").write_text(json.dumps(manifest))
     code, _, err = run("replay", folder, case)
     assert code == 3
-    assert "no longer leads there" in err
+    assert "no longer leads to that situation" in err
 
 
 def test_replay_of_an_unknown_case(finished: Path, run: Run) -> None:
@@ -345,7 +345,7 @@ def test_init_writes_a_file_that_runs(tmp_path: Path, run: Run) -> None:
             ["run", "FrozenLake-v1", "--agent", ZIGZAG, "--until-decided", "--max-fail", "0.1", "--gate-on", "high"],
             "leave one of the two out",
         ),
-        (["report", "run-a", "run-b"], "say where it goes with --out"),
+        (["report", "run-a", "run-b"], "name it with --out"),
         (["run", "FrozenLake-v1", "--agent", "missing.onnx"], "missing.onnx"),
         (["run"], "Usage"),
         (["run", "none.yaml"], "none.yaml cannot be read"),
@@ -408,7 +408,7 @@ def test_an_agent_that_raises_is_said_with_its_error(tmp_path: Path, run: Run) -
     code, out, _ = run("safety", folder, "--agent", "tests.sample_agents:moody", "--suite", "simple", *SMALL)
     assert code == 3
     assert "moody, simple: " in out
-    assert "executions raised errors and count neither as pass nor as fail, the first with AgentFailure: " in out
+    assert "executions raised errors and count neither as pass nor as fail; the first error was AgentFailure: " in out
     assert "not today" in out
 
 

@@ -92,7 +92,7 @@ def test_what_can_no_longer_be_loaded_is_compared_on_what_it_met(
     capsys.readouterr()
     assert run_command(["compare", str(old), str(new), "--trust"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "Only cases that both have met are compared" in out
+    assert "Only cases that both were tested on are compared" in out
     assert "newly failing" in out
     assert f"tightrope replay {new}" in out
 
@@ -152,7 +152,7 @@ def test_a_file_that_the_run_has_tested_brings_what_is_known_and_another_is_told
     assert run_command([*command[:1], f"careful={CAREFUL}", f"z={ZIGZAG}", "--in", str(old), "--trust"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     missing = len(set(open_run(old).safety) - set(CONTROLS))
-    assert f"{missing} time{'s' * (missing > 1)} a suite was executed now" in said, "for the newcomer alone"
+    assert f"{missing} time{'s' * (missing > 1)} a suite was run now" in said, "for the newcomer alone"
 
 
 def test_what_became_of_every_case_is_counted(runs: tuple[Path, Path], capsys) -> None:

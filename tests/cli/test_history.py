@@ -61,7 +61,7 @@ def test_the_table_shows_every_kind_as_a_row(tested: Path, capsys) -> None:
 
 def test_a_folder_without_runs_says_what_to_do(tmp_path: Path, capsys) -> None:
     assert run_command(["history", str(tmp_path)]) == 2
-    assert "is no run folder and holds none" in " ".join(capsys.readouterr().err.split())
+    assert "is not a run folder and contains none" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_folder_of_checkpoints_is_as_many_agents(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_the_prefix_can_be_to_blame_and_sometimes_nobody_is() -> None:
     with Engine(hopeless.task(), {agent.name: agent}) as engine:
         lost = tr.explain(engine.task, agent, failing(engine, agent.name, ()), engine=engine)
     assert (lost.depth, lost.agents_fault, lost.proven) == (None, False, True)
-    assert lost.sentence(engine.task) == "Nobody could have survived, from the start on"
+    assert lost.sentence(engine.task) == "No player could have survived, right from the start"
 
 
 def test_what_did_not_fail_is_refused() -> None:

@@ -52,18 +52,18 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ),
         (
             {"proven": False, "doomed": (), "unsettled": (0,)},
-            "At step 75 it chose right+B, and no escape was found after that, which is no proof; right+A+B would have "
-            "survived",
+            "At step 75 it chose right+B, and no escape was found after that, which is not a proof; right+A+B would "
+            "have survived",
         ),
         (
             {"proven": False, "better": (), "doomed": ()},
-            "At step 75 it chose right+B, and no escape was found after that, which is no proof; no escape is "
+            "At step 75 it chose right+B, and no escape was found after that, which is not a proof; no escape is "
             "known for any other action there, and where it was finally lost is not decided",
         ),
         (
             {"better": ()},
-            "At step 75 it chose right+B; until then somebody could have survived the next 40 steps, after it nobody "
-            "could, and no other action there does better",
+            "At step 75 it chose right+B; until then the next 40 steps could be survived, after it they could "
+            "not, and no other action there does better",
         ),
         (
             {"depth": 60, "agents_fault": False},
@@ -71,13 +71,13 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ),
         (
             {"depth": 60, "agents_fault": None, "proven": False},
-            "At step 60 right+B was played, before hand-over, and whether anyone could have survived from hand-over on "
-            "is not known; right+A+B would have survived",
+            "At step 60 right+B was played, before hand-over, and whether it could have been survived from hand-over "
+            "on is not known; right+A+B would have survived",
         ),
-        ({"depth": None, "action": None, "agents_fault": False}, "Nobody could have survived, from the start on"),
+        ({"depth": None, "action": None, "agents_fault": False}, "No player could have survived, right from the start"),
         (
             {"depth": None, "action": None, "agents_fault": False, "proven": False},
-            "By hand-over nobody could survive any more; where it was lost before that is not decided",
+            "At hand-over it could no longer be survived; at which earlier step it was lost is not decided",
         ),
         (
             {"depth": None, "action": None, "agents_fault": None, "proven": False},
@@ -131,29 +131,30 @@ BEST = Estimate(0.4, 0.2, 1.0, 25, "95% Clopper-Pearson from below, over fresh r
     [
         (
             {"cause": Cause.LOST, "estimates": ((70, BEST),)},
-            "Nobody known survives the next 40 steps from where it took over: of 25 runs of the best (here random "
+            "No player known survives the next 40 steps from where it took over: of 25 runs of the best (here random "
             "actions), none did",
         ),
         (
             {"cause": Cause.LUCK, "given_away": share(0.02, 0.01, 0.05)},
-            "Bad luck: all its decisions together gave away 2% (1–5%) of the best known chance to survive, in "
-            "the mean of fails like this",
+            "Bad luck: all its decisions together gave away 2% (1–5%) of the best known chance to survive, on "
+            "average over fails like this",
         ),
         (
             {"cause": Cause.LITTLE_BY_LITTLE, "given_away": share(0.2, 0.1, 0.3), "depth": 75, "action": 0},
             "Little by little: no single decision stands out, and all together gave away 20% (10–30%) of the best "
-            "known chance to survive, in the mean of fails like this; most of it right+B, here at step 75 for the "
+            "known chance to survive, on average over fails like this; most of it right+B, here at step 75 for the "
             "last time",
         ),
         (
             {"cause": Cause.OPEN, "given_away": share(0.1, 0.0, 0.4)},
             "No decision stands out, and whether it was bad luck is not decided: all its decisions together gave away "
-            "10% (0–40%) of the best known chance to survive, in the mean of fails like this",
+            "10% (0–40%) of the best known chance to survive, on average over fails like this",
         ),
         (
             {"cause": Cause.WORSE, "behind": drop(0.4, 0.3, 0.5), "estimates": ((70, BEST),)},
-            "Others would have survived more often: from where it took over, it survives 40 percentage points less "
-            "often (30 to 50) than the best player known (here random actions); which decision lost it was not found",
+            "Another player would have survived more often: from where it took over, it survives 40 percentage "
+            "points less often (30 to 50) than the best player known (here random actions); which decision lost it was "
+            "not found",
         ),
         (
             {"cause": Cause.LUCK, "behind": drop(0.02, -0.05, 0.08)},
@@ -162,13 +163,13 @@ BEST = Estimate(0.4, 0.2, 1.0, 25, "95% Clopper-Pearson from below, over fresh r
         ),
         (
             {"cause": Cause.OPEN, "behind": drop(0.1, -0.1, 0.3)},
-            "Whether anybody would have done better is not known: from where it took over, it survives 10 percentage "
-            "points less often (from 30 less to 10 more) than the best player known",
+            "Whether another player would have done better is not known: from where it took over, it survives 10 "
+            "percentage points less often (from 30 less to 10 more) than the best player known",
         ),
         (
             {"cause": Cause.UNBEATEN, "estimates": ((70, BEST),)},
-            "Nobody better is known: of all who were tried from where it took over, it survives most often itself, in "
-            "40% of 25 runs",
+            "No better player is known: of all players tried from where it took over, the agent itself survives most "
+            "often, in 40% of 25 runs",
         ),
     ],
 )
@@ -187,4 +188,4 @@ def test_over_time_it_is_said_how_often_somebody_survives() -> None:
     known = {"depth": None, "action": None, "proven": False, "cause": Cause.LUCK}
     told = survival_in_words(why(**known, estimates=((70, BEST), (79, share(0.1, 0.0, 0.2)))))
     assert told == "the best player known survives 40% from step 70 on and 10% from step 79 on"
-    assert survival_in_words(why(**known)) == "how often anybody survives is not known"
+    assert survival_in_words(why(**known)) == "how often it can be survived is not known"

@@ -156,7 +156,7 @@ def test_a_taken_port_is_told_before_anything_is_done(campaign: Path, capsys: py
         assert f"--port {port} cannot be used" in capsys.readouterr().err
         assert not out.exists()
     assert run_command(["run", str(campaign), "--port", "8000"]) == 2
-    assert "it goes with --live" in capsys.readouterr().err
+    assert "use it together with --live" in capsys.readouterr().err
 
 
 def test_a_run_remembers_the_command_without_its_page() -> None:

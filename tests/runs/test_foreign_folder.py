@@ -236,7 +236,7 @@ def test_a_long_row_of_files_is_told(undisturbed: Path, tmp_path: Path) -> None:
         artefacts["1-search/3000.json"] = first
 
     run = forged(undisturbed, tmp_path / "run", row)
-    with pytest.raises(FormatError, match="made from too much to be followed"):
+    with pytest.raises(FormatError, match="depends on too many files to follow"):
         run.outdated("1-search/0.json")
 
 

@@ -76,7 +76,7 @@ def test_files_are_brought_up_to_date_step_by_step() -> None:
     first = {"format": "x", "version": 1, "a": 1}
     assert migrated("file", first, "x", table) == {"format": "x", "version": 3, "a": 1, "b": 2, "c": 3}
     assert migrated("file", {**first, "version": 3}, "x", table) == {"format": "x", "version": 3, "a": 1}
-    with pytest.raises(FormatError, match="which there never was"):
+    with pytest.raises(FormatError, match="which has never existed"):
         migrated("file", {**first, "version": 0}, "x", table)
     with pytest.raises(FormatError, match="Update tightrope"):
         migrated("file", {**first, "version": 4}, "x", table)

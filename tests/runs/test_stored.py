@@ -92,7 +92,7 @@ def test_the_command_that_replays_a_fall_is_one_for_a_shell(stored: Run) -> None
     ],
 )
 def test_a_replay_that_leads_elsewhere_is_told(stored: Run, fall: Episode, what: str, change) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(NotReproducible, match=f"no longer leads there: {what}"):
+    with pytest.raises(NotReproducible, match=f"no longer leads to that situation: {what}"):
         verify_replay(stored, replace(fall, **change(fall)))
 
 

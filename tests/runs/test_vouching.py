@@ -59,7 +59,7 @@ def test_a_place_too_rare_for_the_check_stops_the_run_by_name_and_for_good(tmp_p
     with pytest.raises(NotReproducible, match=told):
         run_campaign(config(strange=True), tmp_path)
     assert "reward differs at step 21" in entry(tmp_path)["failed"]
-    with pytest.raises(NotReproducible, match=f"cannot go on. Begin another with --out.*{told}"):
+    with pytest.raises(NotReproducible, match=f"cannot be continued. Start a new run with --out.*{told}"):
         run_campaign(config(strange=True), tmp_path)
 
 
@@ -75,9 +75,9 @@ def test_nobody_judges_by_the_episodes_of_a_run_that_was_stopped(tmp_path: Path)
     stopped, sound = open_run(tmp_path / "strange", trust=True), open_run(tmp_path / "sound", trust=True)
     assert stopped.safety["simple"], "results were stored before it was stopped"
     for pair in ((stopped, sound), (sound, stopped)):
-        with pytest.raises(NotReproducible, match="nothing can be judged by its episodes"):
+        with pytest.raises(NotReproducible, match="its episodes cannot be judged"):
             compare_runs(*pair)
-        with pytest.raises(NotReproducible, match="nothing can be judged by its episodes"):
+        with pytest.raises(NotReproducible, match="its episodes cannot be judged"):
             report_results(pair)
 
 

@@ -165,7 +165,7 @@ def test_what_is_no_result_is_refused() -> None:
         SafetyResult.from_json({**data, "cases": {}})
     first = next(iter(data["cases"].values()))
     first["episodes"][0]["seed"] = {"": None}
-    with pytest.raises(FormatError, match="is no seed of an execution"):
+    with pytest.raises(FormatError, match="is not a seed of an execution"):
         SafetyResult.from_json(data)
 
 

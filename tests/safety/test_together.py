@@ -120,7 +120,7 @@ def test_where_nothing_comes_again_it_is_compared_with_others() -> None:
     assert (group.explanation.cause, group.avoidable) == (Cause.WORSE, True)
     assert group.explanation.behind.low > 0.9
     told = group.sentence(task)
-    assert told.startswith("Others would have survived more often: from where it took over, it survives ")
+    assert told.startswith("Another player would have survived more often: from where it took over, it survives ")
     assert "(here knows)" in told
 
 

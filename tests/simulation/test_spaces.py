@@ -98,7 +98,7 @@ def test_rewards_that_are_no_number_are_refused(reward: Any) -> None:
         def reward(self, move: float) -> Any:
             return reward
 
-    with pytest.raises(TaskError, match=r"gave the reward .*, which is no number; return a float"):
+    with pytest.raises(TaskError, match=r"gave the reward .*, which is not a number; return a float"):
         tr.check_task(line_task(Strange))
 
 

@@ -36,7 +36,7 @@ def sentence(why: Explanation, names: Sequence[str] = ()) -> str:
     if not why.better and why.proven:
         known = ", as far as is known" if why.unsettled else ""
         return (
-            f"{told}; until then somebody could have survived the next {why.horizon} steps, after it nobody could, and "
+            f"{told}; until then the next {why.horizon} steps could be survived, after it they could not, and "
             f"no other action there does better{known}"
         )
     if not why.better:
@@ -59,9 +59,9 @@ def _done(why: Explanation, names: Sequence[str]) -> str:
     done = f"it chose {action}" if by_agent else f"{action} was played, before hand-over"
     if why.proven:
         return done
-    unknown = "no escape was found after that, which is no proof"
+    unknown = "no escape was found after that, which is not a proof"
     if not by_agent and why.agents_fault is None:
-        unknown = "whether anyone could have survived from hand-over on is not known"
+        unknown = "whether it could have been survived from hand-over on is not known"
     return f"{done}, and {unknown}"
 
 
@@ -91,34 +91,35 @@ def _by_chance(why: Explanation, drop: Estimate, names: Sequence[str]) -> str:
 def _by_cause(why: Explanation, names: Sequence[str]) -> str:
     """What lost it where no single decision did."""
     if why.cause is Cause.LOST:
-        return f"Nobody known survives the next {why.horizon} steps from where it took over{_tried(why, names)}"
+        return f"No player known survives the next {why.horizon} steps from where it took over{_tried(why, names)}"
     if why.cause is Cause.UNBEATEN:
-        tried = "of all who were tried from where it took over, it survives most often itself"
-        return f"Nobody better is known: {tried}{_itself(why)}"
+        tried = "of all players tried from where it took over, the agent itself survives most often"
+        return f"No better player is known: {tried}{_itself(why)}"
     if why.given_away is not None:
         given = plainly(f"{percent(why.given_away.value)} ({interval_text(why.given_away)})")
         if why.cause is Cause.LUCK:
             return (
-                f"Bad luck: all its decisions together gave away {given} of the best known chance to survive, in the "
-                f"mean of fails like this"
+                f"Bad luck: all its decisions together gave away {given} of the best known chance to survive, on "
+                f"average over fails like this"
             )
         if why.cause is Cause.OPEN:
             return (
                 f"No decision stands out, and whether it was bad luck is not decided: all its decisions together gave "
-                f"away {given} of the best known chance to survive, in the mean of fails like this"
+                f"away {given} of the best known chance to survive, on average over fails like this"
             )
         return (
             f"Little by little: no single decision stands out, and all together gave away {given} of the best known "
-            f"chance to survive, in the mean of fails like this; most of it {named(why.action, names)}, here at step "
+            f"chance to survive, on average over fails like this; most of it {named(why.action, names)}, here at step "
             f"{why.depth} for the last time"
         )
     less = "" if why.behind is None else _less(why.behind, "the best player known")
     told = f"from where it took over, it survives {less}"
     if why.cause is Cause.WORSE:
-        return f"Others would have survived more often: {told}{_whom(why, names)}; which decision lost it was not found"
+        unfound = "which decision lost it was not found"
+        return f"Another player would have survived more often: {told}{_whom(why, names)}; {unfound}"
     if why.cause is Cause.LUCK:
         return f"Bad luck, as far as is known: {told}"
-    return f"Whether anybody would have done better is not known: {told}"
+    return f"Whether another player would have done better is not known: {told}"
 
 
 def _tried(why: Explanation, names: Sequence[str]) -> str:
@@ -150,9 +151,9 @@ def _less(drop: Estimate, other: str) -> str:
 
 def _nowhere(why: Explanation) -> str:
     if why.proven:
-        return "Nobody could have survived, from the start on"
+        return "No player could have survived, right from the start"
     if why.agents_fault is False:
-        return "By hand-over nobody could survive any more; where it was lost before that is not decided"
+        return "At hand-over it could no longer be survived; at which earlier step it was lost is not decided"
     return "Where it was lost could not be decided within the effort"
 
 
@@ -172,7 +173,7 @@ def survival_in_words(why: Explanation) -> str:
 def _over_time(why: Explanation) -> str:
     """How often somebody survives from hand-over on, and from the last decision on."""
     if not why.estimates:
-        return "how often anybody survives is not known"
+        return "how often it can be survived is not known"
     told = [f"{plainly(percent(estimate.value))} from step {depth} on" for depth, estimate in why.estimates]
     return f"the best player known survives {' and '.join(dict.fromkeys((told[0], told[-1])))}"
 

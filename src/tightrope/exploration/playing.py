@@ -27,7 +27,7 @@ def replay_to_goal(simulator: Simulator, actions: ActionTrace) -> Trace:
         raise NotReproducible(
             f"task {actions.task}: a way to the goal of {len(actions)} actions was found, but played from reset it "
             f"stands at {str(trace.outcome)!r} after {len(trace)}. Run tightrope.check_task(task) to see what the "
-            f"environment does not put back"
+            f"environment does not restore"
         )
     return trace
 

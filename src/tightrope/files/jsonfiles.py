@@ -96,7 +96,7 @@ def migrated(name: str, content: Any, format: str, migrations: Migrations) -> di
     while content["version"] < newest:
         version = content["version"]
         if version not in migrations:
-            raise FormatError(f"{name} has version {version!r} of {format!r}, which there never was")
+            raise FormatError(f"{name} has version {version!r} of {format!r}, which has never existed")
         content = {**migrations[version](content), "version": version + 1}
     return dict(content)
 

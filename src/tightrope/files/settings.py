@@ -87,7 +87,7 @@ def _require_small(events: Iterable[Any], source: str) -> None:
                 sizes[event.anchor] = 1
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor in [outer.anchor for outer in path]:
-                raise FormatError(f"{source}: what *{event.anchor} stands for lies within itself")
+                raise FormatError(f"{source}: *{event.anchor} contains itself")
             size = sizes.get(str(event.anchor), 0)
         else:
             continue

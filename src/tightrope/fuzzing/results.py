@@ -178,7 +178,7 @@ class FuzzResult(Shown):
         known = [len(self.individuals), *([len(self.control.covered_by_generation)] if self.control else [])]
         whole = all("total_return" in generation.terms for generation in self.generations)
         if not whole or set(known) != {len(self.generations)}:
-            raise ValueError("its generations, their best and their control do not belong together")
+            raise ValueError("its generations, their best traces and their control do not match")
         weights, population = self.settings.get("weights", (1.0,) * 3), self.settings.get("population", 0)
         if len(list(map(float, weights))) != 3 or type(population) is not int:
             raise ValueError(f"its settings say weights {weights!r:.60} and population {population!r:.60}")

@@ -58,7 +58,8 @@ def require_judged(result: SafetyResult) -> None:
         suite, cases = result.suite, len(result.cases)
         why = f"all {cases} cases of it are invalid" if cases else "it has no cases"
         raise CouldNotTest(
-            f"no data: no execution of the suite {suite.name!r} on {suite.task} was judged, as {why}; another suite, "
+            f"no data: not one execution of the suite {suite.name!r} on {suite.task} was judged, as {why}; another "
+            f"suite, "
             f"or one made from a reference with other boundary states, would test more"
         )
 

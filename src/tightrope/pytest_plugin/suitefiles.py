@@ -126,7 +126,7 @@ class EmptySuite(pytest.Item):
 
     def runtest(self) -> None:
         """Says so."""
-        raise CouldNotTest(f"nothing could be judged: the suite in {self.path.name} has no cases; write it anew")
+        raise CouldNotTest(f"nothing could be judged: the suite in {self.path.name} has no cases; write it again")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """One sentence."""

@@ -47,7 +47,7 @@ def load_reference(path: str | PathLike[str]) -> Reference:
         reference = reference_from_json(content)
         require_fields(reference)
     except DAMAGE as error:
-        raise FormatError(f"{path.name} is damaged: a field is missing or garbled ({error!r})") from error
+        raise FormatError(f"{path.name} is damaged: a field is missing or damaged ({error!r})") from error
     return reference
 
 

@@ -142,7 +142,7 @@ class _Probe:
             raise NotReproducible(
                 f"task {self.task.label}: a way of {len(self.reference)} actions was found to end {str(found)!r}, but "
                 f"played from reset it stands at {str(surveyed.outcome)!r} after {surveyed.steps}. Run "
-                f"tightrope.check_task(task) to see what the environment does not put back"
+                f"tightrope.check_task(task) to see what the environment does not restore"
             )
         self.knowledge, self.replays = surveyed.knowledge, surveyed.replays
         for depth, actions in surveyed.questions:

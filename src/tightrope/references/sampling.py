@@ -18,9 +18,9 @@ def repetitions(confidence: float = CONFIDENCE, min_probability: float = MIN_PRO
         min_probability: The probability of the rarest successor that must not be missed.
     """
     if not 0 <= confidence < 1:
-        raise UsageError(f"confidence must lie in 0 … 1 and below 1, not {confidence}; no sample size gives certainty")
+        raise UsageError(f"confidence must be at least 0 and below 1, not {confidence}; no sample size gives certainty")
     if not 0 < min_probability <= 1:
-        raise UsageError(f"min_probability must lie above 0 and at most at 1, not {min_probability}")
+        raise UsageError(f"min_probability must be above 0 and at most 1, not {min_probability}")
     if min_probability == 1 or confidence == 0:
         return 1
     # log1p keeps small probabilities exact; the tolerance forgives rounding where the quotient is a whole number.

@@ -181,4 +181,6 @@ def _say_what_is_left_out(run: Run, earlier: Manifest) -> None:
     gone = [f"agent {name}" for name in earlier.agents if name not in run.agents]
     gone += [f"suite {suite}" for suite in earlier.settings.safety.suites if suite not in run.suites]
     if gone:
-        LOG.warning("not named now, so not in the gates and the report, though its results stay: %s", ", ".join(gone))
+        LOG.warning(
+            "not named in this command, so left out of gates and report (its results are kept): %s", ", ".join(gone)
+        )

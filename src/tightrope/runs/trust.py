@@ -31,8 +31,8 @@ def require_trust(
     code = () if trust else tuple(_code(task, agents, cluster))
     if code:
         raise UsageError(
-            f"{source} names code to run: {', '.join(code)}. Files are not trusted with that; if you know where this "
-            f"one comes from, give the same command with {option}"
+            f"{source} names code to run: {', '.join(code)}. Files may not do that by default. If you know where this "
+            f"one comes from, repeat the command with {option}"
         )
 
 

@@ -145,7 +145,7 @@ def check_suite(task: Task, suite: TestSuite, repetitions: int, allow_changed: b
     if suite.task != task.label and not allow_changed:
         raise UsageError(
             f"the suite was made for the task {suite.task!r} and cannot test {task.label!r}; make one for this task, "
-            f"or say allow_changed=True if both are the same environment"
+            f"or give allow_changed=True if both are the same environment"
         )
 
 

@@ -77,7 +77,9 @@ def check_task(task: Task, *, seconds: float = A_MOMENT) -> Conformance:
 def turn_stochastic(task: Task, seen: str) -> Conformance:
     """Take a task for stochastic from now on, because of what was seen."""
     if conformance_of(task).deterministic:
-        LOG.warning("task %s is not deterministic: %s. All of it is executed with fresh randomness", task.label, seen)
+        LOG.warning(
+            "task %s is not deterministic: %s. It is now executed with fresh randomness throughout", task.label, seen
+        )
         remember_stochastic(task, seen)
     return _verdicts[task]
 

@@ -22,8 +22,8 @@ def checked_reset(task: Task, env: Any, seed: int | None) -> tuple[Any, Mapping[
         if seed is None or all(map(_takes_a_seed, environment_layers(env))):
             raise EnvironmentFailure(f"task {task.label}: reset(seed={seed}) {misdeed(error)}") from error
         raise TaskError(
-            f"task {task.label}: the environment's reset() does not take a seed ({error}), so nothing found could be "
-            f"found again. Give it the Gymnasium signature reset(self, *, seed=None, options=None) and draw all "
+            f"task {task.label}: the environment's reset() does not take a seed ({error}), so results could not be "
+            f"reproduced. Give it the Gymnasium signature reset(self, *, seed=None, options=None) and draw all "
             f"randomness from self.np_random after super().reset(seed=seed)"
         ) from error
     except BaseException as error:

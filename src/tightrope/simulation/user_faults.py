@@ -76,8 +76,8 @@ def reward_number(task: Task, reward: Any) -> float:
             return float(reward)
     if np.ndim(reward):
         raise TaskError(
-            f"task {task.label}: step() gave a reward of {np.size(reward)} numbers ({reward!r:.80}), and tightrope "
-            f"adds up one. Say in make_env how they make one: gymnasium.wrappers.TransformReward(env, lambda "
+            f"task {task.label}: step() gave a reward of {np.size(reward)} numbers ({reward!r:.80}), but tightrope "
+            f"needs a single one. Combine them in make_env: gymnasium.wrappers.TransformReward(env, lambda "
             f"rewards: float(rewards @ weights)); `goal` and `unsafe` can look at all of them if info carries them"
         )
     raise TaskError(

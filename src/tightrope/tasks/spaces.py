@@ -116,7 +116,7 @@ def mask_allows(space: gym.Space[Any], mask: Any, action: Action) -> bool:
         return _mask_allows(space, mask, action)
     except (LookupError, TypeError, ValueError) as error:
         raise TaskError(
-            f'the environment\'s info["action_mask"] is {mask!r:.60}, which has not one flag for each action of {space}'
+            f'the environment\'s info["action_mask"] is {mask!r:.60}, and must have one flag for each action of {space}'
         ) from error
 
 

@@ -83,7 +83,10 @@ def _check(situations: Sequence[Situation], share: float, weights: str) -> None:
     if not 0 <= share <= 1:
         raise UsageError(f"share is a part of the episodes, from 0 to 1, not {share}")
     if not situations and share > 0:
-        raise UsageError("there are no situations to begin in; a result without fails has none, a suite has its cases")
+        raise UsageError(
+            "there are no situations to start from: a result without fails has none. Give a suite, whose cases are "
+            "situations"
+        )
 
 
 def _first_chances(situations: Sequence[Situation], weights: str) -> NDArray[np.float64]:

@@ -80,7 +80,7 @@ def write_minari(name: str, task: Task, demonstrations: Sequence[Demonstration])
 
 def _require_any(demonstrations: Sequence[Demonstration]) -> None:
     if not demonstrations:
-        raise UsageError("there is nothing to demonstrate: the run has no reference, and no failing case an escape")
+        raise UsageError("there is nothing to demonstrate: the run has no reference, and no failing case has an escape")
 
 
 def _about(demonstrations: Sequence[Demonstration]) -> list[dict[str, Any]]:

@@ -157,5 +157,5 @@ def _of_decision(trace: ActionTrace, depth: int | None) -> Iterator[Situation]:
 
 def _of_file(path: Path) -> Iterable[SituationSource]:
     if path.is_dir():
-        raise UsageError(f"{path} is a folder; of a run's folder, give what tightrope.open_run({str(path)!r}) returns")
+        raise UsageError(f"{path} is a folder. For a run folder, give what tightrope.open_run({str(path)!r}) returns")
     return [load_suite(path)] if path.name.endswith(".suite.json") else read_traces(path)

@@ -45,7 +45,7 @@ def stock_parts(path: Path, spaces: TaskSpaces, *, trust: bool) -> NetworkParts:
     content = read_content(path, AGENT_FILE)
     if not content.startswith(b"PK"):
         raise AgentError(
-            f"{path} is no file of torch. CleanRL's JAX scripts save theirs under the same ending; give such an agent "
+            f"{path} is not a torch file. CleanRL's JAX scripts save theirs under the same ending; give such an agent "
             f"as a function of its parameters: --agent package.module:factory ('JAX' in the documentation of agents)"
         )
     weights = state_dict_in(read_saved(content, str(path), trust=trust), str(path))

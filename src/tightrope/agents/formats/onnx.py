@@ -141,7 +141,7 @@ def _open(path: Path) -> Any:
     except OSError:
         raise
     except Exception as error:
-        raise FormatError(f"{path} is no .onnx file that ONNX Runtime can open: {error}") from error
+        raise FormatError(f"{path} is not an .onnx file that ONNX Runtime can open: {error}") from error
 
 
 @cache

@@ -36,7 +36,7 @@ def external_files(path: Path) -> list[Path]:
     try:
         locations = sorted(set(_locations(memoryview(read_content(path, AGENT_FILE)))))
     except (ValueError, IndexError) as error:
-        raise FormatError(f"{path} is no .onnx file: {error}") from error
+        raise FormatError(f"{path} is not an .onnx file: {error}") from error
     return [_beside(path, location) for location in locations]
 
 
@@ -47,12 +47,12 @@ def _beside(model: Path, location: str) -> Path:
     found = model.parent / location
     if not inside or not found.resolve().is_relative_to(model.parent.resolve()):
         raise AgentError(
-            f"{model} names {location!r} as a file of its weights, which lies outside of its folder; such files are "
-            f"not read. Put model and weights into one folder, and export the model there"
+            f"{model} names {location!r} as a file of its weights, which is outside its folder; such files are not "
+            f"read. Export the model so that it and its weights are in one folder"
         )
     # Unlike Path.is_file, this also says no to names that no file can have.
     if not os.path.isfile(found):
-        raise AgentError(f"{model} keeps weights in {location!r}, and there is no such file beside it; copy both")
+        raise AgentError(f"{model} keeps weights in {location!r}, but there is no such file beside it; copy both files")
     return found
 
 
@@ -98,4 +98,4 @@ def _varint(message: memoryview, at: int) -> tuple[int, int]:
         number |= (byte & 127) << (7 * place)
         if byte < 128:
             return number, at + place + 1
-    raise ValueError("it holds a number that does not end")
+    raise ValueError("it holds a number without an end")

@@ -154,7 +154,7 @@ def _paths(folder: Path) -> tuple[Path, Path | None, Path | None]:
     if len(modules) != 1:
         names = ", ".join(path.name for path in modules) or "none"
         raise AgentError(
-            f"{folder} holds several modules or none ({names}); give the folder of the one to be tested, "
+            f"{folder} does not hold exactly one module ({names}); give the folder of the one to be tested, "
             f"{folder / MODULES}/NAME"
         )
     missing = [str(path) for path in (TO_MODULE, TO_ENVIRONMENT) if not (folder / path).is_dir()]

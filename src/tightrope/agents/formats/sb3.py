@@ -99,8 +99,8 @@ def _answer_of(policy: Any) -> Callable[..., tuple[Any, ...]]:
     if hasattr(policy, "action_net"):
         return _plain_answer
     raise AgentError(
-        f"{type(policy).__name__} is no policy of Stable-Baselines3 or sb3-contrib that tightrope knows; "
-        f"give a function that asks it: load_agent(lambda observation: model.predict(observation)[0], task)"
+        f"{type(policy).__name__} is not a Stable-Baselines3 or sb3-contrib policy that tightrope knows; give a "
+        f"function that calls it: load_agent(lambda observation: model.predict(observation)[0], task)"
     )
 
 

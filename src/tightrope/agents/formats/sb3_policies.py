@@ -73,7 +73,9 @@ def is_listed(named: ClassName, listed: Mapping[str, tuple[str, ...]]) -> bool:
 def listed_class(named: ClassName, listed: Mapping[str, tuple[str, ...]], base: str) -> type[Any]:
     """The class itself: one of the list, defined where its name says, and descended from ``base``."""
     if not is_listed(named, listed):
-        raise FormatError(f"the archive names {str(named)[:200]!r}, which is none of those that are made from files")
+        raise FormatError(
+            f"the archive names {str(named)[:200]!r}, which is not one of those that can be loaded from files"
+        )
     library = named.module.partition(".")[0]
     require_extra(library, "sb3", PURPOSE)
     try:

@@ -40,9 +40,9 @@ def agreeing_sizes(
     expected = run_in_blocks(network, samples, (reference,))
     if not _equal(run_in_blocks(network, samples, (reference,)), expected):
         raise AgentError(
-            "asked twice about the same observations, the network answers differently: it draws random numbers (as "
-            "dropout does), or remembers the last call. Leave the randomness to behaviour and epsilon; give one that "
-            "remembers as f(observation, memory), or as an object with reset() and act(observation)"
+            "the network gave different answers to the same observations: it draws random numbers (as dropout does) or "
+            "remembers the last call. Leave the randomness to behaviour and epsilon; give an agent with memory as "
+            "f(observation, memory), or as an object with reset() and act(observation)"
         )
     sizes = [size for size in candidates if _agrees(network, samples, expected, size)]
     if reference in sizes:

@@ -149,7 +149,7 @@ def _read_npz(path: Path) -> Normalisation:
         raise FormatError(f"{path} is not a file of normalisation statistics: its format is {content.get('format')}")
     try:
         if (version := int(content["version"])) > VERSION:
-            raise FormatError(f"{path} has version {version}; this tightrope reads up to {VERSION}. Update it")
+            raise FormatError(f"{path} has version {version}; this tightrope reads up to {VERSION}. Update tightrope")
         clip, epsilon = map(float, content["limits"])
         statistics = Normalisation(
             means=_named(content, "mean/"), variances=_named(content, "variance/"), clip=clip, epsilon=epsilon
@@ -157,7 +157,7 @@ def _read_npz(path: Path) -> Normalisation:
         _require_usable(statistics)
         return statistics
     except DAMAGE as error:
-        raise FormatError(f"{path} is damaged: its statistics lack or garble a field ({error!r})") from error
+        raise FormatError(f"{path} is damaged: a field of its statistics is missing or damaged ({error!r})") from error
 
 
 def _require_usable(statistics: Normalisation) -> None:

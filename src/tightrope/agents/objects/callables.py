@@ -181,7 +181,7 @@ def _within(space: gym.Space[Any], action: Any) -> bool:
 def _load_complete(request: AgentRequest) -> Agent:
     agent: Agent = request.source
     if request.behaviour != Behaviour():
-        raise AgentError(f"agent {agent.name!r} is complete already; behaviour and epsilon do not apply to it")
+        raise AgentError(f"agent {agent.name!r} is already a finished agent; behaviour and epsilon do not apply to it")
     require_steady(agent, request.spaces)
     return agent if request.name in (None, agent.name) else NamedAgent(agent, request.name)
 

@@ -56,7 +56,7 @@ class Contents:
             self.digest = _digest(value, self._known)
         except RecursionError:
             raise AgentError(
-                "the agent holds values that lie within each other thousands deep, so it cannot be told from others; "
+                "the agent holds values that lie within each other thousands deep, so its content cannot be compared; "
                 "keep such a structure in a flat list"
             ) from None
         finally:

@@ -68,7 +68,7 @@ class Exchange:
             content = _content(response)
         except (OSError, ValueError, http.client.HTTPException) as error:
             if time.monotonic() >= end or isinstance(error, TimeoutError):
-                raise _Broken(f"gave no whole answer within {self.seconds:g} seconds", hung=True) from error
+                raise _Broken(f"gave no complete answer within {self.seconds:g} seconds", hung=True) from error
             raise _Broken(f"cannot be asked ({type(error).__name__}: {str(error)[:200]})") from error
         finally:
             ending.cancel()
@@ -120,7 +120,7 @@ def _checked(address: str) -> Any:
         raise AgentError(f"{address!r} names no host; write http://host:port/path")
     if parts.username is not None or parts.password is not None:
         raise AgentError(
-            f"the address of {parts.hostname} carries a user's name or password, which would be written into every "
-            f"run; let the server stand where none is needed"
+            f"the address of {parts.hostname} contains a user name or password, which would be written into every run; "
+            f"use a server that needs none"
         )
     return parts

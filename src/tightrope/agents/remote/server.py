@@ -139,8 +139,8 @@ class RemoteAgent(PythonAgent):
         if now != self.description.fingerprint:
             raise AgentFailure(
                 f"agent {self.name!r}: the server at {self.address} now answers as {f'{now!r:.60}'}, and was "
-                f"{self.description.fingerprint!r} when the agent was loaded; load it again. Every answer "
-                f"carries the fingerprint, so that no result is of two agents"
+                f"{self.description.fingerprint!r} when the agent was loaded; load it again. Every answer carries the "
+                f"fingerprint, so that results of two agents are never mixed"
             )
         return said
 

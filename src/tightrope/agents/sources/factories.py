@@ -63,7 +63,7 @@ class AgentMadeAnew(Shown):
             raise AgentError(
                 f"agent {self.name!r} cannot be sent to another process, and its factory {self.source} cannot be "
                 f"called there because it takes a task; use the inline back end (--backend inline), or let the factory "
-                f"take nothing"
+                f"take no arguments"
             )
         # Without the task, which cannot be sent by itself and which a factory without arguments does not see.
         return _anew, (replace(self._request, task=cast(Task, None)), self.fingerprint)
@@ -74,8 +74,8 @@ def _anew(request: AgentRequest, fingerprint: str) -> Agent:
     agent = _load(request)
     if agent.fingerprint != fingerprint:
         raise AgentError(
-            f"the agent's factory {request.source} made another agent in a worker process than before (its fingerprint "
-            f"differs). Let it make the same one every time, or use the inline back end (--backend inline)"
+            f"the agent's factory {request.source} made a different agent in a worker process (its fingerprint "
+            f"differs). Change it so that it always makes the same agent, or use the inline back end (--backend inline)"
         )
     return agent
 

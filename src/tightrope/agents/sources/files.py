@@ -139,7 +139,9 @@ def _statistics(model: Path, given: str | os.PathLike[str] | bool | None, *, ask
     elif given is None and found is not None:
         raise _offered(model, found)
     elif given is True and found is None:
-        raise AgentError(f"no observation statistics lie beside {model}; name their file: {model}+vecnormalize.npz")
+        raise AgentError(
+            f"there are no observation statistics beside {model}; name their file: {model}+vecnormalize.npz"
+        )
     return None if found is None else os.path.abspath(found)
 
 

@@ -34,7 +34,7 @@ def hub_place(source: str) -> HubPlace:
     """``hf:owner/name@revision/file`` taken apart."""
     match = PLACE.match(source)
     if match is None or any(part in ("..", "") for part in PurePosixPath(match[3] or "x").parts):
-        raise AgentError(f"{source!r:.200} is no place on the hub; write hf:owner/name or hf:owner/name/file.zip")
+        raise AgentError(f"{source!r:.200} is not an address on the hub; write hf:owner/name or hf:owner/name/file.zip")
     return HubPlace(match[1], match[2], match[3])
 
 
@@ -70,8 +70,8 @@ def _downloaded(place: HubPlace) -> Path:
         require_fault(error)
         told = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:200]}"
         raise AgentError(
-            f"hf:{place.repository} cannot be had from the Hugging Face Hub ({told}). "
-            f"Look at its name, or download the file elsewhere and give its path"
+            f"hf:{place.repository} could not be downloaded from the Hugging Face Hub ({told}). "
+            f"Check its name, or download the file elsewhere and give its path"
         ) from error
     return Path(folder)
 
@@ -87,8 +87,8 @@ def _load(request: AgentRequest) -> Agent:
         return replace(request, trust=False).agent_of(str(path), name=path.stem)
     except TrustRequired as error:
         raise TrustRequired(
-            f"{error}. What comes from the hub is not trusted by itself: look at the file, and then give it as one of "
-            f"yours: --agent {path} --trust"
+            f"{error}. Files from the hub are not trusted automatically. If you trust this one, give it as a local "
+            f"file: --agent {path} --trust"
         ) from error
 
 

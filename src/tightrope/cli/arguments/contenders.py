@@ -53,7 +53,9 @@ def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bo
     from tightrope.runs.run import open_run
 
     if missing := next((path for path in paths if path.is_file()), None):
-        raise UsageError(f"{missing} is no run folder; agent files are compared in a run: --in RUN")
+        raise UsageError(
+            f"{missing} is not a run folder; agent files are compared in the situations of a run: --in RUN"
+        )
     runs = [open_run(path, trust=trust) for path in paths]
     pairs = runs if len(runs) > 1 else runs * 2
     names = list(chosen_agents(pairs[0], pairs[1], agent_a, agent_b))

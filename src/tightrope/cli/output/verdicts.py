@@ -140,11 +140,9 @@ def check_gates(config: CampaignConfig) -> None:
 
     asked, safety = asked_for(config), config.safety
     if safety.gate_on != "value" and not asked:
-        raise UsageError(
-            f"--gate-on {safety.gate_on} gates on nothing without a limit; give one, as in --max-fail 0.05"
-        )
+        raise UsageError(f"--gate-on {safety.gate_on} has no effect without a limit; give one, as in --max-fail 0.05")
     if safety.until_decided and safety.max_fail is None:
-        raise UsageError("--until-decided decides nothing without a limit; give one, as in --max-fail 0.05")
+        raise UsageError("--until-decided has no effect without a limit; give one, as in --max-fail 0.05")
     if safety.until_decided and safety.gate_on != "value":
         raise UsageError(
             f"--until-decided goes on until the frequency is shown to be within or above the limit, which --gate-on "

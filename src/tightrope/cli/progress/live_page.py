@@ -23,7 +23,7 @@ def live_page(interface: Interface, folder: Path, *, wanted: bool, port: int | N
     """The page of a run folder, if one is wanted; its address is printed."""
     if not wanted:
         if port is not None:
-            raise UsageError(f"--port {port} is that of the live page; it goes with --live")
+            raise UsageError(f"--port {port} is the port of the live page; use it together with --live")
         yield None
         return
     from tightrope.live import beside

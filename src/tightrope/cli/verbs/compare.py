@@ -115,10 +115,10 @@ def _print(comparison: AgentComparison) -> None:
     interface.table(f"{comparison.agent_b} against {comparison.agent_a}", columns, rows)
     if comparison.executed:
         interface.say(
-            f"{counted(comparison.executed, 'time')} a suite was executed now, for one of the two that had not met it."
+            f"{counted(comparison.executed, 'time')} a suite was run now, for an agent that had not been tested on it."
         )
     for why in comparison.left_out:
-        interface.say(f"Only cases that both have met are compared: {why}.")
+        interface.say(f"Only cases that both were tested on are compared: {why}.")
     for suite, each in comparison.suites.items():
         _list_worse(suite, each)
         _say_what_is_new(suite, each)
@@ -175,8 +175,8 @@ def _say_plainly(names: AgentComparison) -> None:
     say, plain = current_interface().say, names.plain
     if plain is None:
         say(
-            f"No plain episodes of both {names.agent_a} and {names.agent_b}: how they do as they are used was not "
-            f"compared. `tightrope run` and `tightrope safety` play them unless --episodes 0 is given."
+            f"No plain episodes of both {names.agent_a} and {names.agent_b}: their normal use was not compared. "
+            f"`tightrope run` and `tightrope safety` play them unless --episodes 0 is given."
         )
         return
     say(plain_sentence(plain))

@@ -36,7 +36,7 @@ def command(
     from tightrope.training.demonstrations import demonstrations
 
     if minari is None and npz is None:
-        raise UsageError("say where it goes: --minari NAME, --npz FILE, or both")
+        raise UsageError("name where to write it: --minari NAME, --npz FILE, or both")
     opened = open_run(run, trust=trust)
     if agent is not None and agent not in opened.agents:
         raise UnknownName("agent in this run", agent, opened.agents)

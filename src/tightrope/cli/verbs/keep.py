@@ -88,7 +88,7 @@ def _report(run: Run, keeping: Keeping, out: Path) -> None:
     columns = ("case", "agent", "of all fails", "actions to it as found", "as kept", "in the suite")
     interface.table(f"Kept: {len(keeping.suite)} situations in {out}", columns, rows)
     if keeping.left_out:
-        interface.say(f"Left out, because nobody could have avoided them: {keeping.left_out} failure groups.")
+        interface.say(f"Left out, because no player could have avoided them: {keeping.left_out} failure groups.")
     played = manner_options(manner_of(run, Given()))
     interface.remark(f"Run it on every checkpoint: tightrope safety {out} --agent AGENT{played} --max-fail 0")
     interface.data(

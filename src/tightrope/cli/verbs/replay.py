@@ -70,7 +70,7 @@ def command(
     interface.say(
         f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: {episode.prefix_steps} steps to hand-over, "
         f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
-        f"Survivable: {stored.result.survivable}. The environment still behaves as it did then."
+        f"Survivable: {stored.result.survivable}. The environment still behaves as it did in that run."
     )
     told = explained(opened, stored, trust=trust) if is_explainable(episode, stored) else None
     if told is not None:
@@ -147,7 +147,7 @@ def _show(interface: Interface, run: Run, shown: Replay, video: Path | None, ter
         reel, _ = _reel(run, shown)
         sys.stdout.write(reel.shown(len(shown.episode.trace)) + "\n")
     else:
-        interface.say("There is neither a screen nor a terminal to step through it; --video FILE writes a film.")
+        interface.say("There is no screen and no terminal to show it in. --video FILE writes a film.")
     return None
 
 
@@ -191,7 +191,7 @@ def _list_fails(interface: Interface, run: Run, agent: str | None, suite: str | 
     fails = sorted(stored_fails(run, agent, suite), key=lambda stored: stored.suite in CONTROLS)
     interface.data([_fail_data(stored) for stored in fails])
     if not fails:
-        interface.say("No fail is stored that fits; `tightrope run` and `tightrope safety` look for some.")
+        interface.say("No stored fail matches. `tightrope run` and `tightrope safety` find fails.")
         return PASSED
     rows = [
         (

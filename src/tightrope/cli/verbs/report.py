@@ -37,7 +37,7 @@ def command(
     from tightrope.runs.run import open_run
 
     if len(runs) > 1 and out is None:
-        raise UsageError("a report over several runs belongs to none of them; say where it goes with --out FOLDER")
+        raise UsageError("a report over several runs needs a folder of its own; name it with --out FOLDER")
     interface = current_interface()
     opened = [open_run(run, trust=trust) for run in {run.resolve(): run for run in runs}.values()]
     with ExitStack() as stack:

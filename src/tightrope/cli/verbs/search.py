@@ -92,7 +92,7 @@ def _report(interface: Interface, pipeline: Pipeline, result: SearchResult) -> i
         return NOTHING_JUDGED
     if not reference.boundary_states:
         interface.say(
-            "No action was seen to lead into trouble on this way, so suites would have no case. Larger --probe-steps, "
+            "No action on this way was found to lead to harm, so suites would have no cases. Larger --probe-steps, "
             "more --references or --method archive may find some."
         )
     interface.remark(f"Written to {folder}. Next: tightrope safety {folder} --agent YOUR_AGENT")

@@ -146,7 +146,7 @@ class Runner:
     @contextmanager
     def _abandoning_unless_finished(self) -> Iterator[None]:
         if self._running:
-            raise UsageError("this engine is in the middle of another run; exhaust or close that stream first")
+            raise UsageError("this engine is still running another job; finish or close that stream first")
         self._running = True
         finished = False
         try:

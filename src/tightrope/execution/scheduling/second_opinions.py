@@ -29,8 +29,8 @@ def require_same(first: Episode, second: Episode) -> None:
     raise NotReproducible(
         f"agent {rollout.agent!r} was run twice on the same rollout (reset seed {rollout.start.seed}, "
         f"{len(rollout.start)} actions before it took over, seed {rollout.seed}), and {_difference(first, second)}. "
-        f"What it answers depends on more than its observation, its memory and its random stream, so no result of it "
-        f"can be relied on. Write f(observation, rng) if it draws, f(observation, memory) or an object with reset() if "
+        f"Its answers depend on more than its observation, its memory and its random stream, so its results cannot be "
+        f"relied on. Write f(observation, rng) if it draws, f(observation, memory) or an object with reset() if "
         f"it remembers"
     )
 

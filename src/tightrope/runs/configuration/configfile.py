@@ -48,7 +48,7 @@ def load_settings(path: Path, model: type[Settings]) -> Settings:
         raise FormatError(f"{path} is not a text in UTF-8: {error}") from None
     content, lines = _parse(path, text)
     if not isinstance(content, dict):
-        raise UsageError(f"{path}: this must be a table of settings; `tightrope init TASK` writes an example")
+        raise UsageError(f"{path}: this must be a mapping of settings; `tightrope init TASK` writes an example")
     try:
         return model.model_validate(content)
     except ValidationError as error:

@@ -165,7 +165,7 @@ def stored_agent(run: Run, name: str, *, trust: bool = False) -> Agent:
     require_trust(run.folder.manifest_path, run.config.task, run.config.agents, trust=trust)
     agent = load_agents(run.config.agents, run.task).get(name)
     if agent is None:
-        raise UsageError(f"{name} of {run.path} is not among the agents it names; test it there again")
+        raise UsageError(f"{name} of {run.path} is not one of its agents; test it there again")
     if agent.fingerprint != run.agents[name].fingerprint:
         raise UsageError(f"{name} is not the agent that {run.path} tested: its file has changed since; run it again")
     return agent

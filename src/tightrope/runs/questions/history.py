@@ -36,5 +36,7 @@ def runs_in(folder: Path, *, trust: bool = False) -> list[Run]:
         return [open_run(folder, trust=trust)]
     below = sorted(path.parent for path in folder.glob("*/run.json")) if folder.is_dir() else []
     if not below:
-        raise UsageError(f"{folder} is no run folder and holds none; `tightrope run TASK --agent FOLDER` makes one")
+        raise UsageError(
+            f"{folder} is not a run folder and contains none; `tightrope run TASK --agent FOLDER` makes one"
+        )
     return [open_run(path, trust=trust) for path in below]

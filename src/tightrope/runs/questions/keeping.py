@@ -118,8 +118,8 @@ def _unchanged(run: Run, agents: Mapping[str, Agent], result: SafetyResult) -> A
     agent = agents.get(result.agent)
     if agent is None:
         raise UsageError(
-            f"{result.agent} failed in {run.path} and is not at hand, so its failures cannot be made simpler; name its "
-            f"file, or keep them as they were found (--as-found)"
+            f"{result.agent} failed in {run.path} and is not available, so its failures cannot be made simpler; name "
+            f"its file, or keep them as they were found (--as-found)"
         )
     if agent.fingerprint != result.fingerprint:
         raise UsageError(

@@ -43,7 +43,7 @@ def find_case(run: Run, identifier: str, agent: str | None = None, suite: str | 
             f"lists the fails, and results.json in the report folder all cases"
         )
     if len({stored.result.case.id for stored in found}) > 1:
-        raise UsageError(f"{identifier!r} fits several cases; give more of its digits")
+        raise UsageError(f"{identifier!r} matches several cases; give more of its characters")
     return max(found, key=lambda stored: stored.result.fails)
 
 
@@ -79,8 +79,8 @@ def verify_replay(run: Run, episode: Episode) -> None:
 def _expect(same: bool, run: Run, step: int, what: str) -> None:
     if not same:
         raise NotReproducible(
-            f"{run.task.label} no longer leads there: {what} differs at step {step}. The environment, or a "
-            f"library it uses, has changed since {run.path} was made; run.json has the versions of then"
+            f"{run.task.label} no longer leads to that situation: {what} differs at step {step}. The environment, or a "
+            f"library it uses, has changed since {run.path} was made; run.json lists the versions used then"
         )
 
 

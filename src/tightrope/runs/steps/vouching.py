@@ -25,7 +25,7 @@ def require_unbroken(run: Run) -> None:
     checked = run.manifest.cross_check
     if checked is not None and checked.failed:
         raise NotReproducible(
-            f"{run.path} was stopped: nothing can be judged by its episodes, and it cannot go on. Begin another with "
+            f"{run.path} was stopped: its episodes cannot be judged, and it cannot be continued. Start a new run with "
             f"--out. {checked.failed}"
         )
 

@@ -79,8 +79,8 @@ def _earlier(name: str, agent: Agent, known: AgentRecord | None) -> tuple[str, .
     if known is None or known.fingerprint == agent.fingerprint:
         return () if known is None else known.earlier
     LOG.warning(
-        "agent %r is not the one this run tested before (its file or its options changed): it is tested again, and "
-        "what that finds replaces its earlier results",
+        "agent %r is not the one this run tested before (its file or its options changed): it is tested again, and the "
+        "new results replace the earlier ones",
         name,
     )
     return (*known.earlier, known.fingerprint)

@@ -255,7 +255,7 @@ def _require_own_journal(path: Path) -> None:
         with journal.open("rb") as file:
             file.seek(max(0, journal.stat().st_size - len(SUPER_JOURNAL)))
             if file.read() == SUPER_JOURNAL:
-                raise FormatError(f"{journal} names other files and is none of tightrope's; remove it")
+                raise FormatError(f"{journal} names other files and was not written by tightrope; remove it")
 
 
 def _tuples(value: Any) -> Any:

@@ -83,7 +83,7 @@ class StoredThings:
         try:
             return self._judgement(path, ())
         except RecursionError as error:
-            raise FormatError(f"{self.folder.manifest_path}: {path} is made from too much to be followed") from error
+            raise FormatError(f"{self.folder.manifest_path}: {path} depends on too many files to follow") from error
 
     def _judgement(self, path: str, asked: tuple[str, ...]) -> Change | None:
         """Whether something is outdated, found out once for each: a forged run.json could ask for it for ever."""
@@ -93,7 +93,9 @@ class StoredThings:
         known = self._judged[1]
         if path not in known:
             if path in asked:
-                raise FormatError(f"{self.folder.manifest_path} says that {path} is made from itself; nothing is")
+                raise FormatError(
+                    f"{self.folder.manifest_path} says that {path} is made from itself, which is impossible"
+                )
             known[path] = self._change(path, (*asked, path))
         return known[path]
 

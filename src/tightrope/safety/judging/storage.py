@@ -184,7 +184,7 @@ def _claims_from_json(data: Mapping[str, Any]) -> SuiteSurvival:
 def _whole(seed: Any) -> int:
     """A seed as it was written: executions of two agents are paired by it."""
     if type(seed) is not int:
-        raise TypeError(f"{seed!r:.60} is no seed of an execution")
+        raise TypeError(f"{seed!r:.60} is not a seed of an execution")
     return seed
 
 

@@ -157,7 +157,7 @@ class _Search:
         for way in self.suite.ways if self.reference is not None else ():
             parted = parts_under_reseeding(self.engine, way)
             if parted is not None:
-                raise RandomnessMet(f"under fresh seeds the reference goes another way after {parted} steps")
+                raise RandomnessMet(f"under fresh seeds the reference takes another course after {parted} steps")
 
     def _known(self) -> dict[str, Survival]:
         known = dict(self.told) if self.exact else {}

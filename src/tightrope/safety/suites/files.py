@@ -91,7 +91,7 @@ def suite_from_json(data: Any) -> TestSuite:
         suite = _suite(data)
         require_fields(suite, believed=(TestCase,))
     except DAMAGE as error:
-        raise FormatError(f"the suite is damaged ({type(error).__name__}: {error}); write it anew") from error
+        raise FormatError(f"the suite is damaged ({type(error).__name__}: {error}); write it again") from error
     _require_id(data, suite.id)
     return suite
 

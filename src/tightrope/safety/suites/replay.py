@@ -66,8 +66,8 @@ def _followed(engine: Engine, suite: TestSuite, way: Way, *, allow_changed: bool
         return None
     raise NotReproducible(
         f"the environment has changed since the suite {suite.name!r} was made: after {parted} of the "
-        f"{len(way.actions)} reference actions the task {suite.task!r} is elsewhere than it was"
-        f"{f' ({again.error})' if again.error else ''}. Search again and make a new suite, or say allow_changed=True "
+        f"{len(way.actions)} reference actions the task {suite.task!r} is in another situation than before"
+        f"{f' ({again.error})' if again.error else ''}. Search again and make a new suite, or give allow_changed=True "
         f"to test anyway"
     )
 

@@ -122,8 +122,8 @@ def _select(task: Task, evidence: Evidence) -> tuple[type[Snapshotter] | None, t
     if evidence.leftovers is not None:
         reasons = "; ".join(f"{rejection.method}: {rejection.reason}" for rejection in rejected)
         raise NotReproducible(
-            f"task {task.label} is refused, because nothing found in it could be found again: reset(seed=…) leaves "
-            f"something behind ({evidence.leftovers}), and no way of saving could put it back ({reasons}). Let "
+            f"task {task.label} is refused, because results in it could not be reproduced: reset(seed=…) leaves "
+            f"something behind ({evidence.leftovers}), and no way of saving could restore it ({reasons}). Let "
             f"reset(seed=…) set everything, or have the environment made anew for every episode: "
             f"make_env=lambda: tightrope.renewed_env(make)"
         )

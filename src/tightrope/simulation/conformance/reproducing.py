@@ -29,7 +29,8 @@ def require_open_start(walk: Walk) -> None:
     (role,) = roles
     raise TaskError(
         f"task {task.label}: {role}(transition) is true after the first step from reset(seed={task.seed}), whichever "
-        f"action it is, though the environment goes on; no test could mean anything. Correct {role}, or choose another "
+        f"action it is, though the environment goes on; so no test would mean anything. Correct {role}, or choose "
+        f"another "
         f"seed"
     )
 

@@ -36,7 +36,7 @@ def environments(task: tr.Task, situations: object = (), share: float = 0.0) -> 
     )
 
 
-def test(task: tr.Task, agents: dict[str, Path], out: Path) -> tr.Run:
+def test(agents: dict[str, Path], out: Path) -> tr.Run:
     """One campaign over all of them: plain episodes, suites, and a report that compares them."""
     config = tr.CampaignConfig(
         task="LunarLander-v3",
@@ -76,10 +76,12 @@ def main() -> None:
     model.learn(options.after)
     model.save(agents["after"])
 
-    run = test(task, agents, options.out / "run")
-    comparison = tr.compare_plain(run.plain["before"], run.plain["after"])
-    print(f"plain episodes: {comparison}")
-    print(f"report: {run.report_path}")
+    run = test(agents, options.out / "run")
+    plain = tr.compare_plain(run.plain["before"], run.plain["after"])
+    print(f"normal starts: unsafe {plain.unsafe_a:.2f} before, {plain.unsafe_b:.2f} after")
+    found = tr.compare_safety(run.safety["simple"]["before"], run.safety["simple"]["after"])
+    print(f"held-out references, cases: {len(found.newly_fixed)} fixed, {len(found.newly_failing)} newly failing")
+    print(f"kinds of failure that are fixed or new: {run.report_path}")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,10 @@ hook or for want of actions; ended by the environment without harm; at the depth
 first is evidence of a doomed successor."""
 
 
+FAILURE = "failure of "
+"""How ``method`` begins where the reference is a run in which an agent failed, and is here because it failed."""
+
+
 class Survivability(StrEnum):
     """What is known about a situation, whoever plays on from it."""
 
@@ -110,6 +114,11 @@ class Reference(Shown):
     def proven(self) -> int:
         """How many boundary states are proven."""
         return sum(state.proven for state in self.boundary_states)
+
+    @property
+    def by_failing(self) -> bool:
+        """Whether it is here because an agent failed on it: that says where it fails, not how often."""
+        return self.method.startswith(FAILURE)
 
     @property
     def checksums(self) -> tuple[int, ...]:

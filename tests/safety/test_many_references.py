@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ WAYS = [(0, 0, 1, 0, 1, 0, 1, 0, 0), (1, 1, 0, 1, 0, 1, 1), (0, 0, 1, 0, 1, 0, 1
 REFERENCES = tr.find_references(
     TASK, 3, budget=tr.Budget(steps=6_000), demonstrations=[tr.ActionTrace("corridor", 0, way) for way in WAYS]
 )
+WALKS = tr.load_agent(lambda observation: 0, TASK, name="walks")
 
 
 def test_each_case_knows_its_reference_and_lies_on_it() -> None:
@@ -61,10 +63,37 @@ def test_the_id_covers_every_reference() -> None:
 
 
 def test_what_is_said_in_general_is_over_the_references() -> None:
-    walks = tr.load_agent(lambda observation: 0, TASK, name="walks")
-    result = tr.run_suite(TASK, walks, tr.simple_suite(REFERENCES))
+    result = tr.run_suite(TASK, WALKS, tr.simple_suite(REFERENCES))
     assert result.fail_frequency_in_general.n == 3
     assert result.fail_frequency.value == pytest.approx(sum(case.fails for case in result.cases) / len(result.cases))
+
+
+def test_references_that_are_here_because_an_agent_failed_are_no_sample(tmp_path: Path) -> None:
+    references = REFERENCES
+    chosen = replace(references[2], method="failure of walker after 1 random action")
+    plain, mixed = tr.simple_suite(references), tr.simple_suite([*references[:2], chosen])
+    assert (plain.chosen, mixed.chosen) == (frozenset(), {2})
+    assert plain.id != mixed.id
+    assert tr.load_suite(tr.save_suite(mixed, tmp_path / "mixed.suite.json")) == mixed
+    result = tr.run_suite(TASK, WALKS, mixed)
+    assert result.fail_frequency == tr.run_suite(TASK, WALKS, plain).fail_frequency, "on these cases they count"
+    general = result.fail_frequency_in_general
+    assert general.n == 2
+    assert "without 1 reference chosen because an agent failed there" in general.method
+    difference = tr.compare_safety(result, result).difference_in_general
+    assert (difference.n, "without 1 reference" in difference.method) == (2, True)
+    alone = tr.run_suite(TASK, WALKS, tr.simple_suite(chosen)).fail_frequency_in_general
+    assert alone.value is None
+    assert "no sample" in alone.method
+
+
+def test_what_was_chosen_because_it_fails_does_not_show_that_the_search_pays() -> None:
+    references = [replace(each, method="failure of walker") for each in REFERENCES[:1]] + list(REFERENCES[1:])
+    suite, control = tr.simple_suite(references), tr.uniform_suite(references, 12, seed=0)
+    worth = tr.compare_guidance(tr.run_suite(TASK, WALKS, suite), tr.run_suite(TASK, WALKS, control))
+    for counted, of in zip(worth.cases, (suite, control), strict=True):
+        assert counted == len({case.id for case in of.cases if case.reference != 0})
+    assert "not chosen because an agent failed there" in worth.sentence()
 
 
 def test_an_environment_that_changed_is_noticed_on_any_of_them() -> None:

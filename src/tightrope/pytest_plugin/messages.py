@@ -160,6 +160,7 @@ def _why(result: SafetyResult, case: CaseResult, groups: dict[str, FailureGroup]
     """Whose fault it was, what the agent did there and what would have saved it, as far as that is known."""
     from tightrope.explanation.words import BLAME
     from tightrope.report.wording import actions_text
+    from tightrope.safety.judging.avoidable import tried_by_chance
 
     group, name = groups.get(case.case.id), case.case.id
     known = result.explanations.get(name)
@@ -171,6 +172,8 @@ def _why(result: SafetyResult, case: CaseResult, groups: dict[str, FailureGroup]
         by_chance = case.best_survival.value is not None and case.fails > 1
         which = f"The first of its {case.fails} fails: " if by_chance else ""
         return f"{BLAME[alone.avoidable]}: {which}{alone.sentence(task)}"
+    if tried_by_chance(case):
+        return f"others survive there in {_share(case.best_survival)}"
     if case.witness is not None:
         return f"avoidable: {actions_text(case.witness, tuple(task.action_names or ()))} would have survived"
     return f"survivable: {case.survivable}"

@@ -17,7 +17,7 @@ from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borr
 from tightrope.failures import Disturbance, FoundFailure, search_failures
 from tightrope.failures.moments import find_moments
 from tightrope.progress import ProgressCallback
-from tightrope.reference import BoundaryState, Reference
+from tightrope.reference import FAILURE, BoundaryState, Reference
 from tightrope.references.probing import probe_boundary
 from tightrope.references.ways import IN_VAIN, Ways, played_reference, with_noise
 from tightrope.settings import LIBRARY_BACKEND, SearchConfig
@@ -189,7 +189,7 @@ class _Gathering:
         if moment is None or not len(trace) > 1:
             return None
         told = f" after {found.disturbance}" if found.disturbance.steps else ""
-        method = f"failure of {found.episode.rollout.agent}{told}"
+        method = f"{FAILURE}{found.episode.rollout.agent}{told}"
         reference = played_reference(self.ways.task, trace.prefix(len(trace) - 1), method)
         self.meter.spend(len(reference))
         if moment.depth >= len(reference):

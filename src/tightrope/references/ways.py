@@ -77,12 +77,13 @@ class Ways:
         for trace in demonstrations:
             self._take(trace, "demonstration", meter)
         runs = [] if self.enough else self._runs([*agents, *noisy], meter)
-        for solved, searched in zip_longest(_goals(runs), self._searches(meter)):
+        for searched, solved in zip_longest(self._searches(meter), _goals(runs)):
+            # A search comes with boundary states; a good agent's run may stay away from all of them.
+            if searched is not None:
+                self._add(searched)
             if solved is not None:
                 trace, method = solved
                 self._take(trace, method, meter)
-            if searched is not None:
-                self._add(searched)
             if self.enough:
                 break
         for episode in sorted(runs, key=lambda episode: -len(episode.actions)):
@@ -122,13 +123,20 @@ class Ways:
         return episodes
 
     def _searches(self, meter: Meter) -> Iterator[Reference]:
-        """Searches from the task's own start, then from others, while the budget lasts."""
-        first, in_vain = 1 if self.found else 0, 0
-        for number in range(first, 2 * self.count):
-            left = self.count - len(self.found)
-            if meter.spent or left < 1 or in_vain == IN_VAIN:
+        """Searches from the task's own start, then from others, while the budget lasts.
+
+        The actions' own order and others take turns, and each is given up by itself: on CartPole a search that begins
+        with the second action never ends, and two such in a row had stood for all.
+        """
+        in_vain = {False: 0, True: 0}
+        for number in range(1 if self.found else 0, 2 * self.count):
+            left, shuffled = self.count - len(self.found), _is_shuffled(number)
+            if meter.spent or left < 1:
                 return
-            share = meter.remaining().share(1 / (left + 1))
+            if in_vain[shuffled] == IN_VAIN:
+                continue
+            # Who finds a way leaves what he does not need; an even share may be just too little for any of them.
+            share = meter.remaining().share(1 / (left + 1) if shuffled or in_vain[shuffled] else 1 / 2)
             result = search(
                 self._varied(number), seed=derive_seed(self.seed, number), budget=share, probe=False, engine=None
             )
@@ -138,16 +146,17 @@ class Ways:
                 meter.spend(result.stats.replayed_steps)
             if result.stop_reason is StopReason.CANCELLED:
                 raise KeyboardInterrupt
-            in_vain = in_vain + 1 if result.reference is None else 0
+            in_vain[shuffled] = in_vain[shuffled] + 1 if result.reference is None else 0
             if result.reference is not None:
                 yield result.reference
 
     def _varied(self, number: int) -> Task:
-        """The task as it is, then from another reset with the actions in another order."""
+        """The task as it is, then from other resets, every second time with the actions in another order."""
         if number == 0:
             return self.task
         actions = list(self.task.search_actions)
-        generator("reference actions", self.seed, number).shuffle(actions)
+        if _is_shuffled(number):
+            generator("reference actions", self.seed, number).shuffle(actions)
         varied = replace(self.task, seed=self._reset(number), actions=tuple(actions))
         # Its environments are the same, so what is known of them need not be found out again.
         conformance_of(varied, conformance_of(self.task))
@@ -167,6 +176,11 @@ class Ways:
         if self.on_progress is not None:
             note = f"{reference.method}, {len(reference)} actions"
             self.on_progress(Progress("references", len(self.found), self.count, note))
+
+
+def _is_shuffled(number: int) -> bool:
+    """Whether the search of this number tries the actions in another order."""
+    return number > 0 and number % 2 == 0
 
 
 def played_reference(task: Task, trace: ActionTrace, method: str) -> Reference:

@@ -172,7 +172,7 @@ def _whose_fault(suite: SuiteView) -> str:
         # That cases are doomed is proven; where chance decides, 0 is what was seen, and somebody may do better.
         doomed = all(case.doomed for case in suite.distinct if case.result.fails)
         return "nobody would have avoided any of that" if doomed else NO_MORE_THAN_THE_BEST
-    if any(case.undecided for case in suite.distinct):
+    if any(case.undecided or case.counted_in_full for case in suite.distinct):
         least = percent(avoidable.low)
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
     if not fated(suite):

@@ -156,7 +156,8 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
     if result.fail_frequency.value and result.avoidable_fail_frequency.value is not None:
         details.append(f"avoidable: {estimate_text(result.avoidable_fail_frequency)}")
     if result.fail_frequency_in_general.low is not None:
-        details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}")
+        without = " (without references chosen because an agent failed there)" if result.suite.chosen else ""
+        details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}{without}")
     details += control_texts(run, suite)
     return tuple(details)
 

@@ -15,7 +15,7 @@ from tightrope.outcome import Verdict
 from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.report.wording import action_text, count
 from tightrope.safety import BoundaryResult, CaseResult, SafetyResult
-from tightrope.safety.judging.avoidable import left_to_chance, shown_part
+from tightrope.safety.judging.avoidable import left_to_chance, shown_part, tried_by_chance
 from tightrope.safety.judging.standing import Standing, standing
 from tightrope.trace import ActionTrace
 
@@ -94,9 +94,9 @@ class SuiteView(Shown):
         return sum(case.doomed for case in self.distinct)
 
     @cached_property
-    def left_to_chance(self) -> int:
-        """Cases of which some failing counts as fate: among so many, one seems avoidable by chance."""
-        return sum(left_to_chance(case.result) for case in self.distinct)
+    def tried_by_chance(self) -> int:
+        """Cases where chance decides and others were tried: among so many, one seems avoidable by chance."""
+        return sum(tried_by_chance(case.result) for case in self.distinct)
 
     @property
     def repetitions(self) -> int | None:
@@ -187,6 +187,11 @@ class CaseView(Shown):
         return bool(self.result.fails) and self.result.survivable is Survivability.UNKNOWN and not self._by_chance
 
     @property
+    def counted_in_full(self) -> bool:
+        """Whether it failed where chance decides, and too few others were tried to say how much of that is fate."""
+        return bool(self.result.fails) and tried_by_chance(self.result) and not left_to_chance(self.result)
+
+    @property
     def _by_chance(self) -> bool:
         return self.result.best_survival.value is not None
 
@@ -204,7 +209,7 @@ class CaseView(Shown):
         if self.result.avoidable.value == 0:
             return "chance"
         # Where chance decides, a fail more than the best player had may be bad luck.
-        luck = left_to_chance(self.result) and not shown_part(self.result, self.suite.left_to_chance)
+        luck = tried_by_chance(self.result) and not shown_part(self.result, self.suite.tried_by_chance)
         return "not known" if luck else "avoidable"
 
     @property
@@ -221,7 +226,8 @@ class CaseView(Shown):
             invalid=self.invalid,
             errors=self.result.errors,
             survivable=self.result.survivable,
-            avoidable=self.result.avoidable.value,
+            # What seems avoidable in one case is luck where the suite as a whole fails no more than it must.
+            avoidable=0.0 if self.suite.result.avoidable_fail_frequency.value == 0 else self.result.avoidable.value,
         )
 
     @property

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tightrope.outcome import Outcome
-from tightrope.reference import Reference
+from tightrope.reference import FAILURE, Reference
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import count, listed, number, percent
 
-FAILURE, RUN, GIVEN = "failure of ", "run of ", "demonstration"
+RUN, GIVEN = "run of ", "demonstration"
 """How `find_references` calls what no search found."""
 UNARRIVED = ", which does not reach the goal"
 
@@ -34,7 +34,7 @@ class ReferenceView:
     @property
     def by_failing(self) -> bool:
         """Whether its places were chosen because an agent failed there."""
-        return self.reference.method.startswith(FAILURE)
+        return self.reference.by_failing
 
     @property
     def origin(self) -> str:
@@ -99,7 +99,8 @@ def _chosen(ways: tuple[ReferenceView, ...]) -> str:
     runs = "is a run" if len(chosen) == 1 else "are runs"
     return (
         f"{number(len(chosen))} of {count(len(ways), 'reference')} {runs} in which an agent failed. The places there "
-        f"({places}) were chosen because it failed: its fail rate there says where it fails, not how often."
+        f"({places}) were chosen because it failed: its fail rate there says where it fails, not how often. Rates "
+        f"in situations like these leave them out."
     )
 
 

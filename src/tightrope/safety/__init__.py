@@ -4,7 +4,8 @@ from tightrope.exploration.escapes import Survival
 from tightrope.safety.compare import CaseDifference, SafetyComparison, compare_safety, correlation
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.failing.bisecting import Bisection, bisect_checkpoints
-from tightrope.safety.failing.groups import FailureGroup, GroupShare, group_failures, groups_by_agent, shares_of_groups
+from tightrope.safety.failing.groups import FailureGroup, group_failures, groups_by_agent
+from tightrope.safety.failing.shares import GroupShare, shares_of_groups
 from tightrope.safety.failing.shrinking import shrink
 from tightrope.safety.judging.case_results import BoundaryResult, CaseResult
 from tightrope.safety.judging.claims import SuiteSurvival

@@ -14,7 +14,7 @@ from tightrope.safety.judging.case_results import CaseResult, once_each
 from tightrope.safety.judging.frequencies import JUDGED, by_reference, case_weights
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.kept import KEPT, NO_SAMPLE
-from tightrope.safety.suites.suite import TestCase
+from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.statistics import (
     IN_GENERAL,
     Estimate,
@@ -144,7 +144,7 @@ def compare_safety(result_a: SafetyResult, result_b: SafetyResult) -> SafetyComp
         difference_in_general=(
             Estimate.of_nothing(NO_SAMPLE, IN_GENERAL)
             if result_a.suite.kind == KEPT
-            else _in_general(judged_a, of_b, pairs, by_case=result_a.suite.kind == "random")
+            else _in_general(judged_a, of_b, pairs, result_a.suite)
         ),
         episodes=PairCounts.of(pair for of_case in pairs.values() for pair in of_case),
         cases=tuple(sorted((_difference(a, b) for a, b in distinct.values()), key=lambda case: -case.difference)),
@@ -213,12 +213,15 @@ def _strata(cases: Iterable[CaseResult], of_b: dict[str, CaseResult], pairs: Pai
     ]
 
 
-def _in_general(cases: list[CaseResult], of_b: dict[str, CaseResult], pairs: Pairs, *, by_case: bool) -> Estimate:
-    values = [
-        stratified_difference(_strata(group, of_b, pairs))[0].value for group in by_reference(cases, by_case=by_case)
-    ]
+def _in_general(cases: list[CaseResult], of_b: dict[str, CaseResult], pairs: Pairs, suite: TestSuite) -> Estimate:
+    """Over references, but for those that are here because an agent failed on them: they are no sample."""
+    by_case = suite.kind == "random"
+    groups = by_reference(cases, by_case=by_case)
+    sample = [group for group in groups if group[0].case.reference not in suite.chosen]
+    values = [stratified_difference(_strata(group, of_b, pairs))[0].value for group in sample]
     known = [value for value in values if value is not None]
-    return general_estimate(known, bounds=(-1.0, 1.0), unit="random case" if by_case else "reference")
+    unit = "random case" if by_case else "reference"
+    return general_estimate(known, bounds=(-1.0, 1.0), unit=unit, left_out=len(groups) - len(sample))
 
 
 def _difference(a: CaseResult, b: CaseResult) -> CaseDifference:

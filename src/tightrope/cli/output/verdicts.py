@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tightrope.runs.gates import Gate
     from tightrope.safety import SafetyResult, TestCase
 
+SEVERAL = "were chosen because an agent failed there: they count"
+
 
 def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> None:
     """A table of how each agent does plainly."""
@@ -62,6 +64,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
         if result.watch
     ):
         interface.say(watched)
+    _print_left_out(interface, results)
     for suite, by_agent in results.items():
         for agent, result in by_agent.items():
             _print_errors(interface, agent, suite, result)
@@ -69,6 +72,14 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
             for finding in result.findings:
                 interface.say(f"{agent}, {suite}: {finding}.")
     _print_unseen(interface, results)
+
+
+def _print_left_out(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
+    """Which references are no sample of how often agents fail."""
+    most = max((len(result.suite.chosen) for row in results.values() for result in row.values()), default=0)
+    if most:
+        how = "was chosen because an agent failed there: it counts" if most == 1 else SEVERAL
+        interface.say(f"{counted(most, 'reference')} {how} on these cases, not in situations like these.")
 
 
 def _cases(result: SafetyResult) -> int | str:

@@ -66,11 +66,17 @@ def _add_case(node: Element, suite: SuiteView, case: CaseView) -> None:
         case Standing.DOOMED:
             SubElement(test, "skipped", message=f"doomed: nobody could survive it; {times}")
         case Standing.UNLUCKY:
-            SubElement(test, "skipped", message=f"{times}: no more than nobody can help")
+            SubElement(test, "skipped", message=f"{times}: {_luck(case)}")
         case Standing.FAILED:
             failure = SubElement(test, "failure", message=f"{times}; {_whose_fault(case)}")
             told = [f"{case.why}." if case.why else "", f"Replay it: {case.replay}" if case.replay else ""]
             failure.text = _clean("\n".join(filter(None, told)))
+
+
+def _luck(case: CaseView) -> str:
+    if case.result.avoidable.value == 0:
+        return "no more than nobody can help"
+    return "more than the best player known there, but not in the suite as a whole: no more than bad luck is shown"
 
 
 def _whose_fault(case: CaseView) -> str:

@@ -46,6 +46,9 @@ class FailureGroup(Shown):
     """What the agent saw and wanted in that one, where somebody looked."""
     among: int = 1
     """So many cases were looked at to find these."""
+    excused: bool = False
+    """Whether every suite that these are of reads an avoidable fail frequency of 0: it fails no more often than the
+    best player known, so nothing is called avoidable, whatever single decisions seem to have cost."""
 
     @property
     def decided(self) -> bool:
@@ -58,6 +61,11 @@ class FailureGroup(Shown):
 
         Where a way out from hand-over is known, that moment need not be. Where chance decides and no decision stands
         out, failing more often than somebody did is still its fault."""
+        found = self._avoidable
+        return None if found and self.excused else found
+
+    @property
+    def _avoidable(self) -> bool | None:
         fault = None if self.explanation is None else self.explanation.agents_fault
         if fault is None and all(map(_way_out_known, self.members)):
             return True
@@ -127,7 +135,8 @@ def group_failures(results: Iterable[SafetyResult]) -> tuple[FailureGroup, ...]:
     groups = _sorted_by_cause(members)
     among = len({case.case.id for result in results for case in result.cases if tried_by_chance(case)})
     total = sum(member.case.fails for member in members)
-    found = [_group(group, total, among) for group in groups]
+    blamed = _blamed_cases(results)
+    found = [_group(group, total, among, blamed) for group in groups]
     return tuple(sorted(found, key=_rank))
 
 
@@ -140,40 +149,6 @@ def rest_of_groups(groups: Sequence[FailureGroup], told: int) -> str:
         return f"… and {more} more"
     which = "not" if unasked >= more else f"{unasked} of them not"
     return f"… and {more} more, {which} explained: the steps for that (explain_steps) were spent"
-
-
-@dataclass(frozen=True, kw_only=True)
-class GroupShare:
-    """How often an agent fails in the way of a group, in the cases of that group."""
-
-    fails: int
-    executions: int
-    """Those that were judged; 0: it met none of these cases."""
-
-    @property
-    def value(self) -> float | None:
-        """The share; None: no data."""
-        return self.fails / self.executions if self.executions else None
-
-
-def shares_of_groups(groups: Sequence[FailureGroup], results: Iterable[SafetyResult]) -> tuple[GroupShare, ...]:
-    """How often one agent's results have the fails of each group; a case that several suites have counts once."""
-    met: dict[str, list[CaseResult]] = {}
-    for case in (case for result in results for case in result.distinct_cases):
-        if not case.invalid:
-            met.setdefault(case.case.id, []).append(case)
-    return tuple(_share(group, met) for group in groups)
-
-
-def _share(group: FailureGroup, met: Mapping[str, Sequence[CaseResult]]) -> GroupShare:
-    own = {id(case) for case in group.members}
-    names = {case.case.id for case in group.members} & met.keys()
-    # The one that is counted among the fails, where suites share a case.
-    chosen = [next((case for case in met[name] if id(case) in own), met[name][0]) for name in names]
-    return GroupShare(
-        fails=sum(case.fails for case in chosen if id(case) in own),
-        executions=sum(len(case.verdicts) - case.errors - case.ended_early for case in chosen),
-    )
 
 
 def groups_by_agent(
@@ -250,7 +225,17 @@ def _way_out_known(case: CaseResult) -> bool:
     return case.survivable is Survivability.YES and (best is None or best.low == best.high)
 
 
-def _group(members: Sequence[_Member], total: int, among: int) -> FailureGroup:
+def _blamed_cases(results: Iterable[SafetyResult]) -> set[tuple[str, str]]:
+    """Agent and case, of each suite that is not all bad luck."""
+    return {
+        (result.agent, case.case.id)
+        for result in results
+        if result.avoidable_fail_frequency.value != 0
+        for case in result.cases
+    }
+
+
+def _group(members: Sequence[_Member], total: int, among: int, blamed: Collection[tuple[str, str]]) -> FailureGroup:
     first = min(members, key=lambda member: (len(member.case.failing_episodes[0].trace), -member.known))
     return FailureGroup(
         representative=first.case,
@@ -260,6 +245,7 @@ def _group(members: Sequence[_Member], total: int, among: int) -> FailureGroup:
         agents=tuple(dict.fromkeys(member.agent for member in members)),
         close_up=first.close_up,
         among=among,
+        excused=all((member.agent, member.case.case.id) not in blamed for member in members),
     )
 
 

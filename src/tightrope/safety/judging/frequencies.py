@@ -7,7 +7,7 @@ weight; one that two boundary states share has both.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from statistics import fmean
 
@@ -74,14 +74,17 @@ def mean_return(cases: Iterable[CaseResult]) -> Estimate:
     )
 
 
-def fail_frequency_in_general(cases: Iterable[CaseResult], *, by_case: bool = False) -> Estimate:
-    """How often situations like these fail: the mean over references. ``by_case``: cases were drawn one by one."""
-    values = [
-        sum(weight * fmean(fails_of(case)) for case, weight in weighted)
-        for weighted in map(case_weights, by_reference(cases, by_case=by_case))
-        if weighted
-    ]
-    return general_estimate(values, unit="random case" if by_case else "reference")
+def fail_frequency_in_general(
+    cases: Iterable[CaseResult], *, by_case: bool = False, chosen: Collection[int] = ()
+) -> Estimate:
+    """How often situations like these fail: the mean over references. ``by_case``: cases were drawn one by one.
+
+    ``chosen``: references that are here because an agent failed on them, which are no sample.
+    """
+    groups = [group for group in by_reference(cases, by_case=by_case) if case_weights(group)]
+    sample = [group for group in groups if group[0].case.reference not in chosen]
+    values = [sum(weight * fmean(fails_of(case)) for case, weight in case_weights(group)) for group in sample]
+    return general_estimate(values, unit="random case" if by_case else "reference", left_out=len(groups) - len(sample))
 
 
 def rate_without_doomed(cases: Iterable[CaseResult]) -> Estimate:

@@ -14,6 +14,8 @@ from math import hypot
 from tightrope.display import Shown
 from tightrope.errors import UsageError
 from tightrope.reference import Reference
+from tightrope.safety.judging.case_results import CaseResult, once_each
+from tightrope.safety.judging.frequencies import fail_frequency
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.seeding import generator
@@ -67,6 +69,7 @@ def _drawn(reference: Reference, n: int, seed: int) -> TestSuite:
         checksums=reference.checksums,
         depths=tuple(depths),
         cases=tuple(cases),
+        by_failing=reference.by_failing,
     )
 
 
@@ -88,6 +91,8 @@ class Guidance(Shown):
     """The first less the second; above 0, boundary states show more fails."""
     cases: tuple[int, int]
     """Judged cases of the suite and of the control."""
+    left_out: bool = False
+    """Whether cases do not count here because they are on references chosen because an agent failed there."""
 
     @property
     def pays(self) -> bool | None:
@@ -108,10 +113,11 @@ class Guidance(Shown):
         if self.difference.value is None:
             return f"What boundary states are worth for {self.agent} is not known: no case of {self.suite} was judged"
         guided, control = (f"{percent(share.value)} ({interval_text(share)})" for share in (self.guided, self.control))
+        which = " that were not chosen because an agent failed there" if self.left_out else ""
         cases, states = count(self.cases[0], "case"), count(self.cases[1], "uniformly drawn state")
         return plainly(
-            f"{self.verdict.capitalize()}: {self.agent} fails {guided} on the {cases} of {self.suite} and {control} at "
-            f"{states} of the same references: {change_text(self.difference, 'there')}"
+            f"{self.verdict.capitalize()}: {self.agent} fails {guided} on the {cases} of {self.suite}{which} and "
+            f"{control} at {states} of the same references: {change_text(self.difference, 'there')}"
         )
 
 
@@ -119,7 +125,8 @@ def compare_guidance(result: SafetyResult, control: SafetyResult) -> Guidance:
     """Whether an agent fails more often at boundary states than at uniformly drawn states of the same references.
 
     The boundary states are all there are on these references; the states of the control are a sample, and its interval
-    says so. Both are joined as those of independent samples (Zou and Donner 2008).
+    says so. Both are joined as those of independent samples (Zou and Donner 2008). References that are here because an
+    agent failed on them are left out: that it fails there is no merit of the search.
 
     Args:
         result: A suite around boundary states.
@@ -129,7 +136,8 @@ def compare_guidance(result: SafetyResult, control: SafetyResult) -> Guidance:
         raise UsageError(f"the control must be a uniform suite, not {control.suite.name!r}; uniform_suite makes one")
     if (result.agent, result.length, result.suite.task) != (control.agent, control.length, control.suite.task):
         raise UsageError("suite and control must be of one agent on one task, watched for the same length")
-    guided, of_control = result.fail_frequency, _over_states(control)
+    guided = fail_frequency(_sampled(result)) if result.suite.chosen else result.fail_frequency
+    of_control = _over_states(control)
     return Guidance(
         agent=result.agent,
         suite=result.suite.name,
@@ -137,14 +145,16 @@ def compare_guidance(result: SafetyResult, control: SafetyResult) -> Guidance:
         control=of_control,
         difference=_difference(guided, of_control),
         cases=(_judged(result), _judged(control)),
+        left_out=bool(result.suite.chosen),
     )
 
 
 def _over_states(control: SafetyResult) -> Estimate:
     """The mean over the states of the references, of which these were drawn; all of them leave nothing to guess."""
-    if len(control.distinct_cases) >= sum(max(len(way.actions), 1) for way in control.suite.ways):
-        return control.fail_frequency
-    values = [case.fail_frequency.value for case in control.distinct_cases]
+    cases = once_each(_sampled(control))
+    if len(cases) >= sum(max(len(way.actions), 1) for way in control.suite.ways if not way.by_failing):
+        return fail_frequency(_sampled(control)) if control.suite.chosen else control.fail_frequency
+    values = [case.fail_frequency.value for case in cases]
     return mean_estimate([value for value in values if value is not None], bounds=(0.0, 1.0)).answering(
         "at uniformly drawn states"
     )
@@ -162,4 +172,9 @@ def _difference(a: Estimate, b: Estimate) -> Estimate:
 
 
 def _judged(result: SafetyResult) -> int:
-    return sum(bool(case.returns) for case in result.distinct_cases)
+    return sum(bool(case.returns) for case in once_each(_sampled(result)))
+
+
+def _sampled(result: SafetyResult) -> list[CaseResult]:
+    """The cases on references that were not chosen by how an agent did there."""
+    return [case for case in result.cases if case.case.reference not in result.suite.chosen]

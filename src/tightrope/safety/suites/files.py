@@ -81,6 +81,7 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
         "doomed": [list(proof) for proof in suite.doomed],
         "cases": [_case_to_json(case) for case in suite.cases],
         **({"others": [_way_to_json(way) for way in suite.others]} if suite.others else {}),
+        **({"by_failing": True} if suite.by_failing else {}),
     }
 
 
@@ -118,6 +119,7 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         doomed=tuple(_proof(*proof) for proof in data["doomed"] if len(proof) == len(PROOF)),
         cases=tuple(_case(references, data["depths"], *case) for case in data["cases"]),
         others=others,
+        by_failing=data.get("by_failing", False) is True,
     )
 
 
@@ -129,6 +131,7 @@ def _way_to_json(way: Way) -> dict[str, Any]:
         "checksums": [f"{checksum:x}" for checksum in way.checksums],
         # Left out where there are none, so that older readers know the rest.
         **({"doomed": [list(proof) for proof in way.doomed]} if way.doomed else {}),
+        **({"by_failing": True} if way.by_failing else {}),
     }
 
 
@@ -137,6 +140,7 @@ def _way(task: str, data: Mapping[str, Any]) -> Way:
         actions=_trace(task, data),
         checksums=tuple(hash_from_text(checksum) for checksum in data["checksums"]),
         doomed=tuple(_proof(*proof) for proof in data.get("doomed", ())),
+        by_failing=data.get("by_failing", False) is True,
     )
 
 

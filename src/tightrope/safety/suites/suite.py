@@ -72,6 +72,8 @@ class Way:
     """Hashes of the state keys along it."""
     doomed: tuple[tuple[int, Action, int], ...] = field(default=(), repr=False)
     """Steps off it that were proven to lead to doom, as of the first reference."""
+    by_failing: bool = False
+    """Whether it is a run in which an agent failed, and is here for that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,8 @@ class TestSuite(Shown):
     cases: tuple[TestCase, ...] = field(repr=False)
     others: tuple[Way, ...] = field(default=(), repr=False)
     """Further references; a case whose ``reference`` is 1 or more is made from one of them."""
+    by_failing: bool = False
+    """Whether the first reference is a run in which an agent failed, and is here for that."""
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -117,9 +121,11 @@ class TestSuite(Shown):
     def id(self) -> str:
         """Identifier derived from the content alone: all of it that can change a result."""
         # Left out where there are none, so that a suite keeps the id it has always had.
-        marks = [self.doomed] if self.doomed else []
+        marks: list[tuple[object, ...]] = [self.doomed] if self.doomed else []
         if any(way.doomed for way in self.others):
             marks = [way.doomed for way in self.ways]
+        if self.chosen:
+            marks = [*marks, ("by failing", *sorted(self.chosen))]
         return content_id(*self.first_id_parts, *marks)
 
     @property
@@ -135,7 +141,13 @@ class TestSuite(Shown):
     @property
     def ways(self) -> tuple[Way, ...]:
         """All references, by the numbers that cases call them."""
-        return (Way(actions=self.reference, checksums=self.checksums, doomed=self.doomed), *self.others)
+        first = Way(actions=self.reference, checksums=self.checksums, doomed=self.doomed, by_failing=self.by_failing)
+        return (first, *self.others)
+
+    @property
+    def chosen(self) -> frozenset[int]:
+        """Numbers of the references that are here because an agent failed on them: no sample of how often one does."""
+        return frozenset(number for number, way in enumerate(self.ways) if way.by_failing)
 
     def way_of(self, case: TestCase) -> Way:
         """The reference that a case is made from; an empty one where its number is that of none."""
@@ -163,6 +175,7 @@ class TestSuite(Shown):
             checksums=reference.checksums,
             depths=reference.depths,
             doomed=tuple(proof for state in reference.boundary_states for proof in _doomed(state)),
+            by_failing=reference.by_failing,
             cases=tuple(cases),
         )
 

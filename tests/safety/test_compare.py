@@ -4,6 +4,7 @@ import pytest
 
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.errors import UsageError
+from tightrope.reference import Survivability
 from tightrope.safety import action_coverage_suite, compare_safety, correlation, interval_suite, run_suite, simple_suite
 from tightrope.statistics import IN_GENERAL, ON_THESE_CASES, PairCounts
 from tightrope.testing import JUMP, WALK, FunctionAgent, RandomAgent
@@ -140,3 +141,11 @@ def test_correlation_leaves_out_what_was_not_judged() -> None:
     empty = run_suite(CORRIDOR, walker, simple_suite(reference_of(CORRIDOR, depths=())))
     assert correlation([empty, empty]).value is None
     assert correlation([]).n == 0
+
+
+def test_what_one_of_them_passes_is_survivable_though_nobody_looked_for_a_way_out() -> None:
+    results = [run_suite(CORRIDOR, agent, suite, survivable=False) for agent in (expert, walker)]
+    assert {case.survivable for result in results for case in result.cases} == {Survivability.UNKNOWN}
+    assert {case.survivable for case in compare_safety(*results).newly_failing} == {Survivability.YES}
+    alone = compare_safety(results[1], results[1])
+    assert Survivability.UNKNOWN in {case.survivable for case in alone.cases}, "what both fail is as little known"

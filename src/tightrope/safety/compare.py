@@ -260,4 +260,11 @@ def _by_seed(case: CaseResult) -> dict[int, Verdict]:
 
 def _agreed(a: CaseResult, b: CaseResult) -> Survivability:
     known = {case.survivable for case in (a, b)} - {Survivability.UNKNOWN}
+    if not known and any(map(_is_passed_for_sure, (a, b))):
+        # Where nothing is random, who passes it has shown how.
+        return Survivability.YES
     return known.pop() if len(known) == 1 else Survivability.UNKNOWN
+
+
+def _is_passed_for_sure(case: CaseResult) -> bool:
+    return case.deterministic and bool(case.returns) and not case.fails

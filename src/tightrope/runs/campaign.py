@@ -16,6 +16,7 @@ from tightrope.progress import Progress, ProgressCallback
 from tightrope.references import find_method
 from tightrope.report import write_report
 from tightrope.runs.configuration.config import CampaignConfig
+from tightrope.runs.configuration.effort import with_effort
 from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.run import Run
 from tightrope.runs.steps.pipeline import Pipeline
@@ -51,7 +52,7 @@ def run_campaign(
     """
     with working_on(out, config, command=command, on_progress=on_progress) as pipeline:
         run = pipeline.run
-        believed = run.manifest.task.stochastic
+        config, believed = pipeline.config, run.manifest.task.stochastic
         if config.plain.episodes:
             pipeline.with_engine(pipeline.plain)
         pipeline.search()
@@ -107,6 +108,7 @@ def working_on(
             parse_spec(spec)
         agents = load_agents(config.agents, task)
         earlier = read_manifest(folder.manifest_path) if folder.manifest_path.exists() else None
+        config = with_effort(config, task, None if earlier is None else earlier.settings)
         manifest = present_manifest(earlier, config, task, agents, command=command, joins=joins)
         run = Run(folder, manifest, task=task)
         pipeline = Pipeline(run=run, config=config, agents=agents, on_progress=on_progress, given=given)

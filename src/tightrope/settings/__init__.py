@@ -13,10 +13,10 @@ from tightrope.settings.failures import FailuresConfig
 from tightrope.settings.fuzzing import BREEDING_STEPS_BY_REPLAY, FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
 from tightrope.settings.plain import PlainConfig
-from tightrope.settings.ranges import Count, Fraction, Natural, Range, broken_rule, parse_share, shown
+from tightrope.settings.ranges import Count, Fraction, Natural, Range, Share, broken_rule, parse_share, shown
 from tightrope.settings.report import ReportConfig
 from tightrope.settings.risk import RiskConfig
-from tightrope.settings.safety import LONGEST_WATCH, STATES_OF_SEVERAL, SafetyConfig
+from tightrope.settings.safety import LONGEST_WATCH, STATES_OF_SEVERAL, SURVIVAL_STEPS, SafetyConfig
 from tightrope.settings.search import SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY, SearchConfig
 from tightrope.settings.section import Section, Setting, setting
 
@@ -27,6 +27,7 @@ __all__ = [
     "SEARCH_STEPS",
     "SEARCH_STEPS_BY_REPLAY",
     "STATES_OF_SEVERAL",
+    "SURVIVAL_STEPS",
     "AgentConfig",
     "BisectConfig",
     "Count",
@@ -45,6 +46,7 @@ __all__ = [
     "SearchConfig",
     "Section",
     "Setting",
+    "Share",
     "broken_rule",
     "parse_share",
     "setting",

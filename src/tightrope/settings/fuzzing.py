@@ -18,12 +18,14 @@ class FuzzingConfig(Section):
 
     enabled: bool = setting(True, "whether to fuzz at all (step 4 needs it)", option="", decides=())
     generations: Count = setting(50, "how many generations to breed (g)", short="-g")
-    population: Count = setting(50, "traces in each generation (p)", short="-p")
+    population: Count = setting(50, "traces in each generation (p)", short="-p", least=10)
     steps: Count | None = setting(
         None,
         "breed no further generation after so many environment steps",
         none=f"no limit, and {BREEDING_STEPS_BY_REPLAY:,} where situations can only be restored by replay",
         option="--budget-steps",
+        least=500,
+        whole=BREEDING_STEPS_BY_REPLAY,
     )
     mutation_stop: Share = setting(0.2, "chance that no further mutation follows (pmstop)")
     mutation_size: Count = setting(15, "longest run of actions that a mutation touches (ms)")

@@ -14,5 +14,5 @@ class PerformanceConfig(Section):
 
     enabled: bool = setting(True, "whether to compare performance", option="", decides=())
     episodes: Count = setting(10, "executions from each situation (n_ep)")
-    tests: Count = setting(10, "situations for each prefix length (n_test)")
+    tests: Count = setting(10, "situations for each prefix length (n_test)", least=3)
     step_width: Count = setting(20, "distance between prefix lengths (w)")

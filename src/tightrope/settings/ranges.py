@@ -50,9 +50,13 @@ Share = Annotated[float, Range(above=0, at_most=1)]
 
 
 def parse_share(text: str) -> float:
-    """A share as people write it: ``0.05`` or ``5%``."""
+    """A share as people write it: ``0.05``, ``5%`` or ``1/20``."""
     number = text.strip().removesuffix("%")
-    return float(number) / 100 if text.strip().endswith("%") else float(number)
+    part, _, whole = number.partition("/")
+    if (of := float(whole or 1)) == 0:
+        raise ValueError(f"{text} is no share")
+    value = float(part) / of
+    return value / 100 if text.strip().endswith("%") else value
 
 
 def shown(value: Any) -> str:

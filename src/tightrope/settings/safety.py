@@ -15,6 +15,9 @@ STATES_OF_SEVERAL = 40
 """Boundary states that are tested where there are several references and nobody says otherwise: what varies in general
 are references, and more states on the same ones say little about that."""
 
+SURVIVAL_STEPS = 240_000
+"""Environment steps in which the cases of a suite share."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SafetyConfig(Section):
@@ -33,6 +36,8 @@ class SafetyConfig(Section):
         "test at no more boundary states than this",
         none=f"all of one reference, {STATES_OF_SEVERAL} in all of several",
         decides=(),
+        least=5,
+        whole=STATES_OF_SEVERAL,
     )
     repetitions: Count = setting(10, "executions of each case (n)", short="-n", run=True)
     length: Count | None = setting(
@@ -48,9 +53,18 @@ class SafetyConfig(Section):
         "stochastic tasks: reach exactly the same situation every time",
         option="--fixed-prefix/--fresh-prefix",
     )
+    survival_steps: Count = setting(
+        SURVIVAL_STEPS,
+        "steps for finding out who would survive the cases of one suite",
+        decides=("survival",),
+        least=500,
+    )
     control: bool = setting(True, "also run as many random cases, to show what the search is worth", decides=())
     explain_steps: Natural = setting(
-        200_000, "steps for explaining all fails of an agent together; 0: explain nothing", decides=("whys",)
+        200_000,
+        "steps for explaining all fails of an agent together; 0: explain nothing",
+        decides=("whys",),
+        least=1_000,
     )
     max_fail: Fraction | None = setting(
         None,

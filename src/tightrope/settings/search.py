@@ -30,11 +30,13 @@ class SearchConfig(Section):
         "stop searching after so many environment steps (the same result on every machine)",
         none=f"{SEARCH_STEPS:,}, and {SEARCH_STEPS_BY_REPLAY:,} where situations can only be restored by replay",
         option="--budget-steps",
+        least=2_000,
+        whole=SEARCH_STEPS,
     )
     repetitions: Count | None = setting(None, "how often each action is sampled", none="1, or 22 when stochastic")
     demonstration: Path | None = setting(None, "file with an action trace that reaches the goal", none="none")
     probe_steps: Natural = setting(
-        20_000, "steps for proving boundary states by probing; 0: no probing", decides=("probing",)
+        20_000, "steps for proving boundary states by probing; 0: no probing", decides=("probing",), least=500
     )
     references: Count = setting(
         8, "how many different ways through the task to test on, at most", run=True, decides=("others",)
@@ -43,5 +45,5 @@ class SearchConfig(Section):
         8, "how many resets the references start from; 1: only the task's own", run=True, decides=("others",)
     )
     reference_steps: Natural = setting(
-        120_000, "steps for finding further references and their boundary states", decides=("others",)
+        120_000, "steps for finding further references and their boundary states", decides=("others",), least=2_000
     )

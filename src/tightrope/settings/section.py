@@ -28,6 +28,8 @@ class About:
     run: str = ""
     gate: bool = False
     decides: tuple[str, ...] | None = None
+    least: int | None = None
+    whole: int | None = None
 
     @property
     def description(self) -> str:
@@ -45,6 +47,8 @@ def setting(
     run: bool | str = False,
     gate: bool = False,
     decides: tuple[str, ...] | None = None,
+    least: int | None = None,
+    whole: int | None = None,
 ) -> T:
     """A field of a section.
 
@@ -57,6 +61,9 @@ def setting(
         run: Whether ``tightrope run`` has the option too, or how it calls it there.
         gate: Whether it judges results and changes none.
         decides: Which stored things are made by it; default: those of its step. Nothing: it only chooses among them.
+        least: What is left of its default at least where a run spends a part of all defaults, since a step of the task
+            is slow; None: it is not made smaller.
+        whole: What that is a part of, where the default is None.
     """
     about = About(
         sentence=sentence,
@@ -66,6 +73,8 @@ def setting(
         run=run if isinstance(run, str) else SAME if run else "",
         gate=gate,
         decides=() if gate else decides,
+        least=least,
+        whole=whole,
     )
     return field(default=default, metadata=_metadata(about))
 

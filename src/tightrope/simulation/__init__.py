@@ -13,6 +13,7 @@ from tightrope.simulation.opening import (
     remember_stochastic,
     turn_stochastic,
 )
+from tightrope.simulation.pace import step_seconds
 from tightrope.simulation.player import Moment, play
 from tightrope.simulation.simulator import Simulator, SimulatorCounters
 from tightrope.simulation.snapshot import Snapshot
@@ -43,5 +44,6 @@ __all__ = [
     "play",
     "register_snapshotter",
     "remember_stochastic",
+    "step_seconds",
     "turn_stochastic",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -90,6 +91,9 @@ class Task(Shown):
     """Makes the picture that positions are drawn on; see ``tightrope.report``."""
     seed: int = 0
     """Default reset seed."""
+    step_seconds: float | None = None
+    """About how long a step takes on an ordinary machine: by this a run chooses how much of the default budgets it
+    spends. None: measured."""
     one_per_process: bool = False
     """Whether only one instance of the environment can live in a process."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -110,6 +114,10 @@ class Task(Shown):
             raise TaskError(f"task {self.name!r}: actions is empty; give at least one action, or None for all")
         if self.max_steps is not None and self.max_steps < 1:
             raise TaskError(f"task {self.name!r}: max_steps must be 1 or more, not {self.max_steps}")
+        if self.step_seconds is not None and not 0 < self.step_seconds < math.inf:
+            raise TaskError(
+                f"task {self.name!r}: step_seconds must be a number above 0, not {self.step_seconds}; None: measured"
+            )
 
     @cached_property
     def label(self) -> str:

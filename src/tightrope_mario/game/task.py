@@ -64,6 +64,7 @@ def mario_task(
         position=position,
         draw_map=draw_level,
         one_per_process=True,
+        step_seconds=0.001,
         fingerprint={"rom sha1": ROM_SHA1},
     )
 

@@ -38,8 +38,8 @@ from tightrope.cli.process.command import verb
 from tightrope.cli.progress.live_page import live_page, telling, without_page
 from tightrope.errors import UsageError
 from tightrope.outcome import Outcome
-from tightrope.runs.configuration.config import CampaignConfig, sections
-from tightrope.settings import AgentConfig
+from tightrope.runs.configuration.config import CampaignConfig, sections, settings_in
+from tightrope.settings import AgentConfig, parse_share
 
 if TYPE_CHECKING:
     from tightrope.runs.run import Run
@@ -64,6 +64,16 @@ def command(
     given: Given = Given(),
     trust: TrustOption = False,
     seed: RunSeedOption = None,
+    effort: Annotated[
+        float | None,
+        typer.Option(
+            "--effort",
+            metavar="SHARE",
+            parser=parse_share,
+            help="Share of the steps of all default budgets to spend; default: all, less where a step is slow.",
+            show_default=False,
+        ),
+    ] = None,
     live: Annotated[
         bool, typer.Option("--live", help="Serve the results so far as a web page, and print its address.")
     ] = False,
@@ -89,6 +99,7 @@ def command(
             "options": {**base.options, **task_options(settings)},
             "agents": agent_configs(agent, given, trust and bool(agent)) or _trusted(base.agents, trust),
             "seed": base.seed if seed is None else seed,
+            "effort": base.effort if effort is None else _effort(effort),
             "execution": execution_config(given, base.execution),
         }
     )
@@ -104,6 +115,11 @@ def command(
             command = "" if resume is not None else without_page(interface.command)
             run = run_campaign(config, folder, on_progress=telling(page, show, ahead), command=command)
         return _report(interface, run)
+
+
+def _effort(share: float) -> float:
+    settings_in(CampaignConfig)["effort"].require(share, "--effort")
+    return share
 
 
 def _trusted(agents: tuple[AgentConfig, ...], trust: bool) -> tuple[AgentConfig, ...]:
@@ -145,6 +161,19 @@ def _ways_of(kind: str, number: int) -> str:
     return f"{number} {'run' if number == 1 else 'runs'}{kind.removeprefix('run')}"
 
 
+def _say_effort(interface: Interface, run: Run) -> None:
+    """That not all of the default budgets were spent."""
+    from tightrope.runs.configuration.effort import effort_text
+
+    effort = run.config.effort
+    if effort is not None and effort < 1:
+        share = effort_text(effort)
+        interface.say(
+            f"Spent {share} of the default budgets: a step of this task is slow, or --effort {share} was asked for. "
+            f"--effort 1 spends all, and takes about {round(1 / effort)} times as long."
+        )
+
+
 def _report(interface: Interface, run: Run) -> int:
     """Print what a run found and where its report is; returns the exit code."""
     from tightrope.runs.questions.reasons import reasons_to_json
@@ -154,6 +183,7 @@ def _report(interface: Interface, run: Run) -> int:
         {
             "folder": str(run.path),
             "report": str(run.report_path),
+            "effort": run.config.effort,
             "found_reference": found,
             "references": [
                 {
@@ -177,6 +207,7 @@ def _report(interface: Interface, run: Run) -> int:
             "gates": [vars(gate) for gate in gates],
         }
     )
+    _say_effort(interface, run)
     print_plain(interface, run.plain)
     if found:
         interface.say(_ways(run))

@@ -21,6 +21,7 @@ from tightrope.settings import (
     SearchConfig,
     Section,
     Setting,
+    Share,
 )
 from tightrope.settings.section import About
 
@@ -35,6 +36,10 @@ class CampaignConfig(BaseModel):
     options: dict[str, Any] = Field(default_factory=dict, description="options of the task")
     agents: tuple[AgentConfig, ...] = Field(default=(), description="the agents under test")
     seed: Natural = Field(default=0, description="seed of all randomness")
+    effort: Share | None = Field(
+        default=None,
+        description="share of the steps of all default budgets to spend; null: all, and less where a step is slow",
+    )
     plain: PlainConfig = PlainConfig()
     search: SearchConfig = SearchConfig()
     safety: SafetyConfig = SafetyConfig()

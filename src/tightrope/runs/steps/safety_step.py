@@ -173,7 +173,8 @@ class SafetyStep(SearchStep):
             if known is None:
                 return SuiteSurvival()
             reference = replayed_reference(engine, suite)
-            return find_survival(engine, suite, length, reference=reference, known=known, on_progress=self.on_progress)
+            steps, tell = self.config.safety.survival_steps, self.on_progress
+            return find_survival(engine, suite, length, reference=reference, steps=steps, known=known, on_progress=tell)
 
         artefact = Artefact(
             path=layout.survival_path(path, length),

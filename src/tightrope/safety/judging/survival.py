@@ -25,6 +25,7 @@ from tightrope.safety.judging.proofs import Step, proven_again, step_off
 from tightrope.safety.suites.replay import Replay, parts_under_reseeding, played_again
 from tightrope.safety.suites.shorthand import possible_actions
 from tightrope.safety.suites.suite import TestCase, TestSuite
+from tightrope.settings import SURVIVAL_STEPS
 from tightrope.simulation import RandomnessMet
 from tightrope.statistics import Estimate
 from tightrope.trace import Action, ActionTrace
@@ -32,9 +33,9 @@ from tightrope.trace import Action, ActionTrace
 STEPS_PER_CASE, ATTEMPTS = 2000, 20
 """Environment steps spent on one case: fifty attempts of the paper's 40 steps, and of longer ones at least twenty.
 Trying every sequence of actions gets no more than the first: what that leaves open, more hardly settles."""
-STEPS_OF_A_SUITE, LITTLE = 240_000, 500
-"""Environment steps in which the cases of a suite share, and what each gets at least: quick attempts from where
-situations can be saved, and one or two where each is a replay of hundreds of steps."""
+LITTLE = 500
+"""What each case gets at least of the steps in which those of a suite share: quick attempts from where situations can
+be saved, and one or two where each is a replay of hundreds of steps. Of fewer steps than usual the same part."""
 RUNS_BY_CHANCE = 100
 """The same where chance decides: so many runs of the whole length at least, half of them after the choice."""
 
@@ -52,6 +53,7 @@ def find_survival(
     reference: Replay | None = None,
     actions: Sequence[Action] | None = None,
     steps_per_case: int | None = None,
+    steps: int = SURVIVAL_STEPS,
     known: Sequence[SuiteSurvival] = (),
     on_progress: ProgressCallback | None = None,
 ) -> SuiteSurvival:
@@ -60,6 +62,7 @@ def find_survival(
     ``actions`` are those the tested agent can take; None: all the environment takes. Where they cannot be listed,
     nothing is proven. ``reference`` is the reference played again, which vouches for the cases that lie on it and for
     where proofs are worth looking for. Where chance decides, the engine's agents are among those who are tried.
+    ``steps`` is what the cases share in; where chance decides, as large a part of ``SURVIVAL_STEPS`` is spent on each.
     ``known`` is what was found out for other suites and as many steps: a case that they share need not be asked again.
     """
     given = _agents_actions(engine, suite, actions)
@@ -68,12 +71,13 @@ def find_survival(
     agents = tuple(sorted((name, agent.fingerprint) for name, agent in engine.agents.items()))
 
     def find_out() -> SuiteSurvival:
-        search = _Search(engine, suite, length, reference, given, steps_per_case, on_progress)
+        search = _Search(engine, suite, length, reference, given, steps_per_case, steps, on_progress)
         search.told = {case.id: told[case.id] for case in suite.cases if case.id in told}
         return search.for_deterministic() if engine.deterministic else search.for_stochastic()
 
     who = () if engine.deterministic else agents
-    return engine.once(("survival", suite.id, length, reference, given, steps_per_case, who, frozenset(told)), find_out)
+    asked = ("survival", suite.id, length, reference, given, steps_per_case, steps, who, frozenset(told))
+    return engine.once(asked, find_out)
 
 
 def _agents_actions(engine: Engine, suite: TestSuite, actions: Sequence[Action] | None) -> tuple[Action, ...] | None:
@@ -95,10 +99,12 @@ class _Search:
         reference: Replay | None,
         actions: tuple[Action, ...] | None,
         steps_per_case: int | None,
+        steps: int,
         on_progress: ProgressCallback | None,
     ) -> None:
         self.engine, self.suite, self.length, self.reference = engine, suite, length, reference
         self.actions, self.steps_per_case, self.on_progress = actions, steps_per_case, on_progress
+        self.steps, self._part = steps, min(1.0, steps / SURVIVAL_STEPS)
         self.findings: list[Finding] = []
         self.told: Mapping[str, Survival] = {}
         self.exact = True
@@ -128,7 +134,7 @@ class _Search:
             references={case.id: self.suite.way_of(case).actions.actions for case in self.suite.cases},
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             agents=tuple(self.engine.agents),
-            steps_per_case=self._steps(max(STEPS_BY_CHANCE, RUNS_BY_CHANCE * self.length)),
+            steps_per_case=self._steps(int(self._part * max(STEPS_BY_CHANCE, RUNS_BY_CHANCE * self.length))),
         )
         self._report(len(distinct), len(distinct))
         by_case = dict(self.told)
@@ -147,7 +153,8 @@ class _Search:
 
     @property
     def _enough(self) -> int:
-        return max(STEPS_PER_CASE, ATTEMPTS * self.length)
+        enough = max(STEPS_PER_CASE, ATTEMPTS * self.length)
+        return min(enough, max(LITTLE, int(self._part * enough)))
 
     def _steps(self, enough: int) -> int:
         return enough if self.steps_per_case is None else self.steps_per_case
@@ -209,8 +216,9 @@ class _Search:
         found: list[Escapes] = []
         while len(found) < len(groups):
             part, rest = groups[len(found) : len(found) + GROUPS_AT_A_TIME], sum(map(len, groups[len(found) :]))
-            share = (STEPS_OF_A_SUITE - sum(escapes.steps for escapes in found)) // rest
-            work = [self._escape_task(group, max(LITTLE, min(self._enough, share))) for group in part]
+            share = (self.steps - sum(escapes.steps for escapes in found)) // rest
+            little = int(self._part * LITTLE)
+            work = [self._escape_task(group, max(little, min(self._enough, share))) for group in part]
             found += self.engine.map(find_escapes, work)
             self._report(len(found), len(groups))
         for refutation in dict.fromkeys(escapes.refutation for escapes in found if escapes.refutation):

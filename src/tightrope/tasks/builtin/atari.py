@@ -12,6 +12,7 @@ from tightrope.tasks.builtin.making import make_environment
 from tightrope.tasks.keys import LossyKey
 from tightrope.tasks.task import Task, Transition
 
+STEP_SECONDS = 0.0005
 FRAME_SKIP = 4
 """Frames an action is held, as in Gymnasium's v5 environments."""
 
@@ -80,6 +81,7 @@ def freeway(
         name="ALE/Freeway-v5",
         make_env=partial(atari_environment, "ALE/Freeway-v5", obs_type, sticky, preprocessed),
         goal=partial(scored, points),
+        step_seconds=STEP_SECONDS,
         unsafe=hit_by_a_car,
         state_key=chicken_and_cars,
         identity=memory_key,
@@ -126,6 +128,7 @@ def ms_pacman(
         name="ALE/MsPacman-v5",
         make_env=partial(atari_environment, "ALE/MsPacman-v5", obs_type, sticky, preprocessed, PACMAN_OPENING),
         goal=partial(scored, points),
+        step_seconds=STEP_SECONDS,
         unsafe=lost_a_life,
         state_key=pacman_and_dots,
         identity=memory_key,

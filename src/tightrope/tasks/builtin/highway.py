@@ -11,6 +11,8 @@ from tightrope.tasks.keys import LossyKey
 from tightrope.tasks.task import Task, Transition
 
 LANE_LEFT, IDLE, LANE_RIGHT, FASTER, SLOWER = range(5)
+FAST, SLOW = 0.02, 0.055
+"""Seconds of a step, measured with 20 vehicles: by the environments that simulate 5 times a second, and 15 times."""
 ACTION_NAMES = ("lane left", "idle", "lane right", "faster", "slower")
 
 
@@ -19,15 +21,16 @@ def highway(name: str, *, vehicles: int = 20) -> Task:
 
     ``vehicles``: others on the road. The environment's own 50 cost four times as much a step; a driver sees five.
     """
-    return _driving_task(name, arrived_in_time, {"vehicles_count": vehicles})
+    seconds = FAST if "fast" in name else SLOW
+    return _driving_task(name, arrived_in_time, {"vehicles_count": vehicles}, seconds * max(1.0, vehicles / 20))
 
 
 def merge(name: str) -> Task:
     """Let another vehicle merge and drive on without a collision."""
-    return _driving_task(name, passed_the_ramp, {})
+    return _driving_task(name, passed_the_ramp, {}, FAST)
 
 
-def _driving_task(name: str, goal: Any, config: Mapping[str, Any]) -> Task:
+def _driving_task(name: str, goal: Any, config: Mapping[str, Any], step_seconds: float) -> Task:
     return Task(
         name=name,
         make_env=partial(make_environment, name, "highway_env", "highway", config=dict(config)),
@@ -38,6 +41,7 @@ def _driving_task(name: str, goal: Any, config: Mapping[str, Any]) -> Task:
         # Fast first: a driver who only brakes meets nobody.
         actions=(FASTER, IDLE, LANE_LEFT, LANE_RIGHT, SLOWER),
         action_names=ACTION_NAMES,
+        step_seconds=step_seconds,
         position=place,
         position_names=("distance along the road (m)", "position across the road (m)"),
     )

@@ -1,0 +1,107 @@
+"""How much of the default budgets a run spends: by what a step takes, said, kept, and settable."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tightrope as tr
+from tightrope.cli import run_command
+from tightrope.runs.campaign import working_on
+from tightrope.runs.configuration.config import CampaignConfig
+from tightrope.runs.configuration.effort import effort_for, effort_text, with_effort
+from tightrope.settings import FuzzingConfig, SearchConfig, parse_share
+from tightrope.testing import corridor_task
+
+TASK = corridor_task(6, holes=(3,))
+LAKE = CampaignConfig(task="FrozenLake-v1", options={"is_slippery": False})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "effort"),
+    [(0.00002, 1), (0.002, 1), (0.0021, 1 / 16), (0.02, 1 / 64), (0.055, 1 / 256), (0.2, 1 / 1024)],
+)
+def test_slow_tasks_get_less(seconds: float, effort: float) -> None:
+    assert effort_for(TASK.with_options(step_seconds=seconds)) == effort
+
+
+def test_what_a_step_takes_is_measured_where_nobody_says_it() -> None:
+    slow = corridor_task(6, holes=(3,))
+    make = slow.make_env
+
+    def thinking() -> Any:
+        env = make()
+        step = env.step
+
+        def think(action: Any) -> Any:
+            until = time.process_time() + 0.01
+            while time.process_time() < until:
+                pass
+            return step(action)
+
+        env.step = think
+        return env
+
+    assert effort_for(slow) == 1
+    assert effort_for(slow.with_options(make_env=thinking)) == 1 / 64
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_time_that_is_none_is_refused(wrong: float) -> None:
+    with pytest.raises(tr.errors.TaskError, match="step_seconds must be a number above 0"):
+        TASK.with_options(step_seconds=wrong)
+
+
+def test_all_budgets_of_a_slow_task_are_smaller_and_what_was_given_stays() -> None:
+    given = CampaignConfig(task="x", search=SearchConfig(probe_steps=7_000), fuzzing=FuzzingConfig(population=40))
+    config = with_effort(given, TASK.with_options(step_seconds=0.02))
+    assert config.effort == 1 / 64
+    assert config.search.probe_steps == 7_000
+    assert config.fuzzing.population == 40
+    assert (config.plain.steps, config.search.steps, config.search.reference_steps) == (1_000, 7_812, 2_000)
+    assert (config.safety.states, config.safety.survival_steps, config.safety.explain_steps) == (5, 3_750, 3_125)
+    assert (config.fuzzing.steps, config.performance.tests) == (2_344, 3)
+    whole = with_effort(CampaignConfig(task="x"), TASK)
+    assert whole.model_copy(update={"effort": None}) == CampaignConfig(task="x")
+
+
+def test_a_run_keeps_its_effort(tmp_path: Path) -> None:
+    with working_on(tmp_path / "run", LAKE.model_copy(update={"effort": 1 / 64})) as pipeline:
+        assert pipeline.config.search.probe_steps == 500
+        pipeline.search()
+    with working_on(tmp_path / "run", LAKE) as pipeline:
+        assert pipeline.config.effort == 1 / 64
+        assert pipeline.config.search.probe_steps == 500
+    with (
+        pytest.raises(tr.errors.UsageError, match="probe_steps was 500, now 20000"),
+        working_on(tmp_path / "run", LAKE.model_copy(update={"effort": 1.0})),
+    ):
+        pass
+
+
+def test_a_run_from_before_there_was_an_effort_spent_everything() -> None:
+    slow = TASK.with_options(step_seconds=0.02)
+    assert with_effort(CampaignConfig(task="x"), slow, CampaignConfig(task="x")).effort == 1
+
+
+def test_shares_are_written_as_people_do() -> None:
+    assert [parse_share(text) for text in ("1/64", "50%", "0.25")] == [1 / 64, 0.5, 0.25]
+    assert [effort_text(share) for share in (1 / 64, 1.0, 0.3)] == ["1/64", "1/1", "0.3"]
+    with pytest.raises(ValueError, match="no share"):
+        parse_share("1/0")
+
+
+def test_the_command_says_how_much_it_spent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "FrozenLake-v1", "--set", "is_slippery=false", "--agent", "tests.sample_agents:zigzag"]
+    command += ["--out", str(tmp_path / "run"), "--backend", "inline"]
+    assert run_command([*command, "--effort", "1/64"]) == 0
+    printed = capsys.readouterr().out
+    assert "Spent 1/64 of the default budgets" in printed
+    config = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["config"]
+    assert (config["effort"], config["search"]["probe_steps"]) == (1 / 64, 500)
+    assert run_command([*command, "--effort", "2"]) == 2
+    assert "--effort must be" in capsys.readouterr().err

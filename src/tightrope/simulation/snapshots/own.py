@@ -31,7 +31,7 @@ class OwnMethodsSnapshotter:
         outside = _layers_outside(env, self.owner)
         self._wrappers = AttributesSnapshotter(env, outside) if outside else None
         self._outside = outside
-        self._drawn_from = self.owner.unwrapped if self.reseeds_all_in_sight else None
+        self._drawn_from = env.unwrapped if self.reseeds_all_in_sight else None
 
     @classmethod
     def applies(cls, env: Any) -> bool:

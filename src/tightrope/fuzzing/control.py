@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import generator
 from tightrope.trace import Action, ActionTrace
+
+TOGETHER = 1000
+"""Random traces executed at a time: enough that few workers wait for the last ones, few enough to tell of progress."""
 
 
 def run_control(
@@ -30,17 +34,15 @@ def run_control(
 
     Random traces hold each action for 1 … ``size`` steps, like the runs that mutation brings in.
     """
+
+    def matched(index: int, place: int, trace: ActionTrace) -> ActionTrace:
+        return random_trace(trace, evaluate.source, generator("control", seed, index, place), size, independent)
+
     covered, evaluations, curve = NO_KEYS, list[Evaluation](), list[int]()
     if bred.stop_reason is StopReason.CANCELLED:
         return None
     try:
-        for index, traces in enumerate(bred.played):
-            latest = evaluate(
-                [
-                    random_trace(trace, evaluate.source, generator("control", seed, index, place), size, independent)
-                    for place, trace in enumerate(traces)
-                ]
-            )
+        for index, latest in enumerate(_generations(bred.played, evaluate, matched)):
             evaluations += latest
             covered = grown(covered, latest)
             curve.append(int(covered.size))
@@ -50,6 +52,22 @@ def run_control(
         bred.stop_reason = StopReason.CANCELLED
         return None
     return _summary(evaluations, curve) if evaluations else None
+
+
+def _generations(
+    played: Sequence[Sequence[ActionTrace]],
+    evaluate: TraceEvaluator,
+    matched: Callable[[int, int, ActionTrace], ActionTrace],
+) -> Iterator[list[Evaluation]]:
+    """What became of the random traces of each generation, executed many at a time: none depends on another."""
+    waiting: list[list[ActionTrace]] = []
+    for index, traces in enumerate(played):
+        waiting.append([matched(index, place, trace) for place, trace in enumerate(traces)])
+        if sum(map(len, waiting)) >= TOGETHER or index == len(played) - 1:
+            found = iter(evaluate([trace for generation in waiting for trace in generation]))
+            for generation in waiting:
+                yield list(islice(found, len(generation)))
+            waiting = []
 
 
 def random_trace(

@@ -1,73 +1,104 @@
-"""Which worker has been near a path: it has the snapshots to go on from there."""
+"""Which workers know a path: they have the snapshots to go on from there, and anybody else plays it again."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tightrope.execution.rollout import Rollout
+from tightrope.trace import Action
 
-STRIDE = 8
+STRIDE = 4
 """A path is remembered at every so many actions."""
-TOLERANCE = 1.05
-"""A worker may get this much more than its fair share of what it knows."""
 TYPICAL_LENGTH = 200
 """Steps to expect of a rollout without a limit."""
-MOST_PLACES = 200_000
-"""Some 20 MB; when there are more, all are forgotten, which costs time and changes nothing."""
+MOST_PLACES = 400_000
+"""Some 40 MB; when there are more, all are forgotten, which costs time and changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The way that a rollout takes, as far as that is known beforehand."""
+
+    marks: Sequence[int]
+    """Hashes of it after 0, 4, 8, … actions."""
+    length: int
+    """Actions that are known."""
+    more: int
+    """Steps after those, and one for the rollout itself."""
+
+    def cost(self, known: int) -> float:
+        """About how many steps it takes whoever knows it up to one of its marks."""
+        return float(max(0, self.length - known * STRIDE) + self.more)
+
+    def shares(self, other: Path) -> int:
+        """The last mark that two paths have in common."""
+        pairs = enumerate(zip(self.marks, other.marks, strict=False))
+        return next((depth for depth, (one, two) in pairs if one != two), min(len(self.marks), len(other.marks))) - 1
+
+
+PATHLESS = Path((0,), 0, 1)
+
+
+def paths_of(rollouts: Sequence[Rollout]) -> Iterator[Path]:
+    """The path of each; neighbours often begin with the same one."""
+    before: tuple[Hashable, Sequence[int]] | None = None
+    for rollout in rollouts:
+        start = rollout.start
+        way = (start.seed, start.reseeds, start.actions, rollout.actions)
+        if before is None or before[0] != way:
+            before = way, _marks((start.seed, start.reseeds), start.actions + rollout.actions)
+        yield Path(before[1], len(start) + len(rollout.actions), 1 + _more(rollout))
 
 
 class Affinity:
-    """Remembers which worker played what, and divides new rollouts accordingly."""
+    """Remembers which workers were given what.
+
+    Args:
+        workers: How many there are.
+    """
 
     def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._owner: dict[int, int] = {}
+        self.workers = workers
+        self._knowing: dict[int, int] = {}
+        """By mark, who was there: a bit for each worker."""
 
-    def divide(self, rollouts: Sequence[Rollout]) -> list[list[tuple[int, float]]]:
-        """For each worker the places of its rollouts and their costs in steps.
+    def learn(self, worker: int, path: Path) -> None:
+        """A worker is given this."""
+        if self.workers > 1:
+            if len(self._knowing) > MOST_PLACES:
+                self._knowing.clear()
+            note(self._knowing, path, worker)
 
-        A rollout goes to a worker that knows most of its path, as long as all get about the same to do.
-        """
-        if self._workers == 1:
-            return [[(place, _cost(rollout, 0)) for place, rollout in enumerate(rollouts)]]
-        order = sorted(range(len(rollouts)), key=lambda place: path_order(rollouts[place]))
-        marks = [_marks(rollouts[place]) for place in order]
-        known = [self._deepest(path) for path in marks]
-        costs = [_cost(rollouts[place], depth * STRIDE) for place, (depth, _) in zip(order, known, strict=True)]
-        chosen = self._choose([owner for _, owner in known], costs)
-        if len(self._owner) > MOST_PLACES:
-            self._owner.clear()
-        for path, worker in zip(marks, chosen, strict=True):
-            self._owner.update(dict.fromkeys(path, worker))
-        division: list[list[tuple[int, float]]] = [[] for _ in range(self._workers)]
-        for place, cost, worker in zip(order, costs, chosen, strict=True):
-            division[worker].append((place, cost))
-        return division
+    def known_to(self, worker: int, path: Path, planned: Mapping[int, int]) -> int:
+        """The last mark of a path that a worker knows, or will when it has done what is planned."""
+        knowing, marks, bit = self._knowing, path.marks, 1 << worker
+        for depth in range(len(marks) - 1, 0, -1):
+            mark = marks[depth]
+            if (knowing.get(mark, 0) | planned.get(mark, 0)) & bit:
+                return depth
+        return 0
 
-    def _choose(self, owners: Sequence[int | None], costs: Sequence[float]) -> list[int]:
-        """A worker for each: its owner while that has not too much, else in runs of neighbours to whoever has least."""
-        fair = sum(costs) / self._workers
-        loads = [0.0] * self._workers
-        chosen: list[int | None] = [None] * len(costs)
-        for place, (owner, cost) in enumerate(zip(owners, costs, strict=True)):
-            if owner is not None and loads[owner] + cost <= TOLERANCE * fair:
-                chosen[place] = owner
-                loads[owner] += cost
-        least = loads.index(min(loads))
-        for place, cost in enumerate(costs):
-            if chosen[place] is None:
-                if loads[least] + cost > fair:
-                    least = loads.index(min(loads))
-                chosen[place] = least
-                loads[least] += cost
-        return [worker for worker in chosen if worker is not None]
+    def best(self, path: Path) -> tuple[int, int, int]:
+        """Who knows most of a path (a bit for each worker), up to which mark, and up to which the next best does."""
+        knowing, marks = self._knowing, path.marks
+        best = most = 0
+        for depth in range(len(marks) - 1, 0, -1):
+            here = knowing.get(marks[depth], 0)
+            if here and not best:
+                best, most = here, depth
+                if here & (here - 1):
+                    return best, most, most
+            elif here & ~best:
+                return best, most, depth
+        return best, most, 0
 
-    def _deepest(self, marks: Sequence[int]) -> tuple[int, int | None]:
-        """The last mark on a path that somebody knows, and who."""
-        for depth in range(len(marks) - 1, -1, -1):
-            if marks[depth] in self._owner:
-                return depth, self._owner[marks[depth]]
-        return 0, None
+
+def note(knowing: dict[int, int], path: Path, worker: int) -> None:
+    """A worker knows all of a path."""
+    bit = 1 << worker
+    for mark in path.marks:
+        knowing[mark] = knowing.get(mark, 0) | bit
 
 
 def path_order(rollout: Rollout) -> tuple[Hashable, ...]:
@@ -76,19 +107,16 @@ def path_order(rollout: Rollout) -> tuple[Hashable, ...]:
     return rollout.agent or "", start.seed, start.reseeds, start.actions, rollout.actions, rollout.seed
 
 
-def _cost(rollout: Rollout, known: int) -> float:
-    """About how many steps a rollout takes, when so many of its path are known."""
+def _more(rollout: Rollout) -> int:
     if rollout.agent is None:
-        return 1.0 + max(0, len(rollout.start) + len(rollout.actions) - known)
-    return 1.0 + max(0, len(rollout.start) - known) + (TYPICAL_LENGTH if rollout.length is None else rollout.length)
+        return 0
+    return TYPICAL_LENGTH if rollout.length is None else rollout.length
 
 
-def _marks(rollout: Rollout) -> list[int]:
-    """Hashes of the path after 0, 8, 16, … actions."""
-    path = rollout.start.actions + rollout.actions
-    mark = hash((rollout.start.seed, rollout.start.reseeds))
+def _marks(beginning: Hashable, actions: Sequence[Action]) -> list[int]:
+    mark = hash(beginning)
     marks = [mark]
-    for begin in range(0, len(path) - STRIDE + 1, STRIDE):
-        mark = hash((mark, path[begin : begin + STRIDE]))
+    for begin in range(0, len(actions) - STRIDE + 1, STRIDE):
+        mark = hash((mark, tuple(actions[begin : begin + STRIDE])))
         marks.append(mark)
     return marks

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.rollout import Episode, Rollout
+from tightrope.execution.scheduling.affinity import PATHLESS, Path
 
 MOST_STEPS_REMEMBERED = 1_000_000
 """Steps of the episodes kept in case they are asked for again: some 40 MB."""
@@ -36,8 +37,10 @@ class Ticket:
     rollout: Rollout
     sameness: Hashable
     waiting: list[tuple[int, Rollout]] = field(default_factory=list)
+    path: Path = PATHLESS
+    """The way that it takes, as far as that is known."""
     cost: float = 1.0
-    """About how many steps it takes."""
+    """About how many steps it takes whoever it was given to."""
     first: Episode | None = None
     """What came out before, when it is run once more to be compared."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, TypeVar
@@ -65,6 +65,7 @@ class Dispatch(Generic[Item]):
         *,
         unwrap: Callable[[list[Item]], Work],
         cost: Callable[[Item], float],
+        given: Callable[[int, list[Item]], None],
         given_up: Callable[[Item, ErrorKind, str], Result],
         is_wanted: Callable[[Item], bool],
         kind: Callable[[Item], Hashable],
@@ -74,6 +75,7 @@ class Dispatch(Generic[Item]):
     ) -> None:
         self._backend = backend
         self._unwrap, self._cost, self._given_up, self._is_wanted = unwrap, cost, given_up, is_wanted
+        self._given = given
         self._pace = pace
         self._counters = counters
         self._kind, self._hangs = kind, hangs
@@ -98,9 +100,10 @@ class Dispatch(Generic[Item]):
         """Give idle workers something to do, wait for news, and yield what came out."""
         self._drop_what_others_did()
         yield from self._without_hope()
-        for worker in range(self._backend.workers):
-            if worker not in self._pieces:
-                self._give(worker)
+        idle = [worker for worker in range(self._backend.workers) if worker not in self._pieces]
+        # Whoever has something of their own begins with it before others take of it.
+        for worker in sorted(idle, key=lambda worker: not self._queues[worker]):
+            self._give(worker)
         if self._pieces:
             begun = perf_counter()
             idle_workers = self._backend.workers - len(self._pieces)
@@ -134,7 +137,8 @@ class Dispatch(Generic[Item]):
     def _give(self, worker: int) -> None:
         items = self._next_items(worker)
         if items:
-            cost, work = sum(map(self._cost, items)), self._unwrap(items)
+            cost, work = self._total(items), self._unwrap(items)
+            self._given(worker, items)
             expected = cost / self._pace.cost_per_second
             self._pieces[worker] = Piece(items, work, set(range(len(items))), cost, perf_counter(), expected)
             self._backend.submit(worker, work)
@@ -153,7 +157,7 @@ class Dispatch(Generic[Item]):
             items = list(queue)
             queue.clear()
             return items
-        left = sum(map(self._cost, queue))
+        left = self._total(queue)
         pace = self._pace.cost_per_second
         longest = LONGEST_CHUNK if self._backend.may_stall else LONGEST_LOCAL_CHUNK
         wanted = min(max(left / SLICES, SHORTEST_CHUNK * pace), longest * pace)
@@ -164,9 +168,13 @@ class Dispatch(Generic[Item]):
         return items
 
     def _take_from_the_richest(self, worker: int) -> None:
-        richest = max(self._queues, key=len)
+        """Half of what waits there, from its end: neighbours, which are what their owner comes to last."""
+        richest = max(self._queues, key=self._total)
         for _ in range((len(richest) + 1) // 2):
             self._queues[worker].appendleft(richest.pop())
+
+    def _total(self, items: Iterable[Item]) -> float:
+        return sum(map(self._cost, items))
 
     def _copy_of_a_stalled_piece(self) -> list[Item]:
         now = perf_counter()

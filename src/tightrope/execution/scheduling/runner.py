@@ -14,9 +14,10 @@ from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.counters import Counters
 from tightrope.execution.losses import lost_episode
 from tightrope.execution.rollout import Episode, Rollout
-from tightrope.execution.scheduling.affinity import Affinity
+from tightrope.execution.scheduling.affinity import Affinity, path_order, paths_of
 from tightrope.execution.scheduling.deduplication import Ledger, Ticket
 from tightrope.execution.scheduling.dispatch import Dispatch, Pace
+from tightrope.execution.scheduling.placing import divide
 from tightrope.execution.scheduling.second_opinions import require_same, wants_second_opinion
 from tightrope.seeding import stable_hash
 from tightrope.tasks.task import Task
@@ -58,6 +59,7 @@ class Runner:
         dispatch = self._dispatch(
             unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
             cost=lambda ticket: ticket.cost,
+            given=self._given,
             given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
             kind=lambda ticket: ticket.rollout.agent,
             is_wanted=lambda ticket: ticket.first is not None or self._ledger.is_open(ticket),
@@ -84,6 +86,7 @@ class Runner:
         dispatch = self._dispatch(
             unwrap=lambda items: [call for _, call in items],
             cost=lambda item: 1.0,
+            given=lambda worker, items: None,
             given_up=lambda item, kind, why: Returned(error=EnvironmentFailure(f"{why} (task {task.label})")),
             kind=lambda item: None,
             is_wanted=lambda item: item[0] not in answers,
@@ -111,10 +114,23 @@ class Runner:
                 yield number, self._counted(found)
             elif found is not None:
                 tickets.append(found)
-        division = self._affinity.divide([ticket.rollout for ticket in tickets])
+        dispatch.enqueue(self._divided(tickets))
+
+    def _divided(self, tickets: list[Ticket]) -> list[list[Ticket]]:
+        """To each worker what it gets, with what that costs."""
+        if self.backend.workers == 1:
+            return [tickets]
+        tickets.sort(key=lambda ticket: path_order(ticket.rollout))
+        for ticket, path in zip(tickets, paths_of([ticket.rollout for ticket in tickets]), strict=True):
+            ticket.path = path
+        division = divide(self._affinity, [ticket.path for ticket in tickets])
         for place, cost in chain.from_iterable(division):
             tickets[place].cost = cost
-        dispatch.enqueue([[tickets[place] for place, _ in share] for share in division])
+        return [[tickets[place] for place, _ in share] for share in division]
+
+    def _given(self, worker: int, tickets: list[Ticket]) -> None:
+        for ticket in tickets:
+            self._affinity.learn(worker, ticket.path)
 
     def _settled(self, ticket: Ticket, result: Result, dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
         if isinstance(result, Returned):
@@ -131,7 +147,7 @@ class Runner:
 
     def _run_again(self, ticket: Ticket, first: Episode, dispatch: Dispatch[Ticket]) -> None:
         """At the end of somebody's queue: later than before, and beside others."""
-        again = Ticket(ticket.rollout, None, cost=ticket.cost, first=first)
+        again = Ticket(ticket.rollout, None, path=ticket.path, cost=ticket.cost, first=first)
         place = stable_hash(ticket.rollout.id) % self.backend.workers
         dispatch.enqueue([[again] if worker == place else [] for worker in range(self.backend.workers)])
 

@@ -248,7 +248,7 @@ def figures_of(bags: Sequence[Bag]) -> Iterator[Figure]:
                 item=10, name=f"{place}, {stage} agent: {way}", value=statistics.mean(each), unit="per 1000 steps",
                 note=f"{len(each)} {'seed' if len(each) == 1 else 'seeds'}, {min(each):.2g} to {max(each):.2g}; "
                 f"{episodes} failing episodes in {sum(bag.steps for bag in these)} steps, {judged} judged",
-                low=min(each), high=max(each),
+                low=min(each), high=max(each), direction="higher" if way in OURS else "",
             )  # fmt: skip
         means = {way: statistics.mean(each) for way, each in rates.items()}
         if {PLAIN, UNIFORM, OURS[2]} <= {*means}:

@@ -51,6 +51,8 @@ class Figure:
     low: float | None = None
     """The least that it may be, by the seeds or repetitions it is made of; None: not told."""
     high: float | None = None
+    direction: str = ""
+    """Whether "higher" or "lower" is better, where neither aim nor unit tells it."""
 
     @property
     def shown(self) -> str:
@@ -59,7 +61,9 @@ class Figure:
 
     @property
     def better(self) -> str | None:
-        """Whether "higher" or "lower" is better: by its aim, or by its unit; None where neither is."""
+        """Whether "higher" or "lower" is better: by what it says, its aim or its unit; None where neither is."""
+        if self.direction:
+            return self.direction
         if self.aim:
             return "higher" if self.aim[0] in "≥>" else "lower"
         return {"×": "higher", "s": "lower", "µs": "lower", "B": "lower", "MB": "lower", "MB/s": "lower"}.get(self.unit)

@@ -90,7 +90,11 @@ def write_down(item: int, figures: Sequence[Figure], *, whole: bool = True) -> N
 
 def _written(item: Measured) -> dict[str, Any]:
     figures = [
-        {name: value for name, value in asdict(figure).items() if value is not None or name not in ("low", "high")}
+        {
+            name: value
+            for name, value in asdict(figure).items()
+            if value not in (None, "") or name not in ("low", "high", "direction")
+        }
         for figure in item.figures
     ]
     known = {"measured": item.when, "figures": figures}

@@ -7,13 +7,13 @@ there is may do better, and worse only beyond the confidence of the interval.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tightrope.execution import Engine, Rollout
 from tightrope.exploration.learnt_model import Transitions, safest_policy
 from tightrope.exploration.policies import AtRandom, FixedActions, Improved, Policy
+from tightrope.exploration.tally import RUNS_TO_CHOOSE, Tally
 from tightrope.exploration.trials import Trial, Trials, run_seed, run_trials
 from tightrope.outcome import Outcome
 from tightrope.simulation.conformance.examination import REPLAY
@@ -25,7 +25,6 @@ STEPS_PER_CASE = 8000
 FEWEST_RUNS, MOST_RUNS = 20, 200
 """Runs that count for a bound; 200 of 200 bound the best survival by 0.98."""
 FEWEST_ROUGHLY = 8
-RUNS_TO_CHOOSE = 16
 MOST_HELD = 8
 """Actions that are each tried held for ever; of more, the first."""
 MOST_AGENTS = 4
@@ -52,30 +51,6 @@ class BestSurvival:
     """Whether a policy worked out from a model of the whole task was among those who were tried."""
     escape: ActionTrace | None = field(default=None, repr=False)
     """One of the runs that survived, from reset on and with its luck; None where none did."""
-
-
-@dataclass
-class _Tally:
-    """What choosing has shown about a situation so far."""
-
-    policies: dict[str, Policy | None] = field(default_factory=dict)
-    """By name; None: an agent of the engine."""
-    survived: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-    runs: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-
-    def count(self, name: str, policy: Policy | None, survived: int, runs: int) -> None:
-        self.policies[name] = policy
-        self.survived[name] += survived
-        self.runs[name] += runs
-
-    @property
-    def settled(self) -> bool:
-        """Whether somebody has survived so often, and always, that nobody can be seen to do better."""
-        return any(self.survived[name] == self.runs[name] >= RUNS_TO_CHOOSE for name in self.policies)
-
-    def best(self, count: int = 1) -> list[str]:
-        """The names of those that survived most often; of equals the first tried."""
-        return sorted(self.policies, key=lambda name: -(self.survived[name] + 1) / (self.runs[name] + 2))[:count]
 
 
 def find_best_survival(
@@ -119,7 +94,7 @@ class _Search:
         self.engine, self.length, self.references = engine, length, references
         self.actions, self.agents, self.steps = actions, agents, steps
         self.seen = Transitions()
-        self.tallies: dict[str, _Tally] = {}
+        self.tallies: dict[str, Tally] = {}
         self.checksums: dict[str, int] = {}
         self.escapes: dict[str, ActionTrace | None] = {}
         self.first: Mapping[str, Action] = {}
@@ -129,7 +104,7 @@ class _Search:
 
     def run(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
         """Choose for every situation, then count."""
-        self.tallies = {identifier: _Tally() for identifier in prefixes}
+        self.tallies = {identifier: Tally() for identifier in prefixes}
         first = {identifier: self._first_policies(prefix) for identifier, prefix in prefixes.items()}
         dearest = self.length + self._way(prefixes)
         runs = max(4, min(RUNS_TO_CHOOSE, self.steps // 4 // (dearest * (len(self.actions) + 2))))

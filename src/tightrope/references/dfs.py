@@ -28,10 +28,11 @@ from tightrope.exploration.playing import paid_replays
 from tightrope.exploration.sameness import Sameness
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import ENDINGS, BoundaryState
+from tightrope.references.open_path import Frame
 from tightrope.references.reporting import ProgressLine
 from tightrope.references.result import SearchStats
 from tightrope.seeding import derive_seed
-from tightrope.simulation import Simulator, Snapshot
+from tightrope.simulation import Simulator
 from tightrope.tasks.task import Visit
 from tightrope.trace import Action, ActionTrace
 
@@ -42,48 +43,6 @@ OPEN, LEFT = -2, -1
 """Standing of a key: on the open path; left without a proof. Zero or more: proven doomed, with this fuse."""
 
 _NO_INFO: dict[str, Any] = {}
-
-
-class _Frame:
-    """A situation on the open path and what its tries came to."""
-
-    __slots__ = (
-        "actions",
-        "doomed",
-        "endings",
-        "followed",
-        "fuse",
-        "key",
-        "loops",
-        "number",
-        "reseed",
-        "snapshot",
-        "tried",
-        "troubled",
-    )
-
-    def __init__(self, key: Hashable, number: int, actions: tuple[Action, ...], snapshot: Snapshot | None) -> None:
-        self.key = key
-        self.number = number
-        """How many situations were entered before."""
-        self.actions = actions
-        self.snapshot = snapshot
-        self.tried = 0
-        self.troubled: dict[Action, bool] = {}
-        """Actions that led to dead ends, and whether all those are proven doomed."""
-        self.loops = 0
-        """Tries that led back to the open path."""
-        self.doomed = bool(actions)
-        self.fuse = 0
-        self.followed: list[tuple[Action, Hashable]] = []
-        """Where each try led: a name or an end."""
-        self.endings = [0] * len(ENDINGS)
-        self.reseed = 0
-
-    def dead_end(self, action: Action, *, proven: bool) -> None:
-        """Count a try that led to one."""
-        self.troubled[action] = proven and self.troubled.get(action, True)
-        self.doomed = self.doomed and proven
 
 
 class DepthFirst:
@@ -107,7 +66,7 @@ class DepthFirst:
         self.max_depth = max_depth
         self.time_limit = time_limit
         self.path: list[Visit] = []
-        self._frames: list[_Frame] = []
+        self._frames: list[Frame] = []
         self._standing: dict[Hashable, int] = {}
         task = simulator.task
         self._stuck, self._order = task.stuck, task.order_actions
@@ -162,7 +121,7 @@ class DepthFirst:
             if frame.troubled
         )
 
-    def _try(self, frame: _Frame) -> bool:
+    def _try(self, frame: Frame) -> bool:
         """Sample the next action of the newest situation; True when it reached the goal."""
         simulator, stats = self.simulator, self.stats
         action = frame.actions[frame.tried // self.repetitions]
@@ -188,7 +147,7 @@ class DepthFirst:
             self._end(frame, action, TRUNCATED)
         return outcome is Outcome.GOAL
 
-    def _stand_at(self, frame: _Frame, action: Action) -> None:
+    def _stand_at(self, frame: Frame, action: Action) -> None:
         """Put the simulator where this try begins; on stochastic tasks with randomness of its own."""
         fresh = None
         if not self.deterministic:
@@ -201,7 +160,7 @@ class DepthFirst:
             self.simulator.reseed(fresh)
         frame.tried += 1
 
-    def _arrive(self, frame: _Frame, action: Action) -> None:
+    def _arrive(self, frame: Frame, action: Action) -> None:
         """Enter the situation just reached, or cut the branch because its key is known."""
         key = self.simulator.key()
         name = key if self._keys_are_names else self._sameness.name(key)
@@ -243,7 +202,7 @@ class DepthFirst:
             actions = tuple(self._order(actions, self.path, stats.backtracks))
         # The last try needs no way back, so a situation with a single one needs no snapshot.
         snapshot = simulator.save() if len(actions) * self.repetitions > 1 else None
-        self._frames.append(_Frame(key, stats.expansions, actions, snapshot))
+        self._frames.append(Frame(key, stats.expansions, actions, snapshot))
         self._standing[key] = OPEN
         stats.expansions += 1
 
@@ -278,7 +237,7 @@ class DepthFirst:
             if count:
                 endings[ending] += count
 
-    def _end(self, frame: _Frame, action: Action, ending: int, fuse: int = 0) -> None:
+    def _end(self, frame: Frame, action: Action, ending: int, fuse: int = 0) -> None:
         """Count a branch that ended right behind this action."""
         frame.endings[ending] += 1
         frame.dead_end(action, proven=ending == UNSAFE)
@@ -300,7 +259,7 @@ class DepthFirst:
         return holds
 
 
-def _evidence(frame: _Frame) -> dict[str, int]:
+def _evidence(frame: Frame) -> dict[str, int]:
     """How the branches below the dead ends ended: loops of the situation itself lie below none."""
     counts: dict[str, Any] = dict(zip(ENDINGS, frame.endings, strict=True))
     counts["cycle"] -= frame.loops

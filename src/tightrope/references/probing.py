@@ -18,7 +18,8 @@ from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engi
 from tightrope.exploration.knowledge import Knowledge
 from tightrope.outcome import StopReason
 from tightrope.progress import Progress, ProgressCallback
-from tightrope.reference import BoundaryState, Probing, Reference, Successor, Survivability
+from tightrope.reference import BoundaryState, Probing, Reference, Survivability
+from tightrope.references.boundaries import boundary_at
 from tightrope.references.probe_blocks import Block, Finding, Question, probe_block, survey
 from tightrope.references.sampling import repetitions
 from tightrope.settings import LIBRARY_BACKEND
@@ -254,7 +255,7 @@ class _Probe:
         by_depth: dict[int, list[Finding]] = {}
         for finding in self.findings.values():
             by_depth.setdefault(finding.depth, []).append(finding)
-        states = (_boundary(keys[depth], by_depth[depth], earlier.get(depth)) for depth in sorted(by_depth))
+        states = (boundary_at(keys[depth], by_depth[depth], earlier.get(depth)) for depth in sorted(by_depth))
         return tuple(state for state in states if state is not None)
 
 
@@ -262,45 +263,3 @@ def _parts(questions: Sequence[Question]) -> list[tuple[Question, ...]]:
     """The blocks that neighbouring depths are cut into."""
     starts = range(0, len(questions), DEPTHS_PER_BLOCK)
     return [tuple(questions[start : start + DEPTHS_PER_BLOCK]) for start in starts]
-
-
-def _boundary(key: object, findings: Sequence[Finding], earlier: BoundaryState | None) -> BoundaryState | None:
-    """The boundary state at one depth, if it is one: proven, or reported by the search and not refuted."""
-    harmful = tuple(finding.action for finding in findings if finding.harmful)
-    evidence: dict[str, int] = {"unsafe": sum(finding.harms for finding in findings if finding.harmful)}
-    if not harmful:
-        if earlier is None:
-            return None
-        unsettled = {finding.action for finding in findings if finding.survivable is Survivability.UNKNOWN}
-        actions = tuple(action for action in earlier.actions if action in unsettled)
-        if not actions:
-            return None
-        evidence = {**earlier.evidence, "budget": len(actions)}
-    return BoundaryState(
-        depth=findings[0].depth,
-        key=key,
-        actions=harmful or actions,
-        proven=bool(harmful),
-        evidence=evidence,
-        successors=tuple(_successor(finding) for finding in findings),
-        fuse=_longest_fuse(findings),
-    )
-
-
-def _longest_fuse(findings: Sequence[Finding]) -> int | None:
-    """Within how many steps harm follows, whichever of the harmful actions is taken; None where one of them is open."""
-    fuses = [finding.fuse for finding in findings if finding.harmful]
-    known = [fuse for fuse in fuses if fuse is not None]
-    return max(known) if known and len(known) == len(fuses) else None
-
-
-def _successor(finding: Finding) -> Successor:
-    witness = finding.witness
-    return Successor(
-        action=finding.action,
-        survivable=finding.survivable,
-        witness=None if witness is None else witness.actions,
-        ending="" if witness is None else witness.ending,
-        loop=0 if witness is None else witness.loop,
-        fuse=finding.fuse,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -75,6 +76,22 @@ def test_agent_files_meet_in_a_run(runs: tuple[Path, Path], capsys) -> None:
     assert said["now"][PLAIN]["agent_b"] == "now"
     assert run_command([*command, "--fail-if-worse"]) == 1
     assert set(open_run(old).agents) == {"careful"}, "a comparison adds nobody to the run"
+
+
+def test_the_clearest_regression_of_a_file_that_is_in_no_run_can_be_watched(runs: tuple[Path, Path], capsys) -> None:
+    old, _ = runs
+    assert run_command(["compare", "careful", f"now={ZIGZAG}", "--in", str(old), "--trust"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    command = shlex.split(out.partition("Watch: tightrope ")[2])[
+        : len(["replay", "RUN", "CASE", "--agent", "A", "--trust"])
+    ]
+    assert command == ["replay", str(old), command[2], "--agent", f"now={ZIGZAG}", "--trust"]
+    assert run_command([*command, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["agent"], shown["outcome"], shown["reproduced"]) == ("now", "unsafe", True)
+    assert set(open_run(old).agents) == {"careful"}
+    assert run_command(["replay", str(old), command[2], "--agent", "nobody"]) == 2
+    assert "nobody" in capsys.readouterr().err
 
 
 def test_what_can_no_longer_be_loaded_is_compared_on_what_it_met(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tightrope.cli.arguments.manner import manner_options
 from tightrope.cli.arguments.options import named_agent
 from tightrope.errors import UsageError
 
@@ -44,7 +45,12 @@ def _newcomer(side: str, run: Run, manner: AgentConfig, stored: dict[str, Conten
     if agent.name in stored and agent.fingerprint == run.agents[agent.name].fingerprint:
         return stored[agent.name]
     # A name that the run has given to another agent would be taken for that one.
-    return Contender(name=side if agent.name in stored else agent.name, run=run, load=lambda: agent)
+    return Contender(
+        name=side if agent.name in stored else agent.name,
+        run=run,
+        load=lambda: agent,
+        options=("--agent", side, *manner_options(manner).split(), *(["--trust"] if manner.trust else [])),
+    )
 
 
 def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bool) -> list[Contender]:

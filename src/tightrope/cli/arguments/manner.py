@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
+    from tightrope.agents.agent import Agent
     from tightrope.cli.arguments.given import Given
     from tightrope.runs.run import Run
 
@@ -33,3 +35,20 @@ def manner_options(manner: AgentConfig) -> str:
     """The options that make an agent file play so, as they stand in a command after it."""
     behaviour = f" --behaviour {manner.behaviour}" if manner.behaviour != "greedy" else ""
     return behaviour + (f" --epsilon {manner.epsilon:g}" if manner.epsilon else "")
+
+
+def names_an_agent(text: str) -> bool:
+    """Whether it reads as a file or as code, ``NAME=`` before it or not, rather than as the name of an agent."""
+    source = text.partition("=")[2] or text
+    return ":" in source or Path(source).exists() or "/" in source or bool(Path(source).suffix)
+
+
+def agent_like_those_of(run: Run, text: str, given: Given, *, trust: bool) -> Agent:
+    """An agent that the run has not tested, playing as its agents do."""
+    from tightrope.cli.arguments.options import named_agent
+    from tightrope.runs.campaign import load_agents
+
+    name, source = named_agent(text)
+    manner = manner_of(run, given).changed(trust=trust, source=source, name=name)
+    (agent,) = load_agents((manner,), run.task).values()
+    return agent

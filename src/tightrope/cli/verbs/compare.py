@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -163,10 +164,17 @@ def _say_what_to_watch(comparison: AgentComparison) -> None:
         told += [f"fails {counted(len(new), 'case') if new else 'no case'} that {a} passes"]
         told += [f"passes {len(mended)} that {a} fails"] if mended else []
         interface.say(f"{'✗' if new or plainly or worse else '✓'} {b} {listed(told)}.")
-    fails_more = [case for each in suites for case in each.fails_more]
-    if fails_more and b in comparison.run.agents:
-        worst = max(fails_more, key=lambda case: (case.survivable != "no", case.certain, case.difference))
+    fails_more = [
+        (name, case) for name, each in comparison.suites.items() if name not in CONTROLS for case in each.fails_more
+    ]
+    if not fails_more:
+        return
+    suite, worst = max(fails_more, key=lambda one: (one[1].survivable != "no", one[1].certain, one[1].difference))
+    if b in comparison.run.agents and not comparison.options:
         interface.remark(f"Watch: {case_command('replay', comparison.run, worst.case.id[:8], b)}")
+    elif comparison.options:
+        where = ["tightrope", "replay", str(comparison.homes[suite].path), worst.case.id[:8]]
+        interface.remark(f"Watch: {shlex.join([*where, *comparison.options])}")
 
 
 def _say_plainly(names: AgentComparison) -> None:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tightrope.cli.arguments.given import Given, own, takes
 from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.verdicts import place_text
 from tightrope.cli.output.words import counted, percent
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
+from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,13 +37,20 @@ SHOWN = 20
 
 
 @verb
+@takes(agents=own(AgentConfig))
 def command(
     run: RunArgument,
     case: Annotated[
         str | None,
         typer.Argument(metavar="CASE", help="A case's id, or the beginning of it. Default: list the fails."),
     ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="The agent whose execution is shown.")] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent",
+            help="The agent whose execution is shown; a file that the run has not tested is put into the case now.",
+        ),
+    ] = None,
     suite: Annotated[str | None, typer.Option("--suite", help="The suite of the case.")] = None,
     execution: Annotated[
         int | None, typer.Option("--execution", help="Number of the execution; default: the first fail.")
@@ -50,21 +59,26 @@ def command(
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Show it in the terminal even if there is a screen.")
     ] = False,
+    given: Given = Given(),
     trust: TrustOption = False,
 ) -> int:
     """Play a stored episode, with the escape beside it: in a window, as a film, or in the terminal.
 
     In a terminal the keys step through it: ← and →, d for the decision, space to play, q to leave.
     """
+    from tightrope.cli.arguments.manner import agent_like_those_of, names_an_agent
     from tightrope.runs.questions.explaining import explained, is_explainable
-    from tightrope.runs.questions.replaying import find_case, verify_replay
+    from tightrope.runs.questions.replaying import executed_case, find_case, verify_replay
     from tightrope.runs.run import open_run
 
     interface = current_interface()
     opened = open_run(run, trust=trust)
     if case is None:
         return _list_fails(interface, opened, agent, suite)
-    stored = find_case(opened, case, agent, suite)
+    if agent is None or agent in opened.agents or not names_an_agent(agent):
+        stored = find_case(opened, case, agent, suite)
+    else:
+        stored = executed_case(opened, case, agent_like_those_of(opened, agent, given, trust=trust), suite)
     episode = stored.episode(execution)
     verify_replay(opened, episode)
     interface.say(
@@ -72,7 +86,11 @@ def command(
         f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
         f"Survivable: {stored.result.survivable}. The environment still behaves as it did in that run."
     )
-    told = explained(opened, stored, trust=trust) if is_explainable(episode, stored) else None
+    told = (
+        explained(opened, stored, trust=trust)
+        if stored.agent in opened.agents and is_explainable(episode, stored)
+        else None
+    )
     if told is not None:
         interface.say(f"{told.explanation.sentence(opened.task)}.")
     film = None

@@ -37,6 +37,8 @@ class Contender(Shown):
     run: Run
     load: Callable[[], Agent] = field(repr=False)
     """Loads the agent; called only when something has to be executed."""
+    options: tuple[str, ...] = ()
+    """Of an agent that is in no run: how a command names it, after ``tightrope replay RUN CASE``."""
     safety: Mapping[str, SafetyResult] = field(default_factory=dict, repr=False)
     """By id of the suite."""
     plain: Evaluation | None = field(default=None, repr=False)
@@ -106,6 +108,10 @@ class AgentComparison(Shown):
     """Along the robust-performance curve; empty where not both were measured on the same traces."""
     run: Run = field(repr=False)
     """Where B's episodes can be replayed."""
+    homes: Mapping[str, Run] = field(default_factory=dict, repr=False)
+    """By name of the suite, the run whose cases it has."""
+    options: tuple[str, ...] = ()
+    """How a command names B, where it is in no run."""
     executed: int = 0
     """How often a suite was executed now, because one of the two had not met it."""
     left_out: tuple[str, ...] = ()
@@ -157,7 +163,9 @@ def compare_agents(
     told = _counted(sum(map(len, missing.values())), on_progress)
     complete = [_completed(each, missing[each.name], union, everybody, told) for each in contenders]
     first, *others = complete
-    return tuple(_compared(first, other, contenders, _labels(union)) for other in others)
+    labels = _labels(union)
+    homes = {label: union[suite][0] for suite, label in labels.items()}
+    return tuple(_compared(first, other, contenders, labels, homes) for other in others)
 
 
 def stored_agent(run: Run, name: str, *, trust: bool = False) -> Agent:
@@ -229,7 +237,9 @@ def _tested(agent: Agent, home: Run, known: SafetyResult) -> SafetyResult:
         )
 
 
-def _compared(a: Contender, b: Contender, before: Sequence[Contender], labels: Mapping[str, str]) -> AgentComparison:
+def _compared(
+    a: Contender, b: Contender, before: Sequence[Contender], labels: Mapping[str, str], homes: Mapping[str, Run]
+) -> AgentComparison:
     shared = {suite: label for suite, label in labels.items() if suite in a.safety and suite in b.safety}
     if not shared:
         raise UsageError(
@@ -245,6 +255,8 @@ def _compared(a: Contender, b: Contender, before: Sequence[Contender], labels: M
         suites={label: compare_safety(a.safety[suite], b.safety[suite]) for suite, label in shared.items()},
         returns=tuple(_returns(a.performance, b.performance)),
         run=b.run,
+        homes={label: homes[label] for label in shared.values()},
+        options=b.options,
         executed=sum(suite not in known[each.name] for each in (a, b) for suite in shared),
         left_out=tuple(each.left_out for each in (a, b) if each.left_out),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tightrope.agents.agent import Agent
 from tightrope.errors import NotReproducible, UnknownName, UsageError
 from tightrope.execution import Episode
 from tightrope.runs.run import Run
-from tightrope.safety import CaseResult
+from tightrope.safety import CaseResult, run_suite
 from tightrope.seeding import stable_hash
 from tightrope.simulation import open_simulator, play
 
@@ -45,6 +46,29 @@ def find_case(run: Run, identifier: str, agent: str | None = None, suite: str | 
     if len({stored.result.case.id for stored in found}) > 1:
         raise UsageError(f"{identifier!r} matches several cases; give more of its characters")
     return max(found, key=lambda stored: stored.result.fails)
+
+
+def executed_case(run: Run, identifier: str, agent: Agent, suite: str | None = None) -> StoredCase:
+    """A case of the run under an agent that it has not tested, executed now as its own agents were.
+
+    Seeds follow from the case, so these are the very executions that a comparison in this run has.
+    """
+    known = find_case(run, identifier, None, suite)
+    result = run.safety[known.suite][known.agent]
+    with run.engine({agent.name: agent}) as engine:
+        found = run_suite(
+            run.task,
+            agent,
+            replace(result.suite, cases=(known.result.case,)),
+            result.repetitions,
+            result.length,
+            result.seed,
+            fixed_prefix=result.fixed_prefix,
+            survivable=result.survival,
+            explain=False,
+            engine=engine,
+        )
+    return StoredCase(suite=known.suite, agent=agent.name, result=found.cases[0])
 
 
 def stored_fails(run: Run, agent: str | None = None, suite: str | None = None) -> list[StoredCase]:

@@ -59,6 +59,15 @@ def test_one_ancestor_that_carries_everything_is_said() -> None:
     assert splitting_estimate(one_that_does_not, 0, 400)[1] == ()
 
 
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "no repetition of splitting was finished"), (1, "only one repetition")]
+)
+def test_repetitions_that_the_budget_did_not_pay_for_are_said(count, said) -> None:
+    found, notes = splitting_estimate(repetitions([1e-5] * count), 1, 400)
+    assert said in notes[-1]
+    assert found.high == pytest.approx(0.0138, rel=0.02), "that of the plain episodes"
+
+
 def test_repetitions_without_failures_are_said() -> None:
     found, notes = splitting_estimate(repetitions([0.0] * 8), 0, 400)
     assert "8 of 8 repetitions met no failure" in notes[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,11 @@ import tightrope as tr
 from tests.risk.worlds import height, ladder, ladder_truth
 from tightrope.risk import repeating
 from tightrope.risk.guides import GivenGuide
-from tightrope.risk.repeating import Order, trial
+from tightrope.risk.repeating import Order, repetition
 from tightrope.risk.roulette import GOES_ON, Course, Roulette, learned_roulette
 from tightrope.risk.splitting import split
 from tightrope.risk.swarm import Swarm
+from tightrope.risk.work import DEARER
 
 WORLD = (5, 0.25, 30)
 STEEP = Roulette((0.0, 1.0, 2.0, 3.0), (0.0, 1.0, 2.0, 3.0, 4.0), recovery=1.0)
@@ -88,19 +91,20 @@ def test_far_back_is_from_where_episodes_seldom_come_back() -> None:
 
 def test_a_trial_learns_what_the_repetitions_cost() -> None:
     task = ladder(11, 0.2, 40)
-    order = Order(still(task), GivenGuide(task, height), None, 16, 3, 10**6)
-    found = trial(task, order)
-    assert found.roulette is not None
-    swarm = Swarm(task, still(task), order.guide, length=None, roulette=found.roulette)
-    done = split(swarm, 64, 5)
-    swarm.close()
-    assert done.steps / done.size == pytest.approx(found.each, rel=0.4)
-    assert found.each < 0.7 * found.steps / 16
+    order = Order(still(task), GivenGuide(task, height), None, 16, 3, 10**6, learn=True)
+    found = [repetition(task, replace(order, seed=seed)) for seed in range(8)]
+    learned = [each for each in found if each.roulette is not None]
+    assert len(learned) >= 5
+    done = repetition(task, replace(order, size=64, roulette=learned[0].roulette, learn=False))
+    assert done.roulette == learned[0].roulette
+    told = np.mean([each.each for each in learned])
+    assert told < done.each < 1.2 * DEARER * told
+    assert told < 0.7 * np.mean([each.steps / 16 for each in learned])
 
 
 def test_roulette_that_spares_little_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     task = ladder(11, 0.2, 40)
-    order = Order(still(task), GivenGuide(task, height), None, 16, 3, 10**6)
+    order = Order(still(task), GivenGuide(task, height), None, 16, 3, 10**6, learn=True)
     monkeypatch.setattr(repeating, "WORTHWHILE", 0.9)
-    found = trial(task, order)
+    found = repetition(task, order)
     assert (found.roulette, found.each) == (None, found.steps / 16)

@@ -14,6 +14,14 @@ def ladder(rungs: int, up: float, limit: int) -> Task:
     return tabular_task(table, goals={rungs + 1}, unsafe={rungs}, name=f"ladder-{rungs}-{up}", max_steps=limit)
 
 
+def slope(rungs: int, up: float, limit: int) -> Task:
+    """A ladder on which the other action leads up as often as this one leads down: what to fear can be learned."""
+    table = {
+        rung: [((chance, rung + 1), (1 - chance, max(rung - 1, 0))) for chance in (up, 1 - up)] for rung in range(rungs)
+    }
+    return tabular_task(table, goals={rungs + 1}, unsafe={rungs}, name=f"slope-{rungs}-{up}", max_steps=limit)
+
+
 def ladder_truth(rungs: int, up: float, limit: int) -> float:
     """The probability of reaching the last rung within the limit."""
     chance = np.zeros(rungs + 1)

@@ -74,9 +74,10 @@ class LearnedGuide:
     random ridge functions of them. It is fitted in closed steps, so the same moments give the same guide everywhere.
     """
 
-    name = "learned from failures"
-
-    def __init__(self, task: Task, observations: Sequence[Any], targets: Floats) -> None:
+    def __init__(
+        self, task: Task, observations: Sequence[Any], targets: Floats, name: str = "learned from failures"
+    ) -> None:
+        self.name = name
         self._space = task.observation_space
         raw = self._raw(observations)
         self._centre, self._scale = raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-6)

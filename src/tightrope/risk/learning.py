@@ -22,18 +22,27 @@ FEW_FAILURES = 2
 """Of one share; with still fewer random actions there would be none."""
 ENOUGH_FAILURES = 40
 """Failing episodes to learn from; more hardly change the guide."""
+ENOUGH_TAUGHT = 12
+"""The same where episodes of the agent itself, or of its suites, are known: they say more than random actions do."""
 SOON = 0.3
 """A moment counts as close to harm by how many steps before it lies, relative to this share of a failing episode."""
 MOST_MOMENTS = 6000
 
 
 def noisy_lessons(
-    task: Task, agent: Agent, *, length: int | None, seed: int, most_steps: int, known: Sequence[Path] = ()
+    task: Task,
+    agent: Agent,
+    *,
+    length: int | None,
+    seed: int,
+    most_steps: int,
+    known: Sequence[Path] = (),
+    enough: int = ENOUGH_FAILURES,
 ) -> tuple[list[Path], int]:
     """Episodes to learn from, the ``known`` ones among them, until enough of them fail; and the steps it took."""
     paths, spent, failures = list(known), 0, 0
     for share in (HALF, *FEWER, *MORE):
-        if spent >= most_steps or sum(path.failed for path in paths) >= ENOUGH_FAILURES:
+        if spent >= most_steps or sum(path.failed for path in paths) >= enough:
             break
         if share in FEWER and failures <= FEW_FAILURES:
             continue
@@ -52,8 +61,8 @@ def _noisy_episodes(task: Task, agent: Agent, share: float, length: int | None, 
         swarm.close()
 
 
-def fitted_guide(task: Task, paths: Sequence[Path]) -> Guide:
-    """A guide fitted to watched episodes; none where no episode failed."""
+def fitted_guide(task: Task, paths: Sequence[Path], *, taught: bool = False) -> Guide:
+    """A guide fitted to watched episodes, none where none failed; ``taught``: no random actions were needed."""
     lengths = [len(path.watched) for path in paths if path.failed and path.watched]
     if not lengths:
         return NoGuide()
@@ -65,6 +74,10 @@ def fitted_guide(task: Task, paths: Sequence[Path]) -> Guide:
         before_the_end = (path.watched or [])[:-1]
         observations += before_the_end
         left = np.arange(len(before_the_end))[::-1]
-        targets += list(np.exp(-left / horizon) if path.failed else np.zeros(len(left)))
+        near = np.exp(-left / horizon) if path.failed else np.zeros(len(left))
+        if path.lost_at is not None:
+            near[path.lost_at + 1 :] = 1.0
+        targets += list(near)
     stride = max(1, len(targets) // MOST_MOMENTS)
-    return LearnedGuide(task, observations[::stride], np.asarray(targets[::stride]))
+    name = "learned from what was given" if taught else "learned from failures"
+    return LearnedGuide(task, observations[::stride], np.asarray(targets[::stride]), name)

@@ -8,7 +8,7 @@ from tightrope.agents.agent import Agent
 from tightrope.risk.guides import Guide
 from tightrope.risk.roulette import Roulette, learned_roulette
 from tightrope.risk.splitting import Repetition, split
-from tightrope.risk.swarm import Swarm
+from tightrope.risk.swarm import Spent, Swarm
 from tightrope.tasks.task import Task
 
 WORTHWHILE = 1 / 3
@@ -26,37 +26,43 @@ class Order:
     seed: int
     most_steps: float
     roulette: Roulette | None = None
+    learn: bool = False
+    """Whether to find out which episodes may be let go in those to come."""
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What a small repetition tells about those to come."""
+class Done:
+    """An order that was carried out, and what it tells about those to come."""
 
     steps: int
+    found: Repetition | None
+    """None: stopped, because its steps were spent. Half a repetition would be no fair sample."""
     each: float
-    """Steps for each episode of a repetition: those that come close to harm may be far longer than plain ones."""
+    """Steps for each episode of the next one: those that come close to harm may be far longer than plain ones."""
     roulette: Roulette | None
+    """For the next one."""
 
 
-def repetition(task: Task, order: Order) -> Repetition:
+def repetition(task: Task, order: Order) -> Done:
     """One repetition."""
-    swarm = Swarm(task, order.agent, order.guide, length=order.length, roulette=order.roulette)
+    swarm = Swarm(
+        task,
+        order.agent,
+        order.guide,
+        length=order.length,
+        roulette=order.roulette,
+        courses=order.learn,
+        most_steps=order.most_steps,
+    )
     try:
-        return split(swarm, order.size, order.seed, order.most_steps)
+        found = split(swarm, order.size, order.seed)
+    except Spent:
+        return Done(swarm.steps, None, swarm.steps / order.size, order.roulette)
     finally:
         swarm.close()
-
-
-def trial(task: Task, order: Order) -> Trial:
-    """A repetition without roulette, from which is learned which episodes may be let go, and what that spares."""
-    swarm = Swarm(task, order.agent, order.guide, length=order.length, courses=True)
-    try:
-        done = split(swarm, order.size, order.seed, order.most_steps)
-        courses = swarm.courses or []
-    finally:
-        swarm.close()
-    roulette = learned_roulette(done.levels, courses)
+    courses = swarm.courses or []
+    roulette = learned_roulette(found.levels, courses) if courses else None
     spared = 0.0 if roulette is None else roulette.spared(courses)
-    if spared < WORTHWHILE * done.steps:
-        return Trial(done.steps, done.steps / done.size, None)
-    return Trial(done.steps, (done.steps - spared) / done.size, roulette)
+    if spared < WORTHWHILE * found.steps:
+        return Done(found.steps, found, found.steps / found.size, order.roulette)
+    return Done(found.steps, found, (found.steps - spared) / found.size, roulette)

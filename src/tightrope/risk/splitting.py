@@ -1,17 +1,19 @@
 """Adaptive multilevel splitting: one unbiased estimate of the chance to fail.
 
-Episodes that stay furthest from harm are replaced by copies of others, begun at the first moment at which those came
-closer, with fresh randomness. Each round multiplies the estimate by the share that was kept. Whatever the guide says,
-the mean of the estimate is the true probability (Bréhier, Gazeau, Goudenège, Lelièvre, Rousset 2016: all episodes at or
-below the level are replaced, ties included, and a copy begins strictly above it).
+Episodes that stay furthest from harm are dropped, and others are divided in their place: into parts that each count for
+less and go on, with fresh randomness, from the first moment at which the whole came closer. What they count for adds
+up to what the whole did, so nothing is left to chance but how they go on. Whatever the guide says, the mean of the
+estimate is the true probability (Bréhier, Gazeau, Goudenège, Lelièvre, Rousset 2016: all episodes at or below the level
+are dropped, ties included, and a part begins strictly above it).
 
-How far one estimate may be off is told by its own family tree: two episodes with no common ancestor are as good as
-independent, so the products of their weights estimate the square of the probability (Lee and Whiteley 2018).
+How far one estimate may be off is told by its own families: what descends from one of the first episodes has the same
+mean whatever the others do, and no two of them go together, so their spread tells the variance (see Lee and Whiteley
+2018).
 """
 
 from __future__ import annotations
 
-import math
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,8 +23,8 @@ from tightrope.risk.swarm import HARM, Level, Path, Swarm
 from tightrope.seeding import derive_seed, generator
 from tightrope.trace import ActionTrace
 
-KILLED_SHARE = 0.3
-"""Of the episodes, replaced in each round. Efficiency hardly depends on it; large enough to fill the lanes."""
+KILLED_SHARE = 0.45
+"""Of the episodes, dropped in each round. Efficiency hardly depends on it; large enough to fill the lanes."""
 MOST_ROUNDS = 400
 """A probability below 0.7⁴⁰⁰ is no number anybody asks for: the guide then drifts instead of leading to harm."""
 
@@ -41,77 +43,68 @@ class Repetition:
     """How many of the first episodes the failures descend from."""
     failures: tuple[ActionTrace, ...]
     variance: float
-    """Of the estimate, as its family tree tells it."""
+    """Of the estimate, as its families tell it."""
     levels: tuple[tuple[float, float], ...]
     """Of each round, its danger and the share of all episodes that went beyond."""
 
 
-def split(swarm: Swarm, size: int, seed: int, most_steps: float = math.inf) -> Repetition:
-    """One repetition with ``size`` episodes; stopped between two rounds by its steps it is as unbiased as any."""
+def split(swarm: Swarm, size: int, seed: int) -> Repetition:
+    """One repetition with ``size`` episodes."""
     before = swarm.steps
     paths = swarm.from_resets([derive_seed("risk", seed, number) for number in range(size)])
     plain = sum(path.failed for path in paths)
-    rng, kept, pairs = generator("risk copies", seed), 1.0, 1.0
+    rng = generator("risk copies", seed)
     levels: list[tuple[float, float]] = []
     killed = max(1, int(KILLED_SHARE * size))
-    while len(levels) < MOST_ROUNDS and swarm.steps - before < most_steps:
+    while len(levels) < MOST_ROUNDS and len(paths) == size:
         level = sorted(path.top for path in paths)[killed - 1]
         if level == HARM:
             break
-        low = [place for place, path in enumerate(paths) if path.top <= level]
-        high = [path for path in paths if path.top > level]
-        kept *= len(high) / size
-        pairs *= _pairs_kept(len(high), size)
-        levels.append((level[0], kept))
-        if not high:
-            break
-        for place, copy in zip(low, _copies(swarm, high, low, level, rng, (seed, len(levels))), strict=True):
-            paths[place] = copy
-    failed = [path for path in paths if path.failed]
-    estimate = kept * sum(path.weight for path in failed) / size
+        paths = [path for path in paths if path.top > level]
+        levels.append((level[0], sum(path.counted_above(level) for path in paths) / size))
+        parts = _divided(paths, size - len(paths), level, rng)
+        swarm.onwards(parts, [derive_seed("risk", seed, len(levels), number) for number in range(len(parts))])
+        paths += parts
+    families = _families(paths)
     return Repetition(
-        estimate=estimate,
+        estimate=sum(families.values()) / size,
         size=size,
         steps=swarm.steps - before,
         rounds=len(levels),
         plain_failures=plain,
-        roots=len({path.root for path in failed}),
-        failures=tuple(path.trace for path in failed if path.trace is not None),
-        variance=max(0.0, estimate**2 - pairs * _unrelated(failed) / (size * (size - 1))),
+        roots=len(families),
+        failures=tuple(path.trace for path in paths if path.trace is not None),
+        variance=float(np.var([*families.values(), *[0.0] * (size - len(families))], ddof=1)) / size,
         levels=tuple(levels),
     )
 
 
-def _pairs_kept(high: int, size: int) -> float:
-    """Of all pairs of episodes, those that both went beyond, over those among the next ones with different parents."""
-    if high < 2:
-        return 0.0
-    more, once_more = divmod(size - high, high)
-    siblings = once_more * (more + 2) * (more + 1) + (high - once_more) * (more + 1) * more
-    return high * (high - 1) / (size * (size - 1) - siblings)
+def _families(paths: Sequence[Path]) -> dict[int, float]:
+    """How much failed, by the first episode that it descends from."""
+    found: dict[int, float] = {}
+    for path in paths:
+        if path.failed:
+            found[path.root] = found.get(path.root, 0.0) + path.share * path.weight
+    return found
 
 
-def _unrelated(failed: Sequence[Path]) -> float:
-    """The product of the weights, summed over all pairs with no common ancestor."""
-    families: dict[int, float] = {}
-    for path in failed:
-        families[path.root] = families.get(path.root, 0.0) + path.weight
-    return sum(families.values()) ** 2 - sum(weight**2 for weight in families.values())
+def _divided(high: Sequence[Path], count: int, level: Level, rng: np.random.Generator) -> list[Path]:
+    """New parts of the episodes that came above the level, to be played on from where they first did.
 
-
-def _copies(
-    swarm: Swarm,
-    high: Sequence[Path],
-    low: Sequence[int],
-    level: Level,
-    rng: np.random.Generator,
-    round_seed: tuple[int, int],
-) -> list[Path]:
-    """For each place among the low, a copy of one of the high, played on from where it first was above the level."""
-    # Each of the high is copied as often as any other, up to one: the same mean as drawing at random, less chance.
-    order = rng.permutation(len(high))
-    copies = [high[order[place % len(high)]].above(level) for place in range(len(low))]
-    seeds = [derive_seed("risk", *round_seed, place) for place in low]
-    open_ended = [(copy, seed) for copy, seed in zip(copies, seeds, strict=True) if not copy.failed]
-    swarm.onwards([copy for copy, _ in open_ended], [seed for _, seed in open_ended])
-    return copies
+    The one that counts for most is divided first, again and again; nothing about how it went on from the level is
+    asked, else the mean would change. One that failed right there is left whole: its parts would all be the same.
+    """
+    heap = [
+        (-path.counted_above(level), rng.random(), place) for place, path in enumerate(high) if path.mark_above(level)
+    ]
+    if not heap:
+        return []
+    heapq.heapify(heap)
+    into = [1] * len(high)
+    for _ in range(count):
+        _, chance, place = heap[0]
+        into[place] += 1
+        heapq.heapreplace(heap, (-high[place].counted_above(level) / into[place], chance, place))
+    for path, parts in zip(high, into, strict=True):
+        path.share /= parts
+    return [path.above(level) for path, parts in zip(high, into, strict=True) for _ in range(parts - 1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -16,7 +17,7 @@ from tightrope.outcome import Outcome
 from tightrope.risk.guides import Guide
 from tightrope.risk.roulette import GOES_ON, Course, Roulette
 from tightrope.seeding import derive_seed, generator
-from tightrope.simulation import Simulator, Snapshot, conformance_of, open_simulator
+from tightrope.simulation import Simulator, Snapshot, conformance_of, open_simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -30,6 +31,10 @@ harm. Without the second part all episodes that reach the same rung of a coarse 
 once."""
 HARM: Level = (math.inf, 0)
 NOWHERE: Level = (-math.inf, 0)
+
+
+class Spent(Exception):
+    """The steps that may be made are made. For the one who ordered them; users never see it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +55,17 @@ class Path:
     """Which of the first episodes it descends from."""
     marks: list[Mark] = field(default_factory=list)
     """Levels rise strictly: a level that was reached before is no new place to split at."""
+    share: float = 1.0
+    """Of an episode, where one was divided into parts that went on apart from each other."""
     weight: float = 1.0
-    """How many episodes it counts for: more than one where others like it were let go."""
+    """How many of its kind it counts for: more than one where others like it were let go."""
     failed: bool = False
     trace: ActionTrace | None = None
     """Of a failed episode: how it is replayed."""
     watched: list[Any] | None = None
     """The observation of every step, when somebody learns from them."""
+    lost_at: int | None = None
+    """Of a failed one that was explained: the step of the decision after which harm was sure."""
 
     @property
     def top(self) -> Level:
@@ -65,15 +74,21 @@ class Path:
             return HARM
         return self.marks[-1].level if self.marks else NOWHERE
 
-    def above(self, level: Level) -> Path:
-        """The beginning of this path up to the first moment above a level, to be continued with fresh randomness.
+    def mark_above(self, level: Level) -> Mark | None:
+        """The first moment above a level; None where that is its unsafe end."""
+        place = bisect_right(self.marks, level, key=lambda mark: mark.level)
+        return self.marks[place] if place < len(self.marks) else None
 
-        Where that moment is its unsafe end, nothing is left to continue: the copy has failed as well.
-        """
-        for place, mark in enumerate(self.marks):
-            if mark.level > level:
-                return Path(root=self.root, marks=self.marks[: place + 1], weight=mark.weight)
-        return Path(root=self.root, marks=self.marks, weight=self.weight, failed=True, trace=self.trace)
+    def counted_above(self, level: Level) -> float:
+        """How many episodes it counted for at its first moment above a level, however it went on."""
+        mark = self.mark_above(level)
+        return self.share * (self.weight if mark is None else mark.weight)
+
+    def above(self, level: Level) -> Path:
+        """The beginning of this path up to the first moment above a level, to be continued with fresh randomness."""
+        place = bisect_right(self.marks, level, key=lambda mark: mark.level)
+        marks = self.marks[: place + 1]
+        return Path(root=self.root, marks=marks, share=self.share, weight=marks[-1].weight)
 
 
 @dataclass(slots=True)
@@ -100,6 +115,7 @@ class Swarm:
         watch: Keep what is seen in each path.
         roulette: Says which paths may be let go; None: none.
         courses: Keep how dangerous each path was, step by step.
+        most_steps: `Spent` is raised once so many are made.
     """
 
     def __init__(
@@ -112,7 +128,9 @@ class Swarm:
         watch: bool = False,
         roulette: Roulette | None = None,
         courses: bool = False,
+        most_steps: float = math.inf,
     ) -> None:
+        self.most_steps = most_steps
         self.task, self.agent, self.guide, self.length, self.watch = task, agent, guide, length, watch
         self.roulette = roulette
         self.courses: list[Course] | None = [] if courses else None
@@ -135,6 +153,14 @@ class Swarm:
         """Continue each path from its last mark, with the fresh randomness of its seed."""
         return self._play(list(paths), seeds)
 
+    def replayed(self, trace: ActionTrace) -> Path:
+        """A stored episode again, watched."""
+        simulator, path = self._simulators[0], Path(root=0, watched=[])
+        for _ in play(simulator, trace):
+            path.watched.append(copy.copy(simulator.observation))  # type: ignore[union-attr]
+        path.failed = simulator.outcome is Outcome.UNSAFE
+        return path
+
     def close(self) -> None:
         """Close all environments."""
         for simulator in self._simulators:
@@ -145,6 +171,8 @@ class Swarm:
         free = self._opened(min(len(paths), self._most_lanes))
         active: list[_Lane] = []
         while waiting or active:
+            if self.steps >= self.most_steps:
+                raise Spent
             begun = [self._begun(free.pop(), *waiting.pop()) for _ in range(min(len(free), len(waiting)))]
             self._mark([lane for lane in begun if not lane.path.marks])
             active += begun

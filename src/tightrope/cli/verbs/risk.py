@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,6 +41,14 @@ def command(
         str | None,
         typer.Option("--danger", metavar="MODULE:NAME", help="Your function danger(transition); default: learned."),
     ] = None,
+    learn_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--learn-from",
+            metavar="RUN",
+            help="A run of this task whose episodes teach the guide; default: random actions.",
+        ),
+    ] = None,
     given: Given = Given(),
     seed: SeedOption = 0,
 ) -> int:
@@ -47,11 +56,13 @@ def command(
     from tightrope.agents.sources.importing import import_named
     from tightrope.budget import Budget
     from tightrope.risk import estimate_failure
+    from tightrope.runs.run import open_run
 
     interface = current_interface()
     built, agents = agents_to_test("risk", task, settings, agent, given, trust=trust)
     asked, where = given.changed("risk", RiskConfig()), given.changed("execution", ExecutionConfig())
     function = None if danger is None else import_named(danger)
+    known = None if learn_from is None else open_run(learn_from, trust=trust)
     with interface.progress() as show:
         found = [
             estimate_failure(
@@ -63,6 +74,7 @@ def command(
                 seed,
                 backend=where.backend,
                 workers=where.workers,
+                learn_from=known,
                 on_progress=show,
             )
             for each in agents.values()

@@ -1,0 +1,114 @@
+"""What campaigns already know about harm, as episodes that a guide can learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from tightrope.agents.agent import Agent
+from tightrope.errors import UsageError
+from tightrope.execution import Episode
+from tightrope.explanation import Explanation
+from tightrope.failures import FailureSearch, FoundFailure
+from tightrope.outcome import Outcome
+from tightrope.risk.guides import NoGuide
+from tightrope.risk.result import FailureEstimate
+from tightrope.risk.swarm import Path, Swarm
+from tightrope.tasks.task import Task
+from tightrope.trace import ActionTrace
+
+MOST_LESSONS = 80
+"""Episodes that are replayed, failed and passed ones in turn; more hardly change a guide."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A stored episode."""
+
+    trace: ActionTrace
+    failed: bool
+    agent: str | None = None
+    lost_at: int | None = None
+    """The step of the decision that lost it, where that was found out."""
+
+
+def lessons_from(task: Task, agent: str, source: Any) -> list[Lesson]:
+    """The episodes in runs, results, searches, explanations and traces, the agent's own first, each once."""
+    found: dict[str, Lesson] = {}
+    for lesson in _each(source):
+        if lesson.trace.task != task.label:
+            raise UsageError(
+                f"learn_from has episodes of {lesson.trace.task}, and the estimate is about {task.label}; give what "
+                f"was found in the same task"
+            )
+        known = found.get(lesson.trace.id)
+        if known is None or known.lost_at is None:
+            found[lesson.trace.id] = lesson
+    if not any(lesson.failed for lesson in found.values()):
+        raise UsageError(
+            "learn_from has no failed episode, so it tells nothing about harm; leave it out, and a guide is learned "
+            "from episodes with random actions"
+        )
+    # A failure of the agent itself says where it comes to harm; one of another agent, where harm is.
+    return sorted(found.values(), key=lambda lesson: lesson.agent != agent)
+
+
+def replayed_lessons(task: Task, agent: Agent, lessons: Sequence[Lesson], *, most_steps: int) -> tuple[list[Path], int]:
+    """The episodes as they were seen, failed and passed ones in turn, within so many steps; and the steps it took."""
+    if not lessons:
+        return [], 0
+    failed = [lesson for lesson in lessons if lesson.failed]
+    passed = [lesson for lesson in lessons if not lesson.failed]
+    turns = [lesson for pair in zip_longest(failed, passed) for lesson in pair if lesson is not None]
+    swarm, paths = Swarm(task, agent, NoGuide(), length=None), []
+    try:
+        for lesson in turns[:MOST_LESSONS]:
+            if swarm.steps + len(lesson.trace) > most_steps:
+                break
+            path = swarm.replayed(lesson.trace)
+            path.lost_at = lesson.lost_at if path.failed else None
+            paths.append(path)
+        return paths, swarm.steps
+    finally:
+        swarm.close()
+
+
+def _each(source: Any) -> Iterator[Lesson]:
+    if isinstance(source, ActionTrace):
+        yield Lesson(source, failed=True)
+    elif isinstance(source, Episode):
+        if source.error is None:
+            yield Lesson(source.trace, source.outcome is Outcome.UNSAFE, source.rollout.agent)
+    elif isinstance(source, Explanation):
+        yield Lesson(source.trace, failed=True, lost_at=source.depth)
+    elif isinstance(source, FoundFailure):
+        moment = source.moment
+        yield Lesson(source.trace, True, source.episode.rollout.agent, None if moment is None else moment.depth)
+    else:
+        for part in _parts(source):
+            yield from _each(part)
+
+
+def _parts(source: Any) -> Iterable[Any]:
+    """What something that holds several episodes holds. Results of other steps are known by their attributes."""
+    if isinstance(source, FailureSearch | FailureEstimate):
+        return source.failures
+    if isinstance(source, Mapping):
+        return source.values()
+    if isinstance(source, str):
+        raise _refused(source)
+    for names in (("safety", "plain"), ("explanations", "cases"), ("members",), ("episodes",)):
+        if all(hasattr(source, name) for name in names):
+            return [getattr(source, name) for name in names]
+    if isinstance(source, Iterable):
+        return source
+    raise _refused(source)
+
+
+def _refused(source: Any) -> UsageError:
+    return UsageError(
+        f"learn_from takes a run (tr.open_run), results, searches for failures, explanations, episodes or traces, not "
+        f"{source!r:.80}"
+    )

@@ -14,6 +14,7 @@ from tests.report.synthetic import (
     replay,
     several_results,
 )
+from tests.safety.corridor import CORRIDOR, expert, reference_of, walker
 from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
@@ -21,7 +22,7 @@ from tightrope.report import Results, RunResults
 from tightrope.report.wording import estimate_text
 from tightrope.report.writers.junit import junit_xml
 from tightrope.runs.gates import Gate
-from tightrope.safety import SafetyResult, SuiteSurvival, judge_suite, simple_suite
+from tightrope.safety import SafetyResult, SuiteSurvival, judge_suite, run_suite, simple_suite
 from tightrope.statistics import Estimate
 
 KINDS = ("passed", "failed", "doomed", "invalid", "raised", "unknown")
@@ -122,3 +123,15 @@ def test_one_lucky_run_of_somebody_is_no_way_out() -> None:
     assert message(fixed_prefix=False) == (
         "failed in 8 of 10 executions; what others do from where it took over is not known"
     )
+
+
+def test_no_way_out_is_not_said_to_be_unknown_of_a_case_that_another_agent_passes() -> None:
+    reference = reference_of(CORRIDOR)
+    safety = {
+        agent.name: run_suite(CORRIDOR, agent, simple_suite(reference), survivable=False) for agent in (walker, expert)
+    }
+    told = [node.get("message", "") for node in parsed(safety={"simple": safety}).iter("failure")]
+    assert told
+    assert all(message.endswith("expert passes it") for message in told)
+    alone = parsed(safety={"simple": {"walker": safety["walker"]}}).iter("failure")
+    assert all(node.get("message", "").endswith("no way out is known") for node in alone)

@@ -187,6 +187,18 @@ class CaseView(Shown):
         return bool(self.result.fails) and self.result.survivable is Survivability.UNKNOWN and not self._by_chance
 
     @property
+    def passed_by(self) -> list[str]:
+        """The other agents of the run that pass it, where nothing is random."""
+        tested = self.suite.run.safety.get(self.suite.name, {})
+        return [
+            agent
+            for agent, result in tested.items()
+            for case in result.distinct_cases
+            if agent != self.suite.agent and case.case.id == self.id
+            if case.deterministic and case.returns and not case.fails
+        ]
+
+    @property
     def counted_in_full(self) -> bool:
         """Whether it failed where chance decides, and too few others were tried to say how much of that is fate."""
         return bool(self.result.fails) and tried_by_chance(self.result) and not left_to_chance(self.result)

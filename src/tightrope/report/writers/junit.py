@@ -15,7 +15,7 @@ from tightrope.reference import Survivability
 from tightrope.report.measures import MEASURES
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.views import CaseView, SuiteView
-from tightrope.report.wording import estimate_text
+from tightrope.report.wording import estimate_text, listed
 from tightrope.safety.judging.avoidable import tried_by_chance
 from tightrope.safety.judging.standing import Standing
 
@@ -83,7 +83,11 @@ def _whose_fault(case: CaseView) -> str:
     """What is known of it; where chance decides, one lucky run of somebody is no way out."""
     best = case.result.best_survival
     if best.value is None or best.low == best.high:
-        return "a way out is known" if case.result.survivable is Survivability.YES else "no way out is known"
+        if case.result.survivable is Survivability.YES:
+            return "a way out is known"
+        # Where nothing is random, who passes it has shown how.
+        passing = listed(case.passed_by)
+        return f"{passing} {'passes' if len(case.passed_by) == 1 else 'pass'} it" if passing else "no way out is known"
     if not tried_by_chance(case.result):
         return "what others do from where it took over is not known"
     luck = "" if case.blame == "avoidable" else "; that it fails by more than bad luck is not shown"

@@ -72,6 +72,14 @@ def test_demonstrations_come_first() -> None:
     assert first.method == "demonstration"
 
 
+def test_a_trace_that_does_not_reach_the_goal_is_no_reference() -> None:
+    """A fuzz trace may end in a hole: nothing can be tested on the way there."""
+    short = ActionTrace(corridor_task().label, 0).then([0])
+    found = find_references(corridor_task(), 3, budget=tr.Budget(steps=2_000), demonstrations=[short], probe=False)
+    assert found
+    assert all(reference.trace.outcome is tr.Outcome.GOAL for reference in found)
+
+
 def test_the_same_seed_finds_the_same() -> None:
     late = tr.load_agent(GALLERY / "cartpole-late.onnx", CARTPOLE, name="late")
     one, again, other = (

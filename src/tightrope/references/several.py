@@ -63,7 +63,7 @@ def find_references(
         agents: Whose runs to take: the tested ones and any others at hand.
         budget: What all of it may cost; default: 200,000 steps.
         seed: Determines everything random.
-        demonstrations: Traces that reach the goal: fuzz traces, recorded ones.
+        demonstrations: Traces that reach the goal, fuzz traces or recorded ones; those that do not are left out.
         known: References at hand, which come first and from which the others are to differ.
         reset_seeds: From how many resets to begin, the task's own first; default: as many as references are wanted.
         probe: Whether to look for boundary states, with three fifths of the budget.

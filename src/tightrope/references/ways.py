@@ -75,7 +75,7 @@ class Ways:
     ) -> list[Episode]:
         """Take what each source gives in turn, so that no kind of reference crowds out another; the runs that fail."""
         for trace in demonstrations:
-            self._take(trace, "demonstration", meter)
+            self._take(trace, "demonstration", meter, only_to_goal=True)
         runs = [] if self.enough else self._runs([*agents, *noisy], meter)
         for searched, solved in zip_longest(self._searches(meter), _goals(runs)):
             # A search comes with boundary states; a good agent's run may stay away from all of them.
@@ -162,10 +162,11 @@ class Ways:
         conformance_of(varied, conformance_of(self.task))
         return varied
 
-    def _take(self, trace: ActionTrace, method: str, meter: Meter) -> None:
+    def _take(self, trace: ActionTrace, method: str, meter: Meter, *, only_to_goal: bool = False) -> None:
         reference = played_reference(self.task, trace, method)
         meter.spend(len(reference))
-        self._add(reference)
+        if reference.trace.outcome is Outcome.GOAL or not only_to_goal:
+            self._add(reference)
 
     def _add(self, reference: Reference) -> None:
         # The same situations in the same order are the same way, whatever the reset seed was.

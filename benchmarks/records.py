@@ -49,7 +49,7 @@ Items 10 and 11 count failures and intervals, for which many hunts and estimates
 them to compare with the figures here, which come from `python -m benchmarks.run --long` (hours). Of item 1, a second
 seed and a variant of fuzzing are measured with `--long` alone.
 
-What a search costs is in `python benchmarks/bench_search.py`.
+What a search costs is in `python benchmarks/bench_search.py`, how far more cores go in `python -m benchmarks.scaling`.
 """
 
 

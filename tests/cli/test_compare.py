@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -63,6 +64,13 @@ def test_each_is_tested_with_what_only_the_other_knows(runs: tuple[Path, Path], 
         direct = compare_safety(*fresh)
         assert said[label]["difference"] == direct.difference.to_json()
         assert said[label]["newly_failing"] == [case.case.id for case in direct.newly_failing]
+
+
+def test_where_nothing_got_worse_the_next_command_shows_what_still_fails(runs: tuple[Path, Path], capsys) -> None:
+    _, new = runs
+    assert run_command(["compare", f"again={ZIGZAG}", "zigzag", "--in", str(new), "--trust"]) == 0
+    told = " ".join("".join(capsys.readouterr()).split())
+    assert re.search(r"Where it still fails: tightrope explain \S+ [0-9a-f]{8} --agent zigzag", told)
 
 
 def test_agent_files_meet_in_a_run(runs: tuple[Path, Path], capsys) -> None:

@@ -79,7 +79,7 @@ def _told(error: BaseException) -> int:
         return WRONG_USE
     if isinstance(error.__context__, BrokenPipeError):
         # `| head`: the console gives up by leaving, and what it says of that would read as a fault of the agent's.
-        interface.error("whoever reads what is printed has gone before the end; what was worked out is kept")
+        interface.error("the program that reads this output stopped before the end; the results are kept")
         return NOTHING_JUDGED
     if not isinstance(error, Exception):
         interface.error(f"{_origin(error)} {misdeed(error)}, so nothing was judged")

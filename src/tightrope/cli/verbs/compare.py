@@ -168,6 +168,7 @@ def _say_what_to_watch(comparison: AgentComparison) -> None:
         (name, case) for name, each in comparison.suites.items() if name not in CONTROLS for case in each.fails_more
     ]
     if not fails_more:
+        _say_what_still_fails(comparison)
         return
     suite, worst = max(fails_more, key=lambda one: (one[1].survivable != "no", one[1].certain, one[1].difference))
     if b in comparison.run.agents and not comparison.options:
@@ -175,6 +176,19 @@ def _say_what_to_watch(comparison: AgentComparison) -> None:
     elif comparison.options:
         where = ["tightrope", "replay", str(comparison.homes[suite].path), worst.case.id[:8]]
         interface.remark(f"Watch: {shlex.join([*where, *comparison.options])}")
+
+
+def _say_what_still_fails(comparison: AgentComparison) -> None:
+    """Where nothing got worse: the command that explains the worst of what is left, if the run knows the agent."""
+    from tightrope.runs.questions.reasons import case_command
+    from tightrope.runs.storage.layout import CONTROLS
+
+    suites = (each for name, each in comparison.suites.items() if name not in CONTROLS)
+    still = [case for each in suites for case in each.cases if case.fail_frequency_b.value]
+    if still and comparison.agent_b in comparison.run.agents and not comparison.options:
+        worst = max(still, key=lambda case: (case.survivable != "no", case.fail_frequency_b.value or 0.0))
+        command = case_command("explain", comparison.run, worst.case.id[:8], comparison.agent_b)
+        current_interface().remark(f"Where it still fails: {command}")
 
 
 def _say_plainly(names: AgentComparison) -> None:

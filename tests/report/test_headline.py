@@ -76,9 +76,9 @@ def test_it_says_where_how_often_whose_fault_and_who_is_worse() -> None:
 
 
 def test_what_nobody_survives_is_not_the_agents_fault() -> None:
-    assert "; nobody would have avoided any of that." in said(run_of({"a": {3: 10}}, {3: NO, 5: YES}))
+    assert "; no player could have avoided any of that." in said(run_of({"a": {3: 10}}, {3: NO, 5: YES}))
     both = said(run_of({"a": {3: 10, 5: 10}}, {3: NO, 5: YES}))
-    assert "; leaving out what nobody could have survived, it fails in 100 %." in both
+    assert "; leaving out what no player could have survived, it fails in 100 %." in both
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_gate_that_stops_allows_what_nobody_can_help_beside_its_limit(lake, sa
     again = tr.SafetyResult.from_json(careless.to_json())
     assert again.decision == careless.decision
     (gate,) = _fail_frequencies(Evidence(safety={"coverage:1": {"right": careless}}))
-    assert "that nobody can help" in judge_gate("", gate, 0.05).detail
+    assert "that no player avoids" in judge_gate("", gate, 0.05).detail
 
 
 def handed_over(task: tr.Task, judged: list) -> list[int]:
@@ -172,7 +172,7 @@ def test_luck_is_averaged_before_it_is_cut_off() -> None:
     assert result.avoidable_fail_frequency.low == 0.0
     measured = measured_fails("", "simple", result.cases)
     assert (measured.what, measured.estimate.value) == ("fail frequency on these cases", 0.5)
-    assert measured.aside == "whether somebody would do better is not known, so all of it counts"
+    assert measured.aside == "whether another player would do better is not known, so all of it counts"
     again = tr.SafetyResult.from_json(result.to_json())
     assert again.avoidable_fail_frequency == result.avoidable_fail_frequency
 

@@ -171,7 +171,7 @@ def _whose_fault(suite: SuiteView) -> str:
     if avoidable.value == 0:
         # That cases are doomed is proven; where chance decides, 0 is what was seen, and somebody may do better.
         doomed = all(case.doomed for case in suite.distinct if case.result.fails)
-        return "nobody would have avoided any of that" if doomed else NO_MORE_THAN_THE_BEST
+        return "no player could have avoided any of that" if doomed else NO_MORE_THAN_THE_BEST
     if any(case.undecided or case.counted_in_full for case in suite.distinct):
         least = percent(avoidable.low)
         return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
@@ -179,7 +179,7 @@ def _whose_fault(suite: SuiteView) -> str:
         return "all of that was avoidable"
     if not suite.doomed:
         return change_text(avoidable, "the best player known there")
-    return f"leaving out what nobody could have survived, it fails in {percent(avoidable.value)}"
+    return f"leaving out what no player could have survived, it fails in {percent(avoidable.value)}"
 
 
 def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) -> str:

@@ -141,7 +141,7 @@ def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, lim
     else:
         passed = decision.judged(limit)
         relation = {True: "within", False: "above", None: "not shown to be within or above"}[passed]
-        fate = "" if decision.fate is None else f" beside {_told(decision.fate.value or 0.0)} that nobody can help"
+        fate = "" if decision.fate is None else f" beside {_told(decision.fate.value or 0.0)} that no player avoids"
         limits = f"{_told(found.low, limit)} to {_told(found.high, limit)}"
         detail = f"{measured.what} {limits} is {relation} the allowed {_exact(limit)}{fate}; {decision}"
     if measured.errors:

@@ -64,7 +64,7 @@ def _add_case(node: Element, suite: SuiteView, case: CaseView) -> None:
         case Standing.UNTESTED:
             SubElement(test, "skipped", message="no data")
         case Standing.DOOMED:
-            SubElement(test, "skipped", message=f"doomed: nobody could survive it; {times}")
+            SubElement(test, "skipped", message=f"doomed: no player could survive it; {times}")
         case Standing.UNLUCKY:
             SubElement(test, "skipped", message=f"{times}: {_luck(case)}")
         case Standing.FAILED:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tightrope.exploration.escapes import Survival
     from tightrope.safety.judging.case_results import CaseResult
 
-UNDECIDED = "nobody knows whether it was avoidable: counted in full"
+UNDECIDED = "not known whether it was avoidable: counted in full"
 NOT_THERE = "the executions did not start in the situation of the case"
 DOOMED = "proven doomed: nothing was avoidable"
 
@@ -46,7 +46,7 @@ def avoidable_part(case: CaseResult) -> Estimate:
         return replace(fails, value=None, low=None, high=None, n=0, method=NOT_THERE)
     value = max(0.0, fails.value - (1 - best.value)) if case.survival.thorough else fails.value
     low = max(0.0, (fails.low or 0.0) - (1 - best.low))
-    method = f"fail frequency above what nobody can help: {fails.method}; {best.method}"
+    method = f"fail frequency above what no player avoids: {fails.method}; {best.method}"
     return replace(fails, value=value, low=min(low, value), method=method)
 
 
@@ -78,8 +78,8 @@ def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, float]]) -> Estimate
 
 def _method(cases: Sequence[tuple[CaseResult, float]], fails: Estimate, *, exact: bool) -> str:
     if exact or any(left_to_chance(case) for case, _ in cases):
-        return f"{fails.method}, less what nobody can help"
-    return f"at most all fails ({fails.method}), at least those that somebody was shown to avoid"
+        return f"{fails.method}, less what no player avoids"
+    return f"at most all fails ({fails.method}), at least those that another player was shown to avoid"
 
 
 def shown_part(case: CaseResult, among: int) -> float:

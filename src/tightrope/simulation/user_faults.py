@@ -81,6 +81,6 @@ def reward_number(task: Task, reward: Any) -> float:
             f"rewards: float(rewards @ weights)); `goal` and `unsafe` can look at all of them if info carries them"
         )
     raise TaskError(
-        f"task {task.label}: step() gave the reward {reward!r:.80} ({type(reward).__name__}), which is no number; "
+        f"task {task.label}: step() gave the reward {reward!r:.80} ({type(reward).__name__}), which is not a number; "
         f"return a float"
     )

@@ -141,7 +141,7 @@ def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyRe
     if raised:
         interface.say(
             f"{agent}, {suite}: {counted(result.errors, 'execution')} raised errors and count neither as pass "
-            f"nor as fail, the first with {raised[0].first_error}"
+            f"nor as fail; the first error was {raised[0].first_error}"
         )
 
 

@@ -28,7 +28,8 @@ def groups_of(results: Results) -> dict[str, tuple[FailureGroup, ...]]:
 def group_line(group: FailureGroup, task: Task) -> str:
     """A group in one line: how much of the failing it is, whose fault, why, and a case of it."""
     share, cases = plainly(percent(group.share)), plainly(count(len(group.members), "case"))
-    told = f"{share} of its fails ({cases}, as {group.representative.case.id[:8]}), {BLAME[group.avoidable]}"
+    example = f"{'such as ' if len(group.members) > 1 else ''}{group.representative.case.id[:8]}"
+    told = f"{share} of its fails ({cases}, {example}), {BLAME[group.avoidable]}"
     return f"{told}: {group.sentence(task)}"
 
 

@@ -75,7 +75,7 @@ def _add_case(node: Element, suite: SuiteView, case: CaseView) -> None:
 
 def _luck(case: CaseView) -> str:
     if case.result.avoidable.value == 0:
-        return "no more than nobody can help"
+        return "no more than even the best player known fails"
     return "more than the best player known there, but not in the suite as a whole: no more than bad luck is shown"
 
 

@@ -102,7 +102,7 @@ def test_where_chance_decides_the_best_player_known_is_the_measure(fails: int, t
     )
     sentence = said(replace(run, safety={"simple": {"a": replace(judged, cases=cases)}}))
     assert told in sentence
-    assert "nobody would have avoided" not in sentence
+    assert "no player could have avoided" not in sentence
 
 
 def test_what_nobody_has_decided_is_not_called_avoidable() -> None:

@@ -36,6 +36,10 @@ def all_busy() -> float:
     return total
 
 
+NOT_INSTALLED = "not installed"
+"""The note of a figure that there is none of because a library is missing."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     """One measured number."""

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from benchmarks.efficiency import Balance
-from benchmarks.measuring import Figure, busy
+from benchmarks.measuring import NOT_INSTALLED, Figure, busy
 
 import tightrope as tr
 
@@ -21,7 +21,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     """SB3's evaluate_policy and mdpfuzz's random testing on CartPole."""
     episodes = 100 if quick else 400
     if not importlib.util.find_spec("stable_baselines3"):
-        yield Figure(item=6, name="against SB3 evaluate_policy", value=None, unit="×", note="not installed")
+        yield Figure(item=6, name="against SB3 evaluate_policy", value=None, unit="×", note=NOT_INSTALLED)
         return
     import torch
     from stable_baselines3 import PPO
@@ -42,7 +42,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
             "an agent that costs nothing", lambda seen: int(seen @ leaning.weights > 0), leaning, episodes, aim=1.25
         )
     else:
-        yield Figure(item=6, name="against mdpfuzz random testing", value=None, unit="×", note="not installed")
+        yield Figure(item=6, name="against mdpfuzz random testing", value=None, unit="×", note=NOT_INSTALLED)
 
 
 def _our_rate(agent: Any, episodes: int) -> tuple[float, float, Any]:

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring import Figure
+from benchmarks.measuring import NOT_INSTALLED, Figure
 
 FIGURES = Path(__file__).with_name("figures.json")
 
@@ -77,7 +77,11 @@ def _read(values: Mapping[str, Any]) -> Measured:
 
 
 def write_down(item: int, figures: Sequence[Figure], *, whole: bool = True) -> None:
-    """Make these the figures of an item, in both files; unless they are the ``whole`` item, others of it stay."""
+    """Make these the figures of an item, in both files; unless they are the ``whole`` item, others of it stay.
+
+    What could not be measured for want of a library is then left out: an earlier figure says more.
+    """
+    figures = [figure for figure in figures if whole or figure.note != NOT_INSTALLED]
     known, new = stored(), {figure.name: figure for figure in figures}
     old = known.get(item)
     kept = [figure for figure in (old.figures if old else ()) if figure.name not in new and not whole]

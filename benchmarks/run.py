@@ -91,7 +91,7 @@ def run_item(item: int, found: list[Figure], *, quick: bool, long: bool) -> bool
     finally:
         found += figures
         if figures and not quick and (long or item not in COMPARED_ONLY):
-            write_down(item, figures, whole=finished and (long or item not in SHORTENED))
+            write_down(item, figures, whole=finished and long)
     return finished
 
 

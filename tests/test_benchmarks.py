@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from benchmarks import records, run
 from benchmarks.comparing import compared, judgement
-from benchmarks.measuring import Figure
+from benchmarks.measuring import NOT_INSTALLED, Figure
 
 
 def figure(value: float | None, name: str = "x", unit: str = "×", **more: object) -> Figure:
@@ -44,7 +44,7 @@ def test_figures_that_a_shorter_run_leaves_out_keep_their_date(page: Path, monke
     monkeypatch.setattr(records, "_where_and_when", lambda: "long ago")
     records.write_down(4, [figure(1.0, "a"), figure(2.0, "b")])
     monkeypatch.setattr(records, "_where_and_when", lambda: "today")
-    records.write_down(4, [figure(3.0, "b")], whole=False)
+    records.write_down(4, [figure(3.0, "b"), figure(None, "against them", note=NOT_INSTALLED)], whole=False)
     assert [(one.name, one.value) for one in records.stored()[4].figures] == [("b", 3.0), ("a", 1.0)]
     told = page.read_text(encoding="utf-8")
     assert "Measured: today." in told
@@ -79,6 +79,11 @@ def test_what_was_measured_before_the_end_is_written_down_and_compared(
     assert end.value.code == ending
     assert {one.name: one.value for one in records.stored()[4].figures} == {"a": 5.0, "b": 2.0}
     assert "worse than before, beyond noise: 1\n  4. a\n" in capsys.readouterr().out
+
+
+def test_the_page_is_what_the_figures_say() -> None:
+    page = records.FIGURES.with_name("README.md")
+    assert page.read_text(encoding="utf-8") == records._page(records.stored())
 
 
 def test_every_item_has_a_title_and_figures() -> None:

@@ -87,13 +87,13 @@ def cases_of(xml: str) -> list[ElementTree.Element]:
 @pytest.mark.parametrize("learnable", [True, False])
 def test_nothing_is_called_avoidable_where_the_suite_reads_zero(learnable: bool) -> None:
     zeros = fails = 0
-    for seed in range(8):
+    for seed in range(5):
         task, result = judged(seed, learnable=learnable)
         assert contradictions(task, result) == []
         zeros += result.avoidable_fail_frequency.value == 0 and bool(result.fails)
         fails += bool(result.fails)
-    assert fails > 3
-    assert zeros > 1 or not learnable, "the interesting worlds: it fails, and is not to blame"
+    assert fails > 2
+    assert zeros > 0 or not learnable, "the interesting worlds: it fails, and is not to blame"
 
 
 def test_a_decision_that_seems_to_have_cost_something_is_luck_where_the_suite_is_as_good_as_the_best() -> None:

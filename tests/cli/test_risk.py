@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from tightrope.cli import run_command
+
+GALLERY = Path(__file__).parents[2] / "agents" / "gallery"
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.99", 0), ("0.001", 1)])
@@ -28,3 +31,16 @@ def test_the_gate_is_told_as_every_other(capsys) -> None:
 def test_an_agent_is_needed(capsys) -> None:
     assert run_command(["risk", "FrozenLake-v1"]) == 2
     assert "which agent?" in capsys.readouterr().err
+
+
+def test_a_run_teaches_the_guide(tmp_path, capsys) -> None:
+    lake, agent = ["FrozenLake-v1", "--set", "is_slippery=true"], ["--agent", str(GALLERY / "frozenlake-late.onnx")]
+    assert run_command(["search", *lake, "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    options = ["--suite", "simple", "--episodes", "30", "--backend", "inline", "--quiet"]
+    assert run_command(["safety", str(tmp_path / "run"), *agent, *options]) == 0
+    capsys.readouterr()
+    asked = [*lake, *agent, "--length", "8", "--steps", "8000", "--backend", "inline", "--json"]
+    assert run_command(["risk", *asked, "--learn-from", str(tmp_path / "run")]) == 0
+    (risk,) = json.loads(capsys.readouterr().out)
+    assert risk["cost"] <= 8080
+    assert risk["guide"] == "learned from what was given"

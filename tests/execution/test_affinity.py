@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tightrope.execution import Rollout
 from tightrope.execution.scheduling.affinity import STRIDE, Affinity, path_order, paths_of
@@ -82,3 +83,17 @@ def test_two_workers_that_know_a_path_share_what_follows() -> None:
     children = [played((*parent[:190], *rest[:60])) for rest in traces(12, 8)]
     shares = divided(affinity, children)
     assert min(len(shares[1]), len(shares[2])) >= 4
+
+
+def test_a_thousand_workers_are_not_all_asked_about_every_rollout() -> None:
+    class Counting(Affinity):
+        asked = 0
+
+        def known_to(self, *about: Any) -> int:
+            self.asked += 1
+            return super().known_to(*about)
+
+    affinity = Counting(1000)
+    division = divided(affinity, [played(trace) for trace in traces(300, 9)])
+    assert sum(map(len, division)) == 300
+    assert affinity.asked <= 12 * 300

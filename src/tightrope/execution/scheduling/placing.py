@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import nsmallest
 from itertools import groupby
 
 from tightrope.execution.scheduling.affinity import Affinity, Path, note
@@ -11,6 +12,8 @@ TOLERANCE = 1.05
 """A worker may get this much more than its fair share of what it knows."""
 LARGEST_UNIT = 0.5
 """Of a fair share: repetitions from one start stay together up to that, since they share what follows, too."""
+MOST_ASKED = 8
+"""Of those who have least to do: how much of a way each knows takes time to find out, and there may be a thousand."""
 
 Unit = list[int]
 """Places of rollouts that begin in the same way."""
@@ -76,7 +79,8 @@ class _Division:
         worker = None
         for unit in units:
             if worker is None or self._load_with(unit, worker) > self._fair:
-                worker = min(range(self._affinity.workers), key=lambda one: self._load_with(unit, one))
+                least = nsmallest(MOST_ASKED, range(self._affinity.workers), key=self._loads.__getitem__)
+                worker = min(least, key=lambda one: self._load_with(unit, one))
             self.give(unit, worker)
 
     def give(self, unit: Unit, worker: int) -> None:

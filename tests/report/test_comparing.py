@@ -15,7 +15,7 @@ from tightrope.report.charts.training_charts import training_charts
 from tightrope.report.comparing import in_order, kind_changes, place_changes, ranking
 from tightrope.report.meeting import meeting
 from tightrope.report.training import are_checkpoints, through_training
-from tightrope.report.wording import change_text
+from tightrope.report.wording import change_text, percent
 from tightrope.report.writers.page import render_page
 from tightrope.safety import TestCase, simple_suite
 from tightrope.statistics import Estimate
@@ -141,6 +141,8 @@ def test_many_agents_are_ranked_and_drawn_as_a_grid() -> None:
     assert [column["text"] for column in places["columns"]] == ["#1", "#2", "#3", "#4"]
     cells = {(cell["row"], cell["place"]): cell["value"] for cell in places["series"][0]["points"]}
     assert len(cells) == 16 * 4
+    for cell in places["series"][0]["points"]:
+        assert cell["share"] == percent(cell["value"]), "what a cell shows where the interval has no room"
     for agent in ("checkpoint 100k", "checkpoint 1600k"):
         for state in run.suite("simple", agent).states:
             assert cells[agent, state.number + 1] == state.fail_frequency.value

@@ -28,6 +28,6 @@ function cell(chart, point, x, y, wide, tall) {
   const known = point.value !== null, { fill, text } = known ? heat(point.value) : NOTHING;
   const node = svg("rect", { class: "mark cell", x: x + .5, y: y + .5, width: wide - 1, height: tall - 1, rx: 2, fill });
   chart.marks.push({ x: x + wide / 2, y: y + tall / 2, point, title: point.title, node, series: point.agent });
-  const words = known && wide >= CELL.words ? svg("text", { class: "share", x: x + wide / 2, y: y + tall / 2 + 4, "text-anchor": "middle", style: `fill:${text}` }, point.text.split(" (")[0]) : null;
+  const words = known && wide >= CELL.words ? svg("text", { class: "share", x: x + wide / 2, y: y + tall / 2 + 4, "text-anchor": "middle", style: `fill:${text}` }, point.share) : null;
   return words ? [node, words] : [node];
 }

@@ -103,8 +103,11 @@ def rows_view(label: str, rows: Sequence[Json], series: Sequence[Json]) -> Json:
 
 
 def heat_view(label: str, rows: Sequence[Json], columns: Sequence[Json], cells: Iterable[Json], **more: Any) -> Json:
-    """Shares in a grid: each cell has its ``row`` and ``column``, and one without a value is hatched."""
-    found = list(cells)
+    """Shares in a grid: each cell has its ``row`` and ``column``, and one without a value is hatched.
+
+    ``share`` is what stands in the cell, where the whole ``text`` has no room.
+    """
+    found = [{**cell, "share": value_text(cell["value"])} for cell in cells]
     known = any(cell["value"] is not None for cell in found)
     series = [{"name": "", "colour": MUTED, "points": found if known else []}]
     return {"label": label, "rows": list(rows), "columns": list(columns), "series": series, **more}

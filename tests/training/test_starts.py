@@ -248,11 +248,11 @@ def test_situations_come_from_a_run_and_of_one_agent_of_it(tmp_path) -> None:
     run = tr.run_campaign(
         tr.CampaignConfig(
             task="FrozenLake-v1",
-            options={"is_slippery": False},
+            options={"is_slippery": True},
             agents=[{"source": f"agents/gallery/frozenlake-{stage}.onnx"} for stage in ("early", "late")],
             plain={"episodes": 5},
             search={"references": 1},
-            safety={"suites": ["coverage:1"], "control": False, "explain_steps": 0},
+            safety={"suites": ["simple"], "repetitions": 2, "explain_steps": 0},
             fuzzing={"enabled": False},
             report={"videos": 0},
         ),
@@ -261,10 +261,12 @@ def test_situations_come_from_a_run_and_of_one_agent_of_it(tmp_path) -> None:
     everybody, early = situations_from(run), situations_from(run, agent="frozenlake-early")
     assert (
         {s.trace for s in early}
-        == {case.case.prefix for case in run.safety["coverage:1"]["frozenlake-early"].failing_cases}
+        == {case.case.prefix for case in run.safety["simple"]["frozenlake-early"].failing_cases}
         != set()
     )
     assert {s.trace for s in early} <= {s.trace for s in everybody}
+    controls = situations_from(run.safety["uniform"], run.safety["random"])
+    assert {s.trace for s in controls} - {s.trace for s in everybody}, "it fails in controls, too; these are left out"
     assert SituationStarts(run.task, run, share=1.0, seed=0).reset()[1]["situation"] in range(len(everybody))
     with pytest.raises(UsageError, match=r"open_run\("):
         situations_from(tmp_path / "run")

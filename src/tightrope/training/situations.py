@@ -16,6 +16,7 @@ from tightrope.failures import FailureSearch, FoundFailure
 from tightrope.fuzzing import FuzzResult
 from tightrope.reference import Survivability
 from tightrope.safety import CaseResult, FailureGroup, SafetyResult, TestCase, TestSuite, load_suite
+from tightrope.safety.suites.controls import CONTROLS
 from tightrope.trace import ActionTrace
 from tightrope.tracefiles import read_traces
 
@@ -59,8 +60,10 @@ def situations_from(
     """Situations of runs, results, explanations, suites, traces and files, each once.
 
     Of a run, a ``SafetyResult`` or a failure group: the cases that fail and are not proven doomed, weighted by how
-    often they do. Of an ``Explanation`` or a found failure: the decision that lost it, if one did. Of a suite or suite
-    file: all cases. Of failing episodes and fuzz traces: the whole way (say how far before its end to begin).
+    often they do. Of a run these are the cases of its suites; the controls, which stand beside them to be compared
+    with, are left out (``run.safety["uniform"]`` is one of them). Of an ``Explanation`` or a found failure: the
+    decision that lost it, if one did. Of a suite or suite file: all cases. Of failing episodes and fuzz traces: the
+    whole way (say how far before its end to begin).
 
     Args:
         *sources: What ``open_run`` gives, ``SafetyResult``, ``FailureGroup``, ``CaseResult``, ``Explanation``,
@@ -136,7 +139,8 @@ def _parts(source: SituationSource) -> Iterable[SituationSource]:
     if isinstance(source, FuzzResult):
         return source.fittest
     if isinstance(source, TestedAgents):
-        return source.safety.values()
+        # Controls have as many cases as a suite each: most starts would be where nobody goes.
+        return [row for name, row in source.safety.items() if name not in CONTROLS]
     if isinstance(source, Mapping):
         return source.values()
     if isinstance(source, Iterable):

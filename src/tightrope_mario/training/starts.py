@@ -71,7 +71,7 @@ def starts_from(
     if path.is_dir():
         run = open_run(path)
         names = _names_in(run.manifest.settings.task, run.manifest.settings.options, level, path)
-        situations = situations_from(run.safety, steps_before=steps_before)
+        situations = situations_from(run, steps_before=steps_before)
     else:
         situations = situations_from(path, steps_before=steps_before)
     if not situations:

@@ -28,6 +28,7 @@ from tightrope.runs.storage.names import file_name, suite_file_name
 from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
 from tightrope.safety.failing.whys import Why, whys_from_json, whys_to_json
 from tightrope.safety.judging.storage import survival_from_json, survival_to_json
+from tightrope.safety.suites import controls
 from tightrope.safety.suites.files import suite_from_json, suite_to_json
 from tightrope.settings import AgentConfig, SafetyConfig
 from tightrope.trace import Action, content_id
@@ -41,10 +42,7 @@ STEPS = {
     "4-performance": "performance",
 }
 """The folders, and the steps whose files are in them."""
-UNIFORM, RANDOM = "uniform", "random"
-CONTROLS = (UNIFORM, RANDOM)
-"""The suites that stand beside the others: states of the same references drawn uniformly, which boundary states must
-beat, and random prefixes."""
+UNIFORM, RANDOM, CONTROLS = controls.UNIFORM, controls.RANDOM, controls.CONTROLS
 
 TASK, DEMONSTRATION = "the task", "the demonstration"
 FOUND, ACTIONS, BOUNDARY = "the way that was found", "the reference", "the boundary states"

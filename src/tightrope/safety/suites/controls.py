@@ -22,8 +22,11 @@ from tightrope.seeding import generator
 from tightrope.statistics import Estimate, mean_estimate
 from tightrope.statistics.words import change_text, count, interval_text, percent, plainly
 
-UNIFORM = "uniform"
-"""The kind of suite."""
+UNIFORM, RANDOM = "uniform", "random"
+"""Kinds of suites."""
+CONTROLS = (UNIFORM, RANDOM)
+"""The suites that stand beside the others of a run, by name: states of the same references drawn uniformly, which
+boundary states must beat, and random prefixes."""
 
 
 def uniform_suite(reference: Reference | Sequence[Reference], n: int, seed: int = 0) -> TestSuite:

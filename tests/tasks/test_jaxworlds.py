@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import gymnasium as gym
 import numpy as np
 import pytest
 
 import tightrope as tr
-from tightrope.errors import UnknownName
+from tightrope.errors import TaskError, UnknownName
 from tightrope.tasks.jaxworlds import JaxEnvironment
 from tightrope.tasks.jaxworlds.rows import WIDTH, rows_of
 from tightrope.testing.jax_pole import LIMIT, pole_task, pole_world
@@ -55,9 +57,37 @@ def test_a_search_finds_its_boundary_states() -> None:
     assert any(any(ended) for ended in steps)
 
 
-def test_names_that_are_no_worlds_say_so() -> None:
-    with pytest.raises(UnknownName, match="world of gymnax"):
-        tr.make_task("gymnax:CartPoll-v1")
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ("gymnax:CartPoll-v1", "world of gymnax .* 'CartPole-v1'"),
+        ("brax:reacher", "world of brax .* hopper, .*tightrope.jax_task"),
+        ("brax:", "world of brax .* hopper, .*tightrope.jax_task"),
+        ("pgx:minatar-brakeout", "world of pgx .* 'minatar-breakout'"),
+        ("pgx:chess", "world of pgx .* minatar-breakout, .*tightrope.jax_task"),
+    ],
+)
+def test_names_that_are_no_worlds_say_so(name: str, offered: str) -> None:
+    with pytest.raises(UnknownName, match=offered):
+        tr.make_task(name)
+
+
+@pytest.mark.parametrize("name", ["jumanji:Snake-v1", "navix:Navix-Empty-5x5-v0", "craftax:symbolic", "playground:x"])
+def test_libraries_whose_worlds_have_no_names_are_told_from_modules_of_ones_own(name: str) -> None:
+    with pytest.raises(TaskError, match=r"some of brax, gymnax, pgx .*tightrope.jax_task"):
+        tr.make_task(name)
+
+
+def test_a_module_of_ones_own_may_be_called_like_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "xminigrid"
+    (tmp_path / f"{name}.py").write_text(
+        "from tightrope.testing.jax_pole import pole_task\n\n\ndef pole():\n    return pole_task()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert tr.make_task(f"{name}:pole").name == f"{name}:pole"
+    with pytest.raises(TaskError, match=r"tightrope.jax_task"):
+        tr.make_task(f"{name}:poll")
 
 
 def test_the_worlds_of_gymnax() -> None:

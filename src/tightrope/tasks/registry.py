@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
+from importlib.util import find_spec
 from typing import Any
 
 import gymnasium as gym
@@ -23,8 +24,14 @@ GROUP = "tightrope.tasks"
 """Entry points of packages that bring tasks: each names a function that builds one from its options."""
 
 TaskBuilder = Callable[..., Task]
-FAMILIES = {"gymnax": "tightrope.tasks.jaxworlds.gymnax_worlds:gymnax_task"}
+FAMILIES = {
+    "brax": "tightrope.tasks.jaxworlds.brax_worlds:brax_task",
+    "gymnax": "tightrope.tasks.jaxworlds.gymnax_worlds:gymnax_task",
+    "pgx": "tightrope.tasks.jaxworlds.pgx_worlds:pgx_task",
+}
 """Libraries whose worlds are tasks as ``library:world``, and what builds one from its name."""
+OTHER_FAMILIES = ("craftax", "jaxmarl", "jumanji", "mujoco_playground", "navix", "playground", "xminigrid")
+"""Libraries of worlds written in JAX that have no names here; a module of the user's may be called the same."""
 _registered: dict[str, TaskBuilder] = {}
 
 
@@ -141,10 +148,33 @@ def _check_options(name: str, builder: TaskBuilder, options: dict[str, Any]) -> 
 def _of_family(name: str) -> TaskBuilder | None:
     """The builder of a world of a known library; None for other names."""
     family, _, world = name.partition(":")
+    if family in OTHER_FAMILIES and world:
+        return _of_other_family(name, family)
     if family not in FAMILIES:
         return None
     module, _, function = FAMILIES[family].partition(":")
     return partial(getattr(importlib.import_module(module), function), world)
+
+
+def _of_other_family(name: str, library: str) -> TaskBuilder:
+    """What the user's own module of that name holds; TaskError where it is the library that is meant."""
+    _look_in_this_folder()
+    try:
+        if find_spec(library) is not None and (builder := _imported(name)):
+            return builder
+    except UnknownName:
+        pass
+    raise TaskError(
+        f"the worlds of {library} have no goal and danger that tightrope knows, so there is no task {name!r}. Named "
+        f"are some of {', '.join(sorted(FAMILIES))} (as in brax:hopper); any other is a World of your own, some twenty "
+        f"lines that call its reset and step and say what is goal and unsafe: tightrope.jax_task(make_world, name=…)"
+    )
+
+
+def _look_in_this_folder() -> None:
+    """A command does not have the user's folder on its path, as a script there would."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
 
 
 def _imported(name: str) -> TaskBuilder | None:
@@ -152,9 +182,7 @@ def _imported(name: str) -> TaskBuilder | None:
     module_name, colon, attribute = name.partition(":")
     if not colon or not attribute.isidentifier():
         return None
-    if os.getcwd() not in sys.path:
-        # A command does not have the user's folder on its path, as a script there would.
-        sys.path.append(os.getcwd())
+    _look_in_this_folder()
     if move := how_a_file_is_named(name):
         raise TaskError(f"{name!r} is no task. {move}")
     try:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from tightrope.errors import UnknownName, UsageError, require_extra
+from tightrope.errors import require_extra
 from tightrope.tasks.builtin.classic_control import (
     TOP_SPEED,
     WALL,
@@ -20,22 +19,13 @@ from tightrope.tasks.builtin.classic_control import (
     tip,
 )
 from tightrope.tasks.jaxworlds.rows import import_jax
+from tightrope.tasks.jaxworlds.rules import Rule, ended, rule_of
 from tightrope.tasks.jaxworlds.tasks import jax_task
 from tightrope.tasks.jaxworlds.world import Array, Moment, World
 from tightrope.tasks.keys import LossyKey, rounded_key
 from tightrope.tasks.task import Task
 
 _POLE = rounded_key(0.1, 0.2, 0.02, 0.2)
-
-
-def lasted(moment: Moment) -> Array:
-    """The time limit was reached, and nothing ended the episode before."""
-    return moment.truncated & ~moment.terminated
-
-
-def ended(moment: Moment) -> Array:
-    """The world says that it is over."""
-    return moment.terminated
 
 
 def hit_the_wall(moment: Moment) -> Array:
@@ -54,20 +44,8 @@ def pole_and_time(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashab
     return (_POLE(env, observation, info), int(env.unwrapped.situation[1].time))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """What is goal and what is unsafe in a world, and how a search looks at it."""
-
-    goal: Callable[[Moment], Array]
-    unsafe: Callable[[Moment], Array]
-    fields: Mapping[str, Any] = field(default_factory=dict)
-
-
-SURVIVE = Rule(goal=lasted, unsafe=ended)
 KNOWN: Mapping[str, Rule] = {
     "CartPole-v1": Rule(
-        goal=lasted,
-        unsafe=ended,
         fields={
             "state_key": pole_and_time,
             "order_actions": push_under_the_pole,
@@ -93,9 +71,9 @@ KNOWN: Mapping[str, Rule] = {
             "position": tip,
         },
     ),
-    "Asterix-MinAtar": SURVIVE,
-    "Breakout-MinAtar": SURVIVE,
-    "SpaceInvaders-MinAtar": SURVIVE,
+    "Asterix-MinAtar": Rule(),
+    "Breakout-MinAtar": Rule(),
+    "SpaceInvaders-MinAtar": Rule(),
 }
 
 
@@ -106,13 +84,8 @@ def gymnax_task(name: str, *, max_episode_steps: int | None = None) -> Task:
         name: As gymnax calls it.
         max_episode_steps: Its time limit; None: its own.
     """
-    if name not in KNOWN:
-        raise UnknownName(
-            "world of gymnax with a known goal and danger", name, KNOWN, "Any other is a task by tightrope.jax_task."
-        )
-    if max_episode_steps is not None and max_episode_steps < 1:
-        raise UsageError(f"max_episode_steps must be 1 or more, not {max_episode_steps}")
-    return jax_task(partial(gymnax_world, name, max_episode_steps), name=f"gymnax:{name}", **KNOWN[name].fields)
+    rule = rule_of("gymnax", KNOWN, name, max_episode_steps)
+    return jax_task(partial(gymnax_world, name, max_episode_steps), name=f"gymnax:{name}", **rule.fields)
 
 
 def gymnax_world(name: str, max_episode_steps: int | None = None) -> World:

@@ -1,15 +1,20 @@
-"""Networks of torch and Stable-Baselines3, written down for JAX, choose what the originals choose."""
+"""Networks of torch, Stable-Baselines3 and ONNX, written down for JAX, choose what the originals choose."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import gymnasium as gym
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
 import tightrope as tr
-from tests.agents.tasks import MOVES, PICTURE, TORQUES, VECTOR, noise_task
+from tests.agents.networks import Graph, cell_network, deciding_network, dense_network, picture_network
+from tests.agents.tasks import CELLS, FRAMES, MOVES, PICTURE, TORQUES, VECTOR, noise_task
+from tightrope.agents.formats.onnx_graph import OPERATORS
 from tightrope.errors import AgentError
 from tightrope.testing.agent_contract import ask, walk
 
@@ -55,10 +60,13 @@ def require_same(agent: Any, task: tr.Task, number: int) -> None:
     expected = list(ask(agent, observations).actions)
     assert len(set(expected)) > 1
     assert list(ask(again, observations).actions) == expected
-    (scores,) = network((np.stack(observations)[:20],))
-    (original,) = agent.network((np.stack(observations)[:20],))
+    require_same_scores(network, agent, np.stack(observations)[:20])
+
+
+def require_same_scores(network: Any, agent: Any, observations: Any) -> None:
+    (scores,), (original,) = network((observations,)), agent.network((observations,))
     scores, original = (part - part.max(axis=1, keepdims=True) for part in (scores, original))
-    assert np.allclose(scores, original, atol=1e-4)
+    assert np.allclose(scores, original, atol=1e-4 * max(1.0, float(np.abs(original).max())))
 
 
 def test_dense_layers() -> None:
@@ -107,3 +115,66 @@ def test_other_agents_are_refused() -> None:
     steering = nn.Sequential(nn.Linear(5, int(np.prod(TORQUES.shape))))
     with pytest.raises(AgentError, match="only those of a Discrete space"):
         tr.JaxNetwork.converted(tr.load_agent(steering, noise_task(VECTOR, TORQUES)))
+
+
+GALLERY = Path(__file__).parent.parent.parent / "agents" / "gallery"
+SPACES = {
+    "cartpole": (gym.spaces.Box(-2, 2, (4,), np.float32), 2),
+    "lunarlander": (gym.spaces.Box(-1.5, 1.5, (8,), np.float32), 4),
+    "highway": (gym.spaces.Box(-1, 1, (5, 5), np.float32), 5),
+    "minigrid": (gym.spaces.Box(0, 10, (7, 7, 3), np.uint8), 7),
+    "freeway": (gym.spaces.Box(0, 255, (128,), np.uint8), 3),
+}
+
+
+@pytest.mark.parametrize("stem", [f"{name}-{stage}" for name in SPACES for stage in ("early", "late")])
+def test_onnx_agents_of_the_gallery(stem: str) -> None:
+    observations, number = SPACES[stem.partition("-")[0]]
+    task = noise_task(observations, gym.spaces.Discrete(number))
+    require_same(tr.load_agent(GALLERY / f"{stem}.onnx", task), task, 100)
+
+
+def test_an_onnx_file_of_convolutions(tmp_path: Path) -> None:
+    task = noise_task(FRAMES, MOVES)
+    agent = tr.load_agent(picture_network(tmp_path / "a.onnx", 4), task)
+    require_same_scores(tr.JaxNetwork.converted(agent), agent, np.stack(walk(task, 3)))
+
+
+def test_an_onnx_file_of_many_operators_made_for_one_row(tmp_path: Path) -> None:
+    graph = Graph()
+    graph.weights += [numpy_helper.from_array(np.array([1, 8, 1, 4]), "shape")]
+    hidden = graph.node("LeakyRelu", [graph.dense("observation", 5, 32, relu=False)], alpha=0.3)
+    square = graph.node("Transpose", [graph.node("Reshape", [hidden, "shape"])], perm=[0, 2, 3, 1])
+    flat = graph.node("Elu", [graph.node("Flatten", [square])], alpha=0.7)
+    swish = graph.node("Mul", [flat, graph.node("Sigmoid", [flat])])
+    scores = graph.node("Add", [graph.node("MatMul", [swish, graph.weight(32, 4)]), graph.weight(4)])
+    path = graph.save(tmp_path / "a.onnx", {"scores": (scores, [1, 4])}, shape=[1, 5])
+    task = noise_task(VECTOR, MOVES)
+    agent = tr.load_agent(path, task)
+    network = tr.JaxNetwork.converted(agent)
+    observations = walk(task, 100)
+    expected = list(ask(agent, observations).actions)
+    assert len(set(expected)) > 1
+    assert list(ask(tr.load_agent(network, task), observations).actions) == expected
+
+
+def test_an_onnx_file_with_other_operators_is_refused(tmp_path: Path) -> None:
+    task = noise_task(VECTOR, MOVES)
+    graph = Graph()
+    scores = graph.node("Erf", [graph.dense("observation", 5, 4, relu=False)])
+    path = graph.save(tmp_path / "a.onnx", {"scores": (scores, ["n", 4])}, shape=["n", 5])
+    with pytest.raises(AgentError, match="the operator Erf is no layer that is known"):
+        tr.JaxNetwork.converted(tr.load_agent(path, task))
+    with pytest.raises(AgentError, match="answers with actions"):
+        tr.JaxNetwork.converted(tr.load_agent(deciding_network(tmp_path / "b.onnx", 5, 4), task))
+    cells = noise_task(CELLS, MOVES)
+    with pytest.raises(AgentError, match=r"an input of Discrete\(7\) is no layer"):
+        tr.JaxNetwork.converted(tr.load_agent(cell_network(tmp_path / "c.onnx", 7, 4), cells))
+
+
+def test_a_graph_that_gives_other_scores_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = noise_task(VECTOR, MOVES)
+    agent = tr.load_agent(dense_network(tmp_path / "a.onnx", 5, 4), task)
+    monkeypatch.setitem(OPERATORS, "Relu", abs)
+    with pytest.raises(AgentError, match="gives other scores"):
+        tr.JaxNetwork.converted(agent)

@@ -1,4 +1,4 @@
-"""Networks of torch and Stable-Baselines3 written down again for JAX, layer by layer, where every layer is known."""
+"""Networks of torch, Stable-Baselines3 and ONNX written down again for JAX, where every layer in them is known."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any, TypeAlias
 import gymnasium as gym
 import numpy as np
 
+from tightrope.agents.formats.onnx import OnnxNetwork
+from tightrope.agents.formats.onnx_graph import OPERATORS, Graph, UnknownLayer, apply_graph, graph_of
+from tightrope.agents.networks.action_heads import ActionHead
 from tightrope.agents.networks.network_agent import NetworkAgent
 from tightrope.errors import AgentError
 from tightrope.tasks.jaxworlds.rows import import_jax
@@ -27,8 +30,11 @@ ACTIVATIONS = {
 }
 """Of torch, by the names that JAX has for them; dropout does nothing in a network that is only asked."""
 
+FAR = 1000.0
+"""A bound farther from zero is none: with numbers of that size the last digits are all there is."""
 
-def converted(agent: Any) -> tuple[Callable[[Any, Any], Any], tuple[Weights, ...]]:
+
+def converted(agent: Any) -> tuple[Callable[[Any, Any], Any], Any]:
     """The agent's network as a function for JAX, and its weights."""
     if not isinstance(agent, NetworkAgent):
         raise _refused(agent, f"it is a {type(agent).__name__}, and no network")
@@ -39,13 +45,15 @@ def converted(agent: Any) -> tuple[Callable[[Any, Any], Any], tuple[Weights, ...
         raise _refused(agent, f"its actions are {agent._spaces.action}, and only those of a Discrete space are known")
     network = parts.network
     try:
+        if isinstance(network, OnnxNetwork):
+            return _graph(agent, network)
         if hasattr(network, "policy"):
             found = list(_policy(network.policy, agent._spaces.observation))
         elif hasattr(network, "module"):
             found = list(_layers(network.module))
         else:
-            raise _Unknown(type(network).__name__)
-    except _Unknown as unknown:
+            raise UnknownLayer(type(network).__name__)
+    except UnknownLayer as unknown:
         raise _refused(agent, f"{unknown} is no layer that is known") from None
     kinds, weights = tuple(kind for kind, _ in found), tuple(weights for _, weights in found)
     return partial(apply, kinds), weights
@@ -58,16 +66,48 @@ def apply(kinds: tuple[Layer, ...], weights: tuple[Weights, ...], observations: 
     return observations
 
 
-class _Unknown(Exception):
-    """A layer that is not known, by its name."""
-
-
 def _refused(agent: Any, why: str) -> AgentError:
     return AgentError(
         f"agent {agent.name!r} cannot be written down for JAX: {why}. Known are torch.nn.Sequential of Linear, Conv2d, "
-        f"Flatten, {', '.join(ACTIVATIONS)}, and the policies of PPO, A2C and DQN that are made of these; write its "
-        f"function yourself and give it as tr.JaxNetwork(function, parameters)"
+        f"Flatten, {', '.join(ACTIVATIONS)}, the policies of PPO, A2C and DQN made of these, and .onnx files of "
+        f"{', '.join(OPERATORS)}; write its function yourself and give it as tr.JaxNetwork(function, parameters)"
     )
+
+
+def _graph(agent: Any, network: OnnxNetwork) -> tuple[Callable[[Any, Any], Any], Any]:
+    """The graph of an .onnx file, tried on some observations: what its operators do changed from version to version."""
+    space = agent._spaces.observation
+    if not isinstance(space, gym.spaces.Box):
+        raise UnknownLayer(f"an input of {space}")
+    if isinstance(agent._parts.head, ActionHead):
+        raise _refused(agent, "it answers with actions, and not with a score for each")
+    graph, weights = graph_of(network.path)
+    [given] = network.inputs
+    function = partial(fed, graph, given.shape, np.dtype(given.dtype).name)
+    rows = _some_observations(space, 8 if agent._parts.any_size else agent._parts.sizes[0])
+    expected = network((rows,))[0]
+    try:
+        found = np.asarray(function(weights, rows))
+    except (TypeError, ValueError, IndexError) as error:
+        raise _refused(agent, f"JAX cannot run its graph: {str(error).partition(chr(10))[0]}") from error
+    if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max()):
+        raise _refused(agent, "its graph gives other scores there")
+    return function, weights
+
+
+def fed(graph: Graph, shape: tuple[int, ...], dtype: str, weights: Any, observations: Any) -> Any:
+    """What a graph makes of observations, handed to it in the form that it takes."""
+    jax = import_jax()
+    rows = jax.numpy.asarray(observations).reshape(len(observations), *shape)
+    return apply_graph(graph, weights, rows.astype(jax.dtypes.canonicalize_dtype(dtype)))
+
+
+def _some_observations(space: gym.spaces.Box, number: int) -> Any:
+    """Observations within the bounds, always the same; between -3 and 3 where there are none."""
+    rng, shape = np.random.default_rng(0), (number, *space.shape)
+    low, high = (np.where(abs(side) <= FAR, side, usual) for side, usual in ((space.low, -3.0), (space.high, 3.0)))
+    drawn = rng.uniform(np.minimum(low, high), high, shape)
+    return drawn.astype(space.dtype)
 
 
 def _policy(policy: Any, space: gym.Space[Any]) -> Iterator[tuple[Layer, Weights]]:
@@ -82,12 +122,12 @@ def _policy(policy: Any, space: gym.Space[Any]) -> Iterator[tuple[Layer, Weights
         yield from _layers(policy.mlp_extractor.policy_net)
         yield from _layers(policy.action_net)
     else:
-        raise _Unknown(type(policy).__name__)
+        raise UnknownLayer(type(policy).__name__)
 
 
 def _preprocessed(policy: Any, space: gym.Space[Any]) -> Iterator[tuple[Layer, Weights]]:
     if not isinstance(space, gym.spaces.Box):
-        raise _Unknown(f"an input of {space}")
+        raise UnknownLayer(f"an input of {space}")
     if len(space.shape) != 3:
         return
     if policy.observation_space.shape != space.shape:
@@ -104,14 +144,14 @@ def _extractor(extractor: Any) -> Iterator[tuple[Layer, Weights]]:
         yield from _layers(extractor.cnn)
         yield from _layers(extractor.linear)
     else:
-        raise _Unknown(kind)
+        raise UnknownLayer(kind)
 
 
 def _layers(module: Any) -> Iterator[tuple[Layer, Weights]]:
     """A module of torch, if it and all in it are what their names say."""
     kind = type(module).__name__
     if not type(module).__module__.startswith("torch.nn.modules."):
-        raise _Unknown(kind)
+        raise UnknownLayer(kind)
     if kind == "Sequential":
         for inner in module:
             yield from _layers(inner)
@@ -125,7 +165,7 @@ def _layers(module: Any) -> Iterator[tuple[Layer, Weights]]:
     elif kind in ACTIVATIONS:
         yield ("activated", ACTIVATIONS[kind]), ()
     else:
-        raise _Unknown(kind)
+        raise UnknownLayer(kind)
 
 
 def _numbers(module: Any) -> Weights:

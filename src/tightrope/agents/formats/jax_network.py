@@ -42,7 +42,7 @@ class JaxNetwork(Shown):
 
     @classmethod
     def converted(cls, agent: Agent) -> JaxNetwork:
-        """The network of a loaded agent of torch or Stable-Baselines3, written down for JAX.
+        """The network of a loaded agent of torch, Stable-Baselines3 or ONNX, written down for JAX.
 
         Its scores are the same but for rounding, so that an action differs only where two are all but equal.
 

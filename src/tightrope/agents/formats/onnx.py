@@ -74,7 +74,7 @@ class OnnxFile:
         for part in observed:
             _check_range(self.path, self.metadata, part)
         outputs = self._session.get_outputs()
-        network = OnnxNetwork(self._session, inputs, [output.name for output in outputs])
+        network = OnnxNetwork(self._session, inputs, [output.name for output in outputs], self.path)
         head = _head(spaces.action, outputs, self.metadata)
         fixed = _fixed_batch(self._session)
         return NetworkParts(
@@ -108,14 +108,14 @@ class OnnxInput(NamedTuple):
 
 
 class OnnxNetwork:
-    """A session as a function of arrays."""
+    """A session as a function of arrays, and the file it was opened from."""
 
-    def __init__(self, session: Any, inputs: Sequence[OnnxInput], outputs: Sequence[str]) -> None:
-        self._session, self._inputs, self._outputs = session, inputs, outputs
+    def __init__(self, session: Any, inputs: Sequence[OnnxInput], outputs: Sequence[str], path: Path) -> None:
+        self._session, self.inputs, self._outputs, self.path = session, inputs, outputs, path
 
     def __call__(self, arrays: Arrays) -> Arrays:
         """Run the session on stacked observation parts."""
-        feeds = {part.name: part.feed(rows) for part, rows in zip(self._inputs, arrays, strict=True)}
+        feeds = {part.name: part.feed(rows) for part, rows in zip(self.inputs, arrays, strict=True)}
         return tuple(self._session.run(self._outputs, feeds))
 
 

@@ -65,6 +65,7 @@ KNOWN: Mapping[str, Rule] = {
     "hopper": Rule(fields={**_WALKER, "state_key": posture(0.1, 0.5)}),
     "inverted_double_pendulum": Rule(fields=_POLE),
     "inverted_pendulum": Rule(fields=_POLE),
+    "walker2d": Rule(fields={**_WALKER, "actions": strides()}),
 }
 
 

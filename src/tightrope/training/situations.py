@@ -139,7 +139,7 @@ def _parts(source: SituationSource) -> Iterable[SituationSource]:
     if isinstance(source, FuzzResult):
         return source.fittest
     if isinstance(source, TestedAgents):
-        # Controls have as many cases as a suite each: most starts would be where nobody goes.
+        # Controls are there to be compared with, and each has as many cases as a suite.
         return [row for name, row in source.safety.items() if name not in CONTROLS]
     if isinstance(source, Mapping):
         return source.values()

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from tests.report.synthetic import grid_run, judged_by, lake_task, made_reference, plainly, searched
 from tightrope.outcome import Outcome, StopReason
-from tightrope.reference import Reference
+from tightrope.reference import Probing, Reference
 from tightrope.report import AgentInfo, Results, RunResults, results_to_json
 from tightrope.report.headline import headline
 from tightrope.report.verdict import verdicts
-from tightrope.report.ways import reference_notes, references_of
+from tightrope.report.ways import reference_notes, references_of, why_no_places
 from tightrope.report.wording import THIN
 from tightrope.report.writers.page import render_page
 from tightrope.safety import simple_suite
@@ -150,3 +150,20 @@ def test_who_never_arrives_is_said_first_though_another_fails_more() -> None:
     harmless = {name: judged_by(suite, name, lambda case, n: Outcome.ONGOING) for name in row}
     nobody = replace(both, safety={"simple": harmless}, plain={"idle": plainly("idle", 0, 60, goals=0)})
     assert "No agent fails" not in headline(nobody).sentence
+
+
+def test_without_boundary_states_it_says_whether_anybody_looked_and_what_to_try() -> None:
+    bare = way((), "dfs")
+    unprobed = Probing(
+        successors=40, doomed=0, survivable=0, unknown=40, steps=10, seconds=0.1, stop_reason=StopReason.BUDGET_SPENT
+    )
+    looked = replace(bare, probing=replace(unprobed, steps=900, stop_reason=StopReason.COMPLETED))
+    assert why_no_places([looked]).startswith("No action was seen to lead into trouble there")
+    spent = replace(bare, probing=unprobed)
+    assert why_no_places([spent]).startswith("The steps for probing did not suffice to try an action there")
+    run = replace(run_on(spent), agents=(AgentInfo(name="late"), AgentInfo(name="early")))
+    [late, *_] = verdicts(run)
+    assert late.sentence.endswith("no data: the suites have no case, as no boundary state was found")
+    results = Results(title="none", runs=(run,))
+    assert "one agent" not in results.correlation.method
+    assert "--suite uniform:40" in render_page(results)

@@ -269,6 +269,8 @@ class Results(Shown):
 
 def _correlation(runs: Sequence[RunResults]) -> Estimate:
     suites = [suite for run in runs for suite in run.measured]
+    if not suites:
+        return Estimate.of_nothing("no case of a suite could be judged")
     if len({(suite.run.task.label, suite.agent) for suite in suites}) < 2:
         return Estimate.of_nothing("one agent alone shows no correlation")
     return correlation([suite.result for suite in suites])

@@ -129,6 +129,8 @@ def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
         return f"no reference was found ({run.search.stop_reason}), so there was nowhere to put the agent"
     if suite is None:
         return "no safety suite was run"
+    if not suite.cases:
+        return "the suites have no case, as no boundary state was found"
     raised = f", {number(suite.raised)} of them because of errors" if suite.raised else ""
     return f"none of its {count(len(suite.cases), 'case')} could be judged{raised}"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tightrope.outcome import Outcome
+from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import FAILURE, Reference
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
@@ -14,6 +14,26 @@ from tightrope.report.wording import count, listed, number, percent
 RUN, GIVEN = "run of ", "demonstration"
 """How `find_references` calls what no search found."""
 UNARRIVED = ", which does not reach the goal"
+
+
+def why_no_places(references: Sequence[Reference]) -> str:
+    """Why there is nowhere to put an agent, and what to try."""
+    seen = (
+        "The steps for probing did not suffice to try an action there"
+        if any(map(_spent_on_the_way, references))
+        else "No action was seen to lead into trouble there"
+    )
+    return (
+        f"{seen}, so no suite has a case. --suite uniform:40 tests at 40 states drawn from the references, and "
+        "tightrope failures looks near the agents' own runs. More --references may find boundary states, or in a "
+        "campaign file search: {method: archive} or a larger probe_steps."
+    )
+
+
+def _spent_on_the_way(reference: Reference) -> bool:
+    """Whether probing ended with one look along the reference: a way back by replay may cost more than it has."""
+    probing = reference.probing
+    return probing is not None and probing.stop_reason is StopReason.BUDGET_SPENT and probing.steps <= len(reference)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -125,7 +125,12 @@ def print_guidance(
 def _after_prefixes(prefixes: SafetyResult) -> str:
     """How often it fails, and in how many of them it was asked at all: most end the episode themselves."""
     told, cases = share(prefixes.fail_frequency), prefixes.distinct_cases
-    return f"{told} in the {sum(bool(case.returns) for case in cases)} of {len(cases)} that were valid"
+    valid = sum(bool(case.returns) for case in cases)
+    return (
+        f"{told} in the {valid} of {len(cases)} that were valid"
+        if valid
+        else f"{told}, as none of {len(cases)} was valid"
+    )
 
 
 def _print_why_nothing(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:

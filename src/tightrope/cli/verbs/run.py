@@ -145,10 +145,9 @@ def _ways(run: Run) -> str:
         f"{counted(len(references), 'reference')} from {resets} ({listed}), with {counted(states, 'boundary state')}."
     )
     if not states:
-        told += (
-            " No action was seen to lead into trouble there, so no suite has a case. More --references may "
-            "find some, or in a campaign file search: {method: archive} or a larger probe_steps."
-        )
+        from tightrope.report.ways import why_no_places
+
+        told += f" {why_no_places(references)}"
     if any(reference.trace.outcome is Outcome.GOAL for reference in references):
         return told
     return f"{told} None reaches the goal: the agents' own runs serve."

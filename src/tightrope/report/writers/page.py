@@ -29,7 +29,7 @@ from tightrope.report.results import Finding, Results, RunResults
 from tightrope.report.training import History, through_training
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
-from tightrope.report.ways import reference_notes, references_of
+from tightrope.report.ways import reference_notes, references_of, why_no_places
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent, settings_text, typeset
 from tightrope.report.words import WORDS
 from tightrope.report.writers.pagedata import escape_text, run_data, shortened
@@ -224,7 +224,9 @@ def _environment() -> Environment:
     environment.filters.update(way_out=escape_text, shortened=shortened, tone=TONES.get)
     environment.filters.update(typeset=typeset, settings=settings_text)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
-    environment.globals.update(count=count, link=link, group_words=group_words, blame=BLAME)
+    environment.globals.update(
+        count=count, link=link, group_words=group_words, blame=BLAME, why_no_places=why_no_places
+    )
     return environment
 
 

@@ -88,7 +88,7 @@ def _graph(agent: Any, network: OnnxNetwork) -> tuple[Callable[[Any, Any], Any],
     expected = network((rows,))[0]
     try:
         found = np.asarray(function(weights, rows))
-    except (TypeError, ValueError, IndexError) as error:
+    except (TypeError, ValueError, LookupError, NotImplementedError) as error:
         raise _refused(agent, f"JAX cannot run its graph: {str(error).partition(chr(10))[0]}") from error
     if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max()):
         raise _refused(agent, "its graph gives other scores there")

@@ -56,7 +56,7 @@ def graph_of(path: Path) -> tuple[Graph, dict[str, Any]]:
     for node in wanted:
         if node.op_type == "Constant":
             constants[node.output[0]] = _constant(onnx, node)
-    batch = source.type.tensor_type.shape.dim[0].dim_value
+    batch = next((size.dim_value for size in source.type.tensor_type.shape.dim), 0)
     nodes = tuple(_read(onnx, node, constants, batch) for node in wanted if node.op_type != "Constant")
     used = {name for node in nodes for name in node.inputs}
     return (source.name, nodes, target), {name: np.array(constants[name]) for name in sorted(used & set(constants))}

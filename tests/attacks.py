@@ -316,7 +316,7 @@ def torch_files(attacks: Attacks) -> None:
         path = attacks.place(".cleanrl_model")
         path.write_bytes(content)
         attacks.add(
-            f"cleanrl: {name}", "agent", path, ends if content.startswith(b"PK") else "AgentError: .*no file of"
+            f"cleanrl: {name}", "agent", path, ends if content.startswith(b"PK") else "AgentError: .*not a torch file"
         )
     honest: dict[Any, Any] = {}
     for place, out, given in ((0, 120, 5), (2, 84, 120), (4, 4, 84)):

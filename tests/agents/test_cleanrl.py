@@ -315,7 +315,7 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="not a state_dict"):
         tr.load_agent(path, noise_task(VECTOR, MOVES))
     path.write_bytes(pickle.dumps(Spy()))
-    with pytest.raises(AgentError, match="no file of torch"):
+    with pytest.raises(AgentError, match="not a torch file"):
         tr.load_agent(path, noise_task(VECTOR, MOVES))
 
 

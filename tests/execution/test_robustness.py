@@ -345,7 +345,7 @@ def test_wrong_use_is_refused_with_the_next_move() -> None:
             engine.add_agents({"steady": other})
         stream = engine.stream(rollouts(task))
         next(stream)
-        with pytest.raises(UsageError, match="another run"):
+        with pytest.raises(UsageError, match="another job"):
             engine.run(rollouts(task))
         stream.close()
         assert_same(engine.run(rollouts(task)), naive(task, rollouts(task)))

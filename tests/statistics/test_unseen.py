@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tightrope.statistics.unseen import nothing_unseen, unseen_kinds
+from tightrope.statistics.unseen import _new_kind, nothing_unseen, unseen_kinds
 
 
 def test_no_failure_at_all_gives_the_rule_of_three() -> None:
@@ -24,12 +24,44 @@ def test_kinds_met_once_are_what_good_and_turing_count() -> None:
     assert unseen.at_least == 2
 
 
-def test_kinds_that_appear_together_in_a_round_are_all_new() -> None:
-    """Two cases that fail alike in the first round were both surprises: nothing was known before it."""
-    together, apart = unseen_kinds([["a", "a"], [None, None]]), unseen_kinds([["a", None], ["a", None]])
-    assert together.new_kind.high is not None
-    assert apart.new_kind.high is not None
-    assert together.new_kind.high > apart.new_kind.high
+def test_kinds_are_counted_and_not_the_cases_that_fail_alike() -> None:
+    """A hundred cases that all fail alike at once are one kind: eleven rounds later little is left to find."""
+    unseen = unseen_kinds([["a"] * 100] * 12)
+    assert (unseen.kinds, unseen.since, unseen.quiet) == (1, 1199, 1100), "the first round had its surprise"
+    assert unseen.new_kind.high == pytest.approx(3.69 / 1100, rel=0.01)
+    assert str(unseen).replace("\u202f", " ") == (
+        "1,100 executions since the last new kind of failure: the next one is a new kind with probability at most 0.34 %"
+    )
+
+
+def test_a_kind_that_was_just_met_does_not_make_the_limit_useless() -> None:
+    unseen = unseen_kinds([*[["a", None]] * 50, ["a", "b"]])
+    assert unseen.quiet == 0
+    assert str(unseen).replace("\u202f", " ") == (
+        "2 kinds of failure in 102 executions: the next one is a new kind with probability at most 7 %"
+    )
+
+
+def test_a_round_that_leaves_cases_out_does_not_count() -> None:
+    assert unseen_kinds([["a", None], [None, None], [None]]).quiet == 2
+
+
+@pytest.mark.parametrize("executions", [10, 60])
+def test_the_limit_holds_against_whoever_lowers_the_chance_as_he_likes(executions: int) -> None:
+    """Exact: after each new kind the chance of another may fall to any lower value, chosen so that the limit fails most
+    often. ``fails[kinds, since, level]``; chances just above a limit are all that need be tried."""
+    every = range(executions + 1)
+    highs = np.array(
+        [[_new_kind(0, kinds, executions, since, 0.95).high for since in every] for kinds in every], dtype=float
+    )
+    levels = np.unique(highs[highs < 1]) + 1e-12
+    fails = (levels > highs[:, :, None]).astype(float)
+    for _ in range(executions):
+        lowered = np.maximum.accumulate(fails[:, 0], axis=1)
+        after = fails.copy()
+        after[:-1, :-1] = (1 - levels) * fails[:-1, 1:] + levels * lowered[1:, None]
+        fails = after
+    assert fails[0, 0].max() == pytest.approx(0.05, abs=1e-9), "never more, and not less than need be"
 
 
 def test_nothing_executed_is_no_data() -> None:
@@ -90,3 +122,30 @@ def test_good_and_turing_are_right_on_average() -> None:
         missing = shares[[kind for kind in range(60) if kind not in kinds]].sum()
         errors.append((unseen_kinds([[int(kind)] for kind in kinds]).new_kind.value or 0.0) - missing)
     assert abs(float(np.mean(errors))) < 0.01
+
+
+@pytest.mark.parametrize("expected", [2.9, 4.8, 8.0])
+@pytest.mark.parametrize("how", ["own", "shared", "tiny", "half always fail"])
+def test_the_limit_holds_where_it_is_tightest(how: str, expected: float) -> None:
+    """Ten cases, six rounds, with chances near the limit itself: cases with kinds of their own, one kind for all,
+    many small ones, and half of the cases failing for sure in one known way."""
+    rng, rounds, cases = np.random.default_rng(13), 6, 10
+    chance, kinds = expected / (rounds * cases), 100
+    shares = np.zeros((cases, kinds + 1))
+    if how == "own":
+        shares[np.arange(cases), np.arange(cases)] = chance
+    elif how == "shared":
+        shares[:, 0] = chance
+    elif how == "tiny":
+        shares[:, :kinds] = chance / kinds
+    else:
+        shares[::2, 0] = 1
+        shares[1::2, 1:kinds] = 2 * chance / (kinds - 1)
+    shares[:, kinds] = 1 - shares.sum(axis=1)
+    held = 0
+    for _ in range(worlds := 400):
+        drawn = (rng.random((rounds, cases, 1)) > shares.cumsum(axis=1)[:, :-1] + 1e-12).sum(axis=2)
+        unseen = unseen_kinds([[None if kind == kinds else int(kind) for kind in turn] for turn in drawn])
+        missing = np.delete(shares, [kinds, *np.unique(drawn[drawn < kinds])], axis=1).sum(axis=1).mean()
+        held += missing <= (unseen.new_kind.high or 0.0)
+    assert held / worlds >= 0.93, "95 of 100, less what 400 worlds may be off by"

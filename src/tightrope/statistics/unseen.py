@@ -1,11 +1,18 @@
 """What remains unseen: how likely is the next execution to show a kind that nobody met yet?
 
 Good and Turing estimate it from what was met once; Chao bounds the number of kinds from what was met once and twice.
-Neither is a promise, so the upper limit comes from elsewhere. Go through the executions in the order of their rounds,
-each round being one execution of every case. The chance that an execution shows a kind that no earlier round showed can
-only shrink from round to round, as more is known. So those that did show one are at least as many as hits in as many
-tries with today's chance would be, and the Clopper-Pearson limit for so many hits holds for today's chance. (Cases
-differ: but hits in tries with different chances lie closer to their mean than with equal ones, Hoeffding 1956.)
+Neither is a promise, so the upper limit comes from elsewhere. Go through the executions one after the other, round by
+round, each round being one execution of every case. The chance of a kind that nobody met before can only shrink, and only
+when a new kind is met. Let m be what it is today, as a mean over the cases.
+
+- In all n executions: the kinds met are at least as many as hits in n tries of chance m, so the Clopper-Pearson limit
+  holds. Cases differ, but hits in tries with different chances lie closer to their mean (Hoeffding 1956).
+- In the whole rounds since the last new kind, s executions: m is above 1 - a^(1/s) with probability a at most. For look at
+  the last so many rounds that (1 - m)^s <= a, from the moment when the chance became m: if a new kind was met before
+  them, what follows is the same question with less time left; if not, they pass without a hit with probability a.
+
+Both hold with a = 2.5 % at once, and the lower one is told. Without any failure they are one, and a may be 5 %: chances
+between the two limits for no hit let the others fail for no number of kinds.
 """
 
 from __future__ import annotations
@@ -13,6 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tightrope.display import Shown
 from tightrope.statistics.estimate import CONFIDENCE, Estimate
@@ -21,6 +29,7 @@ from tightrope.statistics.words import THIN
 
 NEXT_EXECUTION = "in the next execution"
 """One more execution of a case drawn from these, each alike."""
+SINCE, WITHOUT = "since the last new kind", "without a failure"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +45,8 @@ class Unseen(Shown):
     """Kinds met in two executions."""
     since: int
     """Executions since the last new kind; all of them where none was met."""
+    quiet: int
+    """Those of them in whole rounds, each of which asks every case."""
     new_kind: Estimate
     """How likely the next execution is to show a new kind: Good and Turing's value, and a limit that holds."""
 
@@ -49,11 +60,13 @@ class Unseen(Shown):
             return f"what remains unseen is not known: {self.new_kind.method}"
         if self.new_kind.high == 0:
             return f"the next execution shows no new kind of failure ({self.new_kind.method})"
+        limit = f"with probability at most {_percent(self.new_kind.high)}"
         if self.kinds == 0:
-            seen, next_one = f"{_executions(self.executions)} without a failure", "a failure"
-        else:
-            seen, next_one = f"{_executions(self.since)} since the last new kind of failure", "a new kind"
-        return f"{seen}: the next one is {next_one} with probability at most {_percent(self.new_kind.high)}"
+            return f"{_executions(self.executions)} without a failure: the next one is a failure {limit}"
+        if self.new_kind.method.endswith(SINCE):
+            return f"{_executions(self.quiet)} since the last new kind of failure: the next one is a new kind {limit}"
+        kinds = "1 kind" if self.kinds == 1 else f"{self.kinds:,} kinds"
+        return f"{kinds} of failure in {_executions(self.executions)}: the next one is a new kind {limit}"
 
 
 def unseen_kinds(rounds: Iterable[Sequence[Hashable | None]], *, confidence: float = CONFIDENCE) -> Unseen:
@@ -65,15 +78,17 @@ def unseen_kinds(rounds: Iterable[Sequence[Hashable | None]], *, confidence: flo
         confidence: Of the upper limit.
     """
     seen: Counter[Hashable] = Counter()
-    executions = new = since = 0
+    executions = since = quiet = widest = 0
     for shown in rounds:
-        known = frozenset(seen)
+        met = len(seen)
         for kind in shown:
             executions += 1
             since = since + 1 if kind is None or kind in seen else 0
-            new += kind is not None and kind not in known
             if kind is not None:
                 seen[kind] += 1
+        widest = max(widest, len(shown))
+        # A round that leaves cases out says nothing of them.
+        quiet = 0 if len(seen) > met else quiet + len(shown) * (len(shown) == widest)
     counts = Counter(seen.values())
     return Unseen(
         executions=executions,
@@ -81,7 +96,8 @@ def unseen_kinds(rounds: Iterable[Sequence[Hashable | None]], *, confidence: flo
         once=counts[1],
         twice=counts[2],
         since=since,
-        new_kind=_new_kind(counts[1], new, executions, confidence),
+        quiet=quiet,
+        new_kind=_new_kind(counts[1], len(seen), executions, quiet, confidence),
     )
 
 
@@ -93,17 +109,34 @@ def nothing_unseen(executions: int, kinds: int, *, why: str) -> Unseen:
         once=0,
         twice=0,
         since=executions,
+        quiet=executions,
         new_kind=Estimate(0.0, 0.0, 0.0, executions, why, NEXT_EXECUTION),
     )
 
 
-def _new_kind(once: int, new: int, executions: int, confidence: float) -> Estimate:
+def _new_kind(once: int, kinds: int, executions: int, quiet: int, confidence: float) -> Estimate:
     if executions == 0:
         return Estimate.of_nothing(question=NEXT_EXECUTION)
-    high = 1.0 if new == executions else beta_quantile(confidence, new + 1, executions - new)
+    miss = 1 - confidence
+    all_told, since = _from_kinds(kinds, executions, miss / 2), _from_quiet(quiet, miss / 2)
+    if kinds == 0:
+        high, source = _from_quiet(executions, miss), f"{executions} executions {WITHOUT}"
+    elif since < all_told:
+        high, source = since, f"{quiet} executions {SINCE}"
+    else:
+        high, source = all_told, f"{kinds} kinds in {executions} executions"
     value = once / executions
-    method = f"Good-Turing; {confidence:.0%} upper limit from {new} of {executions} executions that showed a new kind"
+    method = f"Good-Turing; {confidence:.0%} upper limit from {source}"
     return Estimate(value, 0.0, max(value, high), executions, method, NEXT_EXECUTION)
+
+
+@lru_cache(maxsize=1024)
+def _from_kinds(kinds: int, executions: int, miss: float) -> float:
+    return 1.0 if kinds == executions else beta_quantile(1 - miss, kinds + 1, executions - kinds)
+
+
+def _from_quiet(quiet: int, miss: float) -> float:
+    return 1.0 if quiet == 0 else 1 - float(miss ** (1 / quiet))
 
 
 def _executions(number: int) -> str:

@@ -133,6 +133,23 @@ def test_questions_that_are_none(runs: tuple[Path, Path], tmp_path: Path, capsys
         assert said in " ".join(capsys.readouterr().err.split())
 
 
+def test_files_without_a_run_are_told_the_commands_that_compare_them(
+    runs: tuple[Path, Path], tmp_path: Path, capsys
+) -> None:
+    old, new = (str(tmp_path / name) for name in ("old.onnx", "new one.onnx"))
+    for each in (old, new):
+        Path(each).write_bytes(b"")
+    capsys.readouterr()
+    assert run_command(["compare", old, new]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    both = f"--agent {old} --agent {shlex.quote(new)}"
+    assert (
+        f"`tightrope run TASK {both} --out run/`, then `tightrope compare {old} {shlex.quote(new)} --in run/`" in told
+    )
+    assert run_command(["compare", str(runs[0]), old]) == 2
+    assert f"`tightrope compare AGENT {old} --in {runs[0]}`" in " ".join(capsys.readouterr().err.split())
+
+
 def test_from_python_an_agent_in_memory_meets_the_agents_of_runs(runs: tuple[Path, Path]) -> None:
     old, new = map(tr.open_run, runs)
     mine = tr.load_agent(CAREFUL, old.task, name="mine")

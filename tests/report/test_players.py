@@ -300,3 +300,32 @@ def test_without_pictures_the_values_are_drawn(browser: Any, context: Any, tmp_p
         assert visit.page.locator(".player .value path.way").count() == 4
         assert visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         assert visit.complaints == []
+
+
+@pytest_browser
+def test_of_many_agents_the_worst_is_told_and_the_others_are_folded_and_all_are_on_paper(
+    browser: Any, pond: Task, tmp_path: Path
+) -> None:
+    runs = [explained(pond, Sure(lambda cell: WALK, f"agent {number}")).runs[0] for number in range(16)]
+    safety = {name: result for run in runs for name, result in run.safety["simple"].items()}
+    crowd = replace(runs[0], agents=tuple(AgentInfo(name=name) for name in safety), safety={"simple": safety})
+    index = write_report(Results(title="Crowd", runs=(crowd,)), tmp_path, tasks=[pond], videos=2)
+    with Visit(browser, index) as visit:
+        folds, shown = visit.page.locator(".fold"), visit.page.locator(".fold:visible")
+        assert (folds.count(), shown.count()) == (16, 1)
+        assert shown.evaluate_all("all => all.map(one => one.open)") == [False], (
+            "a line, until somebody wants to see it"
+        )
+        whole, one = (visit.page.locator(each).bounding_box() for each in ("section:has(> #why)", ".fold:visible"))
+        assert whole["height"] < one["height"] + 300, "beside that one only a heading and a line"
+        visit.page.get_by_text("15 more groups of 15 agents").click()
+        assert shown.count() == 16
+        visit.page.get_by_text("15 more groups of 15 agents").click()
+        visit.page.evaluate("""addEventListener("beforeprint", () => {
+            const more = [...document.querySelectorAll(".more, .fold")], charts = [...document.querySelectorAll("[data-chart] svg[role]")];
+            window.printed = [more.filter(one => !one.open).length, charts.filter(one => one.getBoundingClientRect().width < 100).length];
+        })""")  # noqa: E501
+        assert visit.page.pdf(format="A4").startswith(b"%PDF")
+        assert visit.page.evaluate("window.printed") == [0, 0], "nothing is folded on paper, and all is drawn"
+        assert shown.count() == 1, "afterwards as before"
+        assert visit.complaints == []

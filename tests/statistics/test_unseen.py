@@ -30,7 +30,8 @@ def test_kinds_are_counted_and_not_the_cases_that_fail_alike() -> None:
     assert (unseen.kinds, unseen.since, unseen.quiet) == (1, 1199, 1100), "the first round had its surprise"
     assert unseen.new_kind.high == pytest.approx(3.69 / 1100, rel=0.01)
     assert str(unseen).replace("\u202f", " ") == (
-        "1,100 executions since the last new kind of failure: the next one is a new kind with probability at most 0.34 %"
+        "1,100 executions since the last new kind of failure: "
+        "the next one is a new kind with probability at most 0.34 %"
     )
 
 

@@ -2,13 +2,13 @@
 
 Good and Turing estimate it from what was met once; Chao bounds the number of kinds from what was met once and twice.
 Neither is a promise, so the upper limit comes from elsewhere. Go through the executions one after the other, round by
-round, each round being one execution of every case. The chance of a kind that nobody met before can only shrink, and only
+round, each round being one execution of every case. The chance of a kind that nobody met can only shrink, and only
 when a new kind is met. Let m be what it is today, as a mean over the cases.
 
 - In all n executions: the kinds met are at least as many as hits in n tries of chance m, so the Clopper-Pearson limit
   holds. Cases differ, but hits in tries with different chances lie closer to their mean (Hoeffding 1956).
-- In the whole rounds since the last new kind, s executions: m is above 1 - a^(1/s) with probability a at most. For look at
-  the last so many rounds that (1 - m)^s <= a, from the moment when the chance became m: if a new kind was met before
+- In the whole rounds since the last new kind, s executions: m is above 1 - a^(1/s) with probability a at most. For look
+  at the last so many rounds that (1 - m)^s <= a, from the moment when the chance became m: if a new kind was met before
   them, what follows is the same question with less time left; if not, they pass without a hit with probability a.
 
 Both hold with a = 2.5 % at once, and the lower one is told. Without any failure they are one, and a may be 5 %: chances

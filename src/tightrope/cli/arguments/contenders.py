@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,9 +60,7 @@ def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bo
     from tightrope.runs.run import open_run
 
     if missing := next((path for path in paths if path.is_file()), None):
-        raise UsageError(
-            f"{missing} is not a run folder; agent files are compared in the situations of a run: --in RUN"
-        )
+        raise UsageError(f"{missing} is not a run folder; {_how_files_meet(paths)}")
     runs = [open_run(path, trust=trust) for path in paths]
     pairs = runs if len(runs) > 1 else runs * 2
     names = list(chosen_agents(pairs[0], pairs[1], agent_a, agent_b))
@@ -69,6 +68,21 @@ def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bo
         names.append(chosen_agents(pairs[0], run, names[0], None)[1])
     found = [Contender.of_run(run, name, trust=trust) for run, name in zip(pairs, names, strict=True)]
     return _told_apart(found, [run.path.name for run in pairs])
+
+
+def _how_files_meet(paths: list[Path]) -> str:
+    """What to type, where agent files are named without a run, or beside one."""
+    files = [str(path) for path in paths if not path.is_dir()]
+    rule = "agent files are compared in the situations of a run (--in RUN)"
+    if run := next((str(path) for path in paths if path.is_dir()), None):
+        return (
+            f"{rule}: `tightrope compare AGENT {shlex.join(files)} --in {shlex.quote(run)}`, with AGENT one of that run"
+        )
+    agents = shlex.join(word for file in files for word in ("--agent", file))
+    return (
+        f"{rule}. Make one with `tightrope run TASK {agents} --out run/`, then "
+        f"`tightrope compare {shlex.join(files)} --in run/`"
+    )
 
 
 def _told_apart(contenders: list[Contender], places: list[str]) -> list[Contender]:

@@ -4,10 +4,10 @@ const CELL = { least: 15, most: 120, words: 38 };
 function gridPicture(chart, view) {
   const narrow = chart.width < 560, letter = 7.2, tall = view.rows.length > 8 ? 20 : 24;
   const wanted = 12 + letter * Math.max(...view.rows.map(row => row.text.length), 4), left = Math.min(wanted, narrow ? 112 : 230);
-  const room = chart.width - left - 6, wide = clamp(room / view.columns.length, CELL.least, CELL.most), top = 22;
+  const longest = letter * Math.max(...view.columns.map(column => column.text.length), 1) + 6, top = 22;
+  const room = chart.width - left - 6, wide = clamp(room / view.columns.length, CELL.least, Math.max(CELL.most, longest)), every = Math.max(1, Math.ceil(longest / wide));
   const width = Math.max(chart.width, left + wide * view.columns.length + 6), height = top + tall * view.rows.length + 26;
   const columns = new Map(view.columns.map((column, index) => [column.name, left + index * wide]));
-  const longest = letter * Math.max(...view.columns.map(column => column.text.length), 1) + 6, every = Math.max(1, Math.ceil(longest / wide));
   const parts = view.columns.map((column, index) => index % every ? null : svg("text", { x: left + (index + .5) * wide, y: top - 8, "text-anchor": "middle" }, column.text));
   view.rows.forEach((row, index) => {
     const y = top + index * tall, fits = Math.floor((left - 8) / letter);

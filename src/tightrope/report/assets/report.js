@@ -208,6 +208,12 @@ if (tabs) {
   });
   addEventListener("afterprint", () => showRun(current.spec.id));
 }
+// Paper has nothing to click: what is folded is printed, with its charts drawn to the width they have then.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll(".more")) { details.dataset.was = details.open ? "open" : ""; details.open = true; }
+  for (const run of runs) run.redraw();
+});
+addEventListener("afterprint", () => { for (const details of document.querySelectorAll(".more")) details.open = details.dataset.was === "open"; });
 addEventListener("hashchange", restore);
 addEventListener("keydown", event => { if (event.key === "Escape") current?.close(); });
 restore();

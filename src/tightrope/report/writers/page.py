@@ -43,6 +43,8 @@ TONES = {"avoidable": "fail", "doomed": "", "chance": "", "not known": "unknown"
 """How the blame for a fail looks: only what was avoidable is red."""
 MOST_TOLD = 12
 """Groups of failures that are told without being played."""
+FIRST_PLAYED = 3
+"""Groups of failures in sight where there are many agents: those of the agent that fails most. Others are folded."""
 WIDE = 2.2
 """A map this many times wider than high gets the whole width of the page; others stand beside the verdicts."""
 
@@ -69,6 +71,22 @@ class RunPage:
     def charts(self) -> tuple[Chart, ...]:
         """All charts that have something to draw."""
         return tuple(chart for charts in self.sections.values() for chart in charts if not chart.empty)
+
+    @property
+    def first_players(self) -> Mapping[str, Scene]:
+        """Those that stand open to the eye: all, or with many agents the first few of the worst one."""
+        if not self.ranking:
+            return self.players
+        agents = {scene.agent for scene in self.players.values()}
+        worst = next((rank.verdict.agent for rank in self.ranking if rank.verdict.agent in agents), None)
+        its = [(name, scene) for name, scene in self.players.items() if scene.agent == worst]
+        return dict(its[:FIRST_PLAYED])
+
+    @property
+    def folded_players(self) -> Mapping[str, Scene]:
+        """The others."""
+        first = self.first_players
+        return {name: scene for name, scene in self.players.items() if name not in first}
 
     @property
     def explained(self) -> list[tuple[str, FailureGroup]]:

@@ -157,6 +157,20 @@ def test_known_references_come_first_and_count() -> None:
     assert len(found) <= 2
 
 
+def test_on_lunar_lander_an_agent_that_always_fails_leaves_steps_for_one_that_seldom_does() -> None:
+    """Moments of hopeless runs took all the steps, and what was known gave way to the first moment found."""
+    task = tr.make_task("LunarLander-v3")
+    agents = [tr.load_agent(GALLERY / f"lunarlander-{name}.onnx", task, name=name) for name in ("early", "late")]
+    known = tr.search(task, probe=False).reference
+    assert known is not None
+    assert not known.boundary_states
+    found = find_references(task, 8, agents, tr.Budget(steps=120_000), known=[known])
+    assert found[0] is known
+    assert known not in found[1:]
+    assert sum(reference.method.startswith("failure of late") for reference in found) >= 2
+    assert len(tr.simple_suite(found)) >= 2
+
+
 def test_one_reset_seed_means_the_tasks_own() -> None:
     late = tr.load_agent(GALLERY / "cartpole-late.onnx", CARTPOLE, name="late")
     found = find_references(CARTPOLE, 3, [late], tr.Budget(steps=20_000), reset_seeds=1, probe=False)

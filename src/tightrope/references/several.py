@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget, Meter
@@ -29,6 +30,9 @@ DEFAULT_BUDGET = Budget(steps=200_000)
 FINDING_SHARE, PROBING_SHARE = 0.4, 0.3
 """Of the budget, for finding ways and for proving their boundary states; the rest, and what is left of these, goes to
 moments on the agents' runs where too few have any."""
+OWN_RUNS_SHARE = 0.5
+"""Of what is left for moments, at most so much for runs that failed by themselves: a weak agent's are often lost from
+the start on, and must not leave a good agent's near failures unlooked for."""
 FAILURE_STEPS = 20_000
 """Most steps for failures near one agent's runs: a handful of moments is wanted, and a weak agent fails everywhere."""
 
@@ -136,47 +140,56 @@ class _Gathering:
         if not probe:
             return ways.found
         probed = self._probed(ways.found[given:], self.meter.budget.share(PROBING_SHARE))
-        return self._with_moments([*ways.found[:given], *probed], failed)[: ways.count]
+        return [*ways.found[:given], *self._with_moments(probed, failed, ways.count - given)]
 
-    def _with_moments(self, references: list[Reference], failed: Sequence[Episode]) -> list[Reference]:
-        """The references, and in place of those without boundary states moments of runs in which an agent fails."""
+    def _with_moments(self, references: list[Reference], failed: Sequence[Episode], count: int) -> list[Reference]:
+        """So many of the references, and in place of those without boundary states moments of runs that fail."""
         good = [reference for reference in references if reference.boundary_states]
         seen = {reference.checksums for reference in good}
         for found in self._failures(failed) if self.agents else ():
-            if len(good) >= self.ways.count:
+            if len(good) >= count:
                 break
             reference = self._of_failure(found)
             if reference is not None and reference.checksums not in seen:
                 seen.add(reference.checksums)
                 good.append(reference)
-        return good + [reference for reference in references if not reference.boundary_states]
+        return (good + [reference for reference in references if not reference.boundary_states])[:count]
 
     def _failures(self, failed: Sequence[Episode]) -> Iterator[FoundFailure]:
         """Failures with the moments they were lost: of the runs at hand, then of a search near the agents' own."""
         ways, engine = self.ways, self.ways.engine
+        runs = self.meter.remaining().share(OWN_RUNS_SHARE).start()
         for episode in failed[: ways.count]:
-            if self.meter.spent:
-                return
-            left = self.meter.remaining().share(1 / 2).steps
-            limit = math.inf if left is None else left
-            [moment], steps = find_moments(engine, [episode], self.agents, limit=limit)
+            if runs.spent:
+                break
+            left = runs.remaining().share(1 / 2).steps
+            [moment], steps = find_moments(engine, [episode], self.agents, limit=math.inf if left is None else left)
+            runs.spend(steps)
             self.meter.spend(steps)
             start = Disturbance(reset=episode.trace.seed, depth=0)
             yield FoundFailure(episode=episode, disturbance=start, moment=moment, looked=True)
-        for place, name in enumerate(self.agents):
-            if self.meter.spent:
-                return
-            searched = search_failures(
-                ways.task,
-                engine.agents[name],
-                self._for_failures(len(self.agents) - place),
-                ways.seed,
-                reset_seeds=ways.resets,
-                engine=engine,
-            )
-            self.meter.spend(searched.steps)
-            # What was lost while the agent was disturbed it may well survive by itself.
-            yield from searched.avoidable
+        # One of each agent in turn, so that none crowds out another.
+        near = [self._near(name, len(self.agents) - place) for place, name in enumerate(self.agents)]
+        for found in chain.from_iterable(zip_longest(*near)):
+            if found is not None:
+                yield found
+
+    def _near(self, name: str, agents: int) -> Sequence[FoundFailure]:
+        """Failures near the runs of the first of so many agents."""
+        if self.meter.spent:
+            return ()
+        ways = self.ways
+        searched = search_failures(
+            ways.task,
+            ways.engine.agents[name],
+            self._for_failures(agents),
+            ways.seed,
+            reset_seeds=ways.resets,
+            engine=ways.engine,
+        )
+        self.meter.spend(searched.steps)
+        # What was lost while the agent was disturbed it may well survive by itself.
+        return searched.avoidable
 
     def _for_failures(self, agents: int) -> Budget:
         """What one of so many agents' failures may cost."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -90,9 +91,11 @@ class Ways:
             if episode.outcome is not Outcome.GOAL:
                 method = f"run of {episode.rollout.agent}, which does not reach the goal"
                 self._take(_before_harm(episode), method, meter)
-        # What an agent does by itself comes before what noise made of it.
         failed = [episode for episode in runs if episode.outcome is Outcome.UNSAFE]
-        return sorted(failed, key=lambda episode: episode.rollout.agent not in agents)
+        often = Counter(episode.rollout.agent for episode in failed)
+        # What an agent does by itself comes before what noise made of it; and who seldom fails was seldom lost from the
+        # start on, so that there is a moment to be found.
+        return sorted(failed, key=lambda run: (run.rollout.agent not in agents, often[run.rollout.agent]))
 
     def _reset(self, number: int) -> int:
         """The reset seed of a source: the task's own, then others."""

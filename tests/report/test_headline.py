@@ -110,6 +110,11 @@ def test_what_nobody_has_decided_is_not_called_avoidable() -> None:
     assert "; at least " in said(run_of({"a": {3: 10, 5: 10}}, {3: UNKNOWN, 5: YES}))
 
 
+def test_a_limit_next_to_nothing_is_not_told_as_what_was_avoidable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tightrope.report.headline.NEXT_TO_NOTHING", 0.99)
+    assert "; how much was avoidable is not known" in said(run_of({"a": {3: 10, 5: 10}}, {3: UNKNOWN, 5: YES}))
+
+
 def test_the_worst_is_who_fails_most_where_it_could_be_avoided() -> None:
     run = run_of({"blamed": {5: 4}, "unlucky": {3: 10}}, {3: NO, 5: YES})
     assert headline(run).agent == "blamed"

@@ -96,6 +96,13 @@ def test_what_was_chosen_because_it_fails_does_not_show_that_the_search_pays() -
     assert "not chosen because an agent failed there" in worth.sentence()
 
 
+def test_where_all_was_chosen_because_it_fails_the_sentence_says_so() -> None:
+    chosen = [replace(each, method="failure of walker") for each in REFERENCES]
+    suite, control = tr.simple_suite(chosen), tr.uniform_suite(chosen, 6, seed=0)
+    worth = tr.compare_guidance(tr.run_suite(TASK, WALKS, suite), tr.run_suite(TASK, WALKS, control))
+    assert worth.sentence().endswith("lies on a reference chosen because an agent failed there")
+
+
 def test_an_environment_that_changed_is_noticed_on_any_of_them() -> None:
     suite = tr.simple_suite(REFERENCES)
     changed = replace(suite.others[1], checksums=(*suite.others[1].checksums[:-1], 7))

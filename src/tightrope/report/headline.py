@@ -26,6 +26,7 @@ from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
 NO_MORE_THAN_THE_BEST = "no more often than the best player known there"
+NEXT_TO_NOTHING = 0.005
 APART = 0.05
 """Places that were chosen because an agent failed there are told in the headline where they change its rate by so much;
 the notice below it and the agent's own line tell them always."""
@@ -173,8 +174,11 @@ def _whose_fault(suite: SuiteView) -> str:
         doomed = all(case.doomed for case in suite.distinct if case.result.fails)
         return "no player could have avoided any of that" if doomed else NO_MORE_THAN_THE_BEST
     if any(case.undecided or case.counted_in_full for case in suite.distinct):
-        least = percent(avoidable.low)
-        return f"at least {least} was avoidable" if avoidable.low else "whether that was avoidable is not known"
+        if not avoidable.low:
+            return "whether that was avoidable is not known"
+        # A limit that rounds to next to nothing tells nobody how much.
+        told = avoidable.low >= NEXT_TO_NOTHING
+        return f"at least {percent(avoidable.low)} was avoidable" if told else "how much was avoidable is not known"
     if not fated(suite):
         return "all of that was avoidable"
     if not suite.doomed:

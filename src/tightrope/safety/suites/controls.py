@@ -114,7 +114,7 @@ class Guidance(Shown):
     def sentence(self) -> str:
         """The comparison in words, with its numbers."""
         if self.difference.value is None:
-            return f"What boundary states are worth for {self.agent} is not known: no case of {self.suite} was judged"
+            return f"What boundary states are worth for {self.agent} is not known: {self._why_not_known()}"
         guided, control = (f"{percent(share.value)} ({interval_text(share)})" for share in (self.guided, self.control))
         which = " that were not chosen because an agent failed there" if self.left_out else ""
         cases, states = count(self.cases[0], "case"), count(self.cases[1], "uniformly drawn state")
@@ -122,6 +122,13 @@ class Guidance(Shown):
             f"{self.verdict.capitalize()}: {self.agent} fails {guided} on the {cases} of {self.suite}{which} and "
             f"{control} at {states} of the same references: {change_text(self.difference, 'there')}"
         )
+
+    def _why_not_known(self) -> str:
+        if self.cases[0]:
+            return "no case of its control was judged"
+        if self.left_out:
+            return f"every judged case of {self.suite} lies on a reference chosen because an agent failed there"
+        return f"no case of {self.suite} was judged"
 
 
 def compare_guidance(result: SafetyResult, control: SafetyResult) -> Guidance:

@@ -42,7 +42,8 @@ class Commands:
         shown = f"tightrope {' '.join(map(str, arguments))} ended with {code}: {told[-LONGEST_LINE:] or '(nothing)'}"
         if code not in CLEAR or "Traceback" in told or "fault of tightrope" in told:
             raise Unclear(shown)
-        if code in (2, 3) and "rror" not in told and "gate" not in told:
+        # Nothing could be judged: the verdict says "no data" and why.
+        if code in (2, 3) and "rror" not in told and "gate" not in told and "no data" not in told:
             raise Unclear(f"no reason given: {shown}")
         if code:
             raise Refused(shown)

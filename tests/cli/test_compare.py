@@ -126,28 +126,71 @@ def test_questions_that_are_none(runs: tuple[Path, Path], tmp_path: Path, capsys
     old, _ = runs
     (tmp_path / "agent.onnx").write_bytes(b"")
     for arguments, said in (
-        ([str(tmp_path / "agent.onnx"), str(old)], "--in RUN"),
+        ([str(tmp_path / "agent.onnx"), str(old)], "agent.onnx"),
         (["careful", "--in", str(old)], "needs two agents"),
     ):
         assert run_command(["compare", *arguments]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
 
 
-def test_files_without_a_run_are_told_the_commands_that_compare_them(
-    runs: tuple[Path, Path], tmp_path: Path, capsys
-) -> None:
+def test_files_without_a_run_are_told_how_to_name_their_task(tmp_path: Path, capsys) -> None:
     old, new = (str(tmp_path / name) for name in ("old.onnx", "new one.onnx"))
     for each in (old, new):
         Path(each).write_bytes(b"")
-    capsys.readouterr()
-    assert run_command(["compare", old, new]) == 2
-    told = " ".join(capsys.readouterr().err.split())
-    both = f"--agent {old} --agent {shlex.quote(new)}"
-    assert (
-        f"`tightrope run TASK {both} --out run/`, then `tightrope compare {old} {shlex.quote(new)} --in run/`" in told
-    )
-    assert run_command(["compare", str(runs[0]), old]) == 2
-    assert f"`tightrope compare AGENT {old} --in {runs[0]}`" in " ".join(capsys.readouterr().err.split())
+    for named in ([old, new], [f"old={CAREFUL}", new]):
+        assert run_command(["compare", *named]) == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert "which task?" in told
+        assert f"`tightrope compare {shlex.join(named)} --task TASK`" in told
+        assert "--in RUN" in told
+
+
+def test_files_meet_in_a_task_that_no_run_knows_yet(tmp_path: Path, capsys) -> None:
+    run, task = tmp_path / "run", ["--task", *LAKE]
+    files = [f"old={CAREFUL}", f"new={ZIGZAG}"]
+    command = ["compare", *files, *task, "--out", str(run)]
+    assert run_command([*command, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["simple"]["newly_failing"]
+    assert said[PLAIN]["agent_b"] == "new"
+    tested = open_run(run)
+    assert set(tested.agents) == {"old", "new"}
+    row = tested.safety["simple"]
+    assert said["simple"]["difference"] == compare_safety(row["old"], row["new"]).difference.to_json()
+    # A second time nothing is tested again: the run is continued.
+    assert run_command([*command, "--fail-if-worse"]) == 1
+    told = "".join(capsys.readouterr())
+    assert "worse" in told
+    assert re.search(r"Watch: tightrope replay \S+ [0-9a-f]{8} --agent new", " ".join(told.split()))
+    assert run_command(["compare", *reversed(files), *task, "--out", str(run), "--fail-if-worse"]) == 0
+
+
+def test_a_file_is_compared_with_the_agent_of_a_run_beside_it(runs: tuple[Path, Path], capsys) -> None:
+    old, _ = runs
+    assert run_command(["compare", str(old), f"now={ZIGZAG}", "--trust", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["simple"]["newly_failing"]
+    assert (said[PLAIN]["agent_a"], said[PLAIN]["agent_b"]) == ("careful", "now")
+    assert set(open_run(old).agents) == {"careful"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--task", "FrozenLake-v1", "--in", "run"], "give one of them"),
+        (["--set", "is_slippery=false"], "go with --task"),
+        (["--out", "run"], "go with --task"),
+    ],
+)
+def test_options_that_do_not_go_together(options: list[str], said: str, capsys) -> None:
+    assert run_command(["compare", CAREFUL, ZIGZAG, *options]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_task_needs_two_agents_and_no_run(runs: tuple[Path, Path], capsys) -> None:
+    for sides, said in (([CAREFUL], "needs two agents"), ([str(runs[0]), ZIGZAG], "leave out --task")):
+        assert run_command(["compare", *sides, "--task", "FrozenLake-v1"]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_from_python_an_agent_in_memory_meets_the_agents_of_runs(runs: tuple[Path, Path]) -> None:

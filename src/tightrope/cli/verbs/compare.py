@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.arguments.given import Given, own, takes
-from tightrope.cli.arguments.options import TrustOption
+from tightrope.cli.arguments.options import SettingOption, TrustOption
 from tightrope.cli.output.interface import MAY_STAND_ALONE, current_interface
 from tightrope.cli.output.verdicts import code_of, place_text, print_gates
 from tightrope.cli.output.words import counted, percent, points, share
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tightrope.safety import SafetyComparison
     from tightrope.statistics import Estimate
 
-EXAMPLE = "tightrope compare run-old run-new   or   tightrope compare old.onnx new.onnx --in run/"
+EXAMPLE = "tightrope compare run-old run-new   or   tightrope compare old.onnx new.onnx --task CartPole-v1"
 NEEDS_ARGUMENTS = True
 SHOWN = 10
 """Cases listed per suite; --json has all."""
@@ -37,13 +37,21 @@ def command(
         list[str],
         typer.Argument(
             metavar="A B …",
-            help="Runs, or agent files with --in. Each is compared with the first. With a single run, two of its "
-            "agents are compared.",
+            help="Runs, or agent files with --task, with --in or beside a run. Each is compared with the first. With a "
+            "single run, two of its agents are compared.",
         ),
     ],
     place: Annotated[
         Path | None, typer.Option("--in", metavar="RUN", help="The run whose situations the agent files are tested in.")
     ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option("--task", metavar="TASK", help="The task of the agent files: they are tested in it first."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="With --task: the run folder (default: run).")
+    ] = None,
+    settings: SettingOption = [],  # noqa: B006 - typer reads the default, nobody changes it
     agent_a: Annotated[str | None, typer.Option("--agent-a", help="Which agent of A, if A is a run.")] = None,
     agent_b: Annotated[str | None, typer.Option("--agent-b", help="Which agent of B, if B is a run.")] = None,
     fail_if_worse: Annotated[
@@ -61,22 +69,26 @@ def command(
     """Compare agents: in plain episodes, then suite by suite. What got worse comes first.
 
     Cases that only one of the agents has been tested on are run now for the other. Agent files play with the run's
-    settings.
+    settings. With --task the situations are found first, as `tightrope run` does, and the run can be continued.
     """
-    from tightrope.cli.arguments.contenders import contenders_of
+    from tightrope.cli.arguments.contenders import check_place, contenders_of, home_of, tested_together
     from tightrope.cli.arguments.manner import manner_of, manner_text
     from tightrope.cli.output.comparisons import comparison_data
     from tightrope.runs.no_worse import comparison_gates
     from tightrope.runs.questions.contest import compare_agents
-    from tightrope.runs.run import open_run
 
     interface = current_interface()
     general_too = None if fail_if_worse is None else _in_general(fail_if_worse)
-    run = None if place is None else open_run(place, trust=trust)
+    check_place(task, place, settings, out)
+    run = None if task else home_of(sides, place, trust=trust)
     manner = manner_of(run, given)
-    contenders, examples = contenders_of(sides, run, manner, agent_a, agent_b, trust=trust)
-    if run is not None and (played := manner_text(manner)):
+    if (task or run is not None) and (played := manner_text(manner)):
         interface.say(played)
+    contenders, examples = (
+        (tested_together(sides, task, settings, out or Path("run"), given, trust=trust), ())
+        if task
+        else contenders_of(sides, run, manner, agent_a, agent_b, trust=trust)
+    )
     with interface.progress() as show:
         found = compare_agents(contenders, examples=examples, on_progress=show)
     for comparison in found:

@@ -76,6 +76,51 @@ def test_own_methods_that_forget_something_are_rejected() -> None:
     assert "reward differs" in verdict.rejected[0].reason
 
 
+class Certain(Line):
+    """Saves itself, sets all generators it draws from, which are none, and says so."""
+
+    draws_nothing = True
+
+    def save_state(self) -> Any:
+        return self.place
+
+    def load_state(self, saved: Any) -> None:
+        self.place = saved
+
+    def reseed(self, seed: int) -> None: ...
+
+
+class Slipping(gym.Wrapper[Any, Any, Any, Any]):
+    """Draws from a generator of its own, and not before the walks of the first check have ended."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        self.rng, self.steps = np.random.default_rng(seed), 0
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        slips = self.steps > 60 and self.rng.random() < 0.3
+        return super().step(1 - action if slips else action)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda env: gym.wrappers.StickyAction(env, 0.3), lambda env: gym.wrappers.TimeLimit(Slipping(env), 90)]
+)
+def test_wrappers_that_draw_around_an_environment_that_does_not_are_random(wrap: Any) -> None:
+    assert check_task(line_task(Certain)).dynamics_evidence == "the environment says that its steps draw nothing"
+    verdict = check_task(line_task(lambda: wrap(Certain())))
+    assert (verdict.method, verdict.deterministic) == ("own methods", False)
+
+
+def test_own_methods_of_an_environment_kept_inside_another_are_not_enough() -> None:
+    class Keeping(Line):
+        def __init__(self) -> None:
+            super().__init__()
+            self.kept = Certain()
+
+    assert check_task(line_task(Keeping)).method == "attributes"
+
+
 class TestMujocoHopper(SnapshotterContract):
     pytest.importorskip("mujoco")
     task = make_task("Hopper-v5")

@@ -116,5 +116,5 @@ def shows_its_draws(env: Any) -> bool:
 
 
 def draws_nothing(env: Any) -> bool:
-    """Whether the environment itself says that its steps draw no random numbers."""
-    return bool(getattr(env.unwrapped, "draws_nothing", False))
+    """Whether the environment itself says that its steps draw no random numbers; wrapped, it cannot know."""
+    return env is env.unwrapped and bool(getattr(env, "draws_nothing", False))

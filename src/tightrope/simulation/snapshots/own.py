@@ -6,21 +6,20 @@ from typing import Any, ClassVar
 
 from tightrope.guards.calls import calls_out
 from tightrope.simulation.snapshots.attributes import AttributesSnapshotter
-from tightrope.simulation.snapshots.layers import environment_layers
 from tightrope.simulation.snapshots.randomness import (
     gymnasium_generator_state,
     put_back_gymnasium_generator,
     reseed_environment,
-    set_generator,
+    reseed_wrappers,
 )
 
 
 class OwnMethodsSnapshotter:
     """Calls the environment's methods, and saves the attributes of the layers outside it.
 
-    ``reseed(seed)``, where the environment has it, sets its random generators anew. Where it has not, Gymnasium's own
-    generator is saved beside what the environment hands out: one that never draws may leave it out, and then nobody
-    could see, in a situation put back, that nothing was drawn on the way to it.
+    ``reseed(seed)``, where the environment has it, sets its random generators anew. Where it has not, or where wrappers
+    may draw from it, Gymnasium's own generator is saved beside what the environment hands out: one that never draws may
+    leave it out, and then nobody could see, in a situation put back, that nothing was drawn on the way to it.
     """
 
     name: ClassVar[str] = "own methods"
@@ -31,7 +30,7 @@ class OwnMethodsSnapshotter:
         outside = _layers_outside(env, self.owner)
         self._wrappers = AttributesSnapshotter(env, outside) if outside else None
         self._outside = outside
-        self._drawn_from = env.unwrapped if self.reseeds_all_in_sight else None
+        self._drawn_from = env.unwrapped if outside or self.reseeds_all_in_sight else None
 
     @classmethod
     def applies(cls, env: Any) -> bool:
@@ -60,21 +59,24 @@ class OwnMethodsSnapshotter:
         return not callable(getattr(self.owner, "reseed", None))
 
     def reseed(self, seed: int) -> None:
-        """Call ``reseed`` where there is one; set the generators in the attributes where there is not."""
-        if not callable(getattr(self.owner, "reseed", None)):
+        """Call ``reseed`` where there is one, after the wrappers; set the generators in the attributes where not."""
+        if self.reseeds_all_in_sight:
             reseed_environment(self.env, seed)
             return
+        if self._outside:
+            reseed_wrappers(self._outside, self.env.unwrapped, seed)
         self.owner.reseed(seed)
-        for index, layer in enumerate(self._outside):
-            if vars(layer).get("_np_random") is not None:
-                set_generator(layer._np_random, seed, index)
 
 
 def _owner(env: Any) -> Any:
-    for layer in environment_layers(env):
-        if all(callable(getattr(type(layer), name, None)) for name in ("save_state", "load_state")):
-            return layer
-    return None
+    """The outermost layer with both methods; an environment that is kept in another attribute is not all there is."""
+    while env is not None and not _saves_itself(type(env)):
+        env = getattr(env, "env", None)
+    return env
+
+
+def _saves_itself(kind: type) -> bool:
+    return all(callable(getattr(kind, name, None)) for name in ("save_state", "load_state"))
 
 
 def _layers_outside(env: Any, owner: Any) -> list[Any]:

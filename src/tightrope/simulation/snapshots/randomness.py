@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,26 +26,24 @@ PLAIN_TYPES = frozenset(
 
 def reseed_environment(env: Any, seed: int) -> None:
     """Give every random generator in the attributes of the environment and its wrappers a new state, in place."""
-    innermost = env.unwrapped
-    if vars(innermost).get("_np_random") is None:
-        innermost._np_random = np.random.Generator(np.random.PCG64(0))
+    _have_gymnasium_generator(env.unwrapped)
     for index, generator in enumerate(environment_generators(env)):
+        set_generator(generator, seed, index)
+
+
+def reseed_wrappers(wrappers: Sequence[Any], innermost: Any, seed: int) -> None:
+    """Set what wrappers draw from: generators of their own, and Gymnasium's, which they share with the environment."""
+    _have_gymnasium_generator(innermost)
+    values = [value for layer in wrappers for value in _holders(layer)]
+    layers = {id(layer): index for index, layer in enumerate(wrappers)}
+    for index, generator in enumerate(find_generators([*values, innermost._np_random], layers)):
         set_generator(generator, seed, index)
 
 
 def environment_generators(env: Any) -> list[Any]:
     """Every random generator that the attributes lead to."""
     layers = environment_layers(env)
-    values = []
-    for layer in layers:
-        static = static_attributes(layer)
-        holders = {
-            name: value
-            for name, value in vars(layer).items()
-            if not ((kind := type(value)) in PLAIN_TYPES or IS_LIVE[kind] or name in static or _is_plain(value, kind))
-        }
-        # Sorted, because the order in which attributes came to be can differ between equal situations.
-        values += [holders[name] for name in sorted(holders)]
+    values = [value for layer in layers for value in _holders(layer)]
     if len(values) == 1 and type(values[0]) is np.random.Generator:
         return values
     return find_generators(values, {id(layer): index for index, layer in enumerate(layers)})
@@ -66,6 +65,23 @@ def put_back_gymnasium_generator(innermost: Any, state: Any) -> None:
     if not _is_gymnasiums(vars(innermost).get("_np_random")):
         innermost._np_random = np.random.Generator(np.random.PCG64(0))
     innermost._np_random.bit_generator.state = state
+
+
+def _have_gymnasium_generator(innermost: Any) -> None:
+    if vars(innermost).get("_np_random") is None:
+        innermost._np_random = np.random.Generator(np.random.PCG64(0))
+
+
+def _holders(layer: Any) -> list[Any]:
+    """Values of attributes that may hold a generator."""
+    static = static_attributes(layer)
+    holders = {
+        name: value
+        for name, value in vars(layer).items()
+        if not ((kind := type(value)) in PLAIN_TYPES or IS_LIVE[kind] or name in static or _is_plain(value, kind))
+    }
+    # Sorted, because the order in which attributes came to be can differ between equal situations.
+    return [holders[name] for name in sorted(holders)]
 
 
 def _is_gymnasiums(generator: Any) -> bool:

@@ -48,9 +48,10 @@ RUN_TOO = ("safety kept.suite.json",)
 """Other commands that take no longer."""
 SMALL = {"keep": ["--steps", "300"], "safety": ["--episodes", "2", "--repetitions", "1"]}
 """Budgets with which they are executed, where the page leaves them out."""
-NOT_HERE = ("replay run/ CASE", "--minari", "compare run-old run-new", "compare early.zip")
+NOT_HERE = ("replay run/ CASE", "--minari", "compare run-old run-new", "compare early.zip", "--task CartPole-v1")
 """What is not executed though its verb is: a window or a terminal is asked for, a data set outside of the folder, two
-more runs, or archives that were trained first; `compare` is executed on other agents."""
+more runs, archives that were trained first, or a whole run of minutes (tests/cli/test_compare.py has a small one);
+`compare` is executed on other agents."""
 OTHER_PROGRAMS = ("ray", "git", "pre-commit", "cd", "source", "mkdocs")
 """Programs of others, whose options are theirs."""
 

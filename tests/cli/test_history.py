@@ -59,6 +59,25 @@ def test_the_table_shows_every_kind_as_a_row(tested: Path, capsys) -> None:
     assert "Of 1 kind of failure 0 are met no more, and 1 is left at at-1000." in " ".join(out.split())
 
 
+def test_two_kinds_of_failure_in_one_case_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    (tmp_path / "two_ways.py").write_text("def down(seen):\n    return 1\n\n\ndef right(seen):\n    return 2\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "run"
+    assert run_command(["search", *LAKE, "--out", str(folder), "--quiet"]) == 0
+    agents = ["--agent=at-1=two_ways:down", "--agent=at-2=two_ways:right"]
+    run_command(["safety", str(folder), *agents, "--suite", "simple", "--backend", "inline", "--quiet"])
+    history = history_of([open_run(folder)])
+    cases = [row.representative for row in history.failures]
+    assert len(set(cases)) < len(cases), "this row of agents has no case that two fail in two ways"
+    assert len({history.name_of(row) for row in history.failures}) == len(cases)
+    capsys.readouterr()
+    assert run_command(["history", str(folder), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["failures"]
+    assert len({(row["case"], row["agent"]) for row in said}) == len(cases)
+
+
 def test_a_folder_without_runs_says_what_to_do(tmp_path: Path, capsys) -> None:
     assert run_command(["history", str(tmp_path)]) == 2
     assert "is not a run folder and contains none" in " ".join(capsys.readouterr().err.split())

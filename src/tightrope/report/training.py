@@ -74,6 +74,11 @@ class FailureRow(Shown):
         return self.group.representative.case.id
 
     @property
+    def agent(self) -> str | None:
+        """Who fails it so in that case; another may fail the same case in another way, which is another kind."""
+        return self.group.representative.failing_episodes[0].rollout.agent
+
+    @property
     def first(self) -> int:
         """The number of the checkpoint at which it appears."""
         return next(number for number, share in enumerate(self.shares) if share)
@@ -102,6 +107,11 @@ class History(Shown):
         """All suites that any of them was tested with."""
         return tuple(dict.fromkeys(suite for each in self.checkpoints for suite in each.safety))
 
+    def name_of(self, row: FailureRow, digits: int | None = None) -> str:
+        """A kind by its case, so many digits of it; with who fails it so where another kind has the same case."""
+        shared = sum(each.representative == row.representative for each in self.failures) > 1
+        return row.representative[:digits] + (f" of {row.agent}" if shared else "")
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {
@@ -110,6 +120,7 @@ class History(Shown):
             "failures": [
                 {
                     "case": row.representative,
+                    "agent": row.agent,
                     "avoidable": row.group.avoidable,
                     "shares": list(row.shares),
                     "appears": self.checkpoints[row.first].agent,

@@ -108,7 +108,7 @@ def _print(interface: Interface, history: History, risks: dict[str, FailureEstim
     interface.table(f"{history.task} through training", columns, rows)
     kinds = [
         (
-            row.representative,
+            history.name_of(row),
             "".join(map(_mark, row.shares)),
             history.checkpoints[row.first].agent,
             "still there" if row.gone is None else history.checkpoints[row.gone].agent,

@@ -110,7 +110,7 @@ def _table(history: History) -> Table:
 def _kinds(history: History, task: Task) -> Chart:
     names = [each.agent for each in history.checkpoints]
     steps = [number(each.step) if _has_steps(history) else each.agent for each in history.checkpoints]
-    rows = [{"name": str(at), "text": kind_label(row)} for at, row in enumerate(history.failures[:MOST_KINDS])]
+    rows = [{"name": str(at), "text": kind_label(history, row)} for at, row in enumerate(history.failures[:MOST_KINDS])]
     columns = [{"name": name, "text": step} for name, step in zip(names, steps, strict=True)]
     cells = [
         _cell(history, row, str(at), place, task)
@@ -131,10 +131,10 @@ def _kinds(history: History, task: Task) -> Chart:
     )
 
 
-def kind_label(row: FailureRow) -> str:
+def kind_label(history: History, row: FailureRow) -> str:
     """A kind by the place and the case that stand for it."""
     case = row.group.representative.case
-    return f"{'' if case.place is None else f'#{case.place} '}{case.id[:8]}"
+    return f"{'' if case.place is None else f'#{case.place} '}{history.name_of(row, 8)}"
 
 
 def _kinds_said(history: History) -> str:
@@ -152,7 +152,7 @@ def _cell(history: History, row: FailureRow, name: str, place: int, task: Task) 
         column=agent,
         place=row.group.representative.case.place,
         agent=agent,
-        title=f"{agent}: {kind_label(row)}",
+        title=f"{agent}: {kind_label(history, row)}",
         note=row.group.sentence(task),
     )
 
@@ -162,7 +162,7 @@ def _kinds_table(history: History, task: Task) -> Table:
     header = ("case", "place", "appears at", "met no more at", "avoidable", "why", *names)
     rows = tuple(
         (
-            row.representative,
+            history.name_of(row),
             "" if row.group.representative.case.place is None else f"#{row.group.representative.case.place}",
             names[row.first],
             "still there" if row.gone is None else names[row.gone],

@@ -52,6 +52,13 @@ def test_a_step_before_the_first_reset_is_refused_as_ever() -> None:
         step_function(pole())(0)
 
 
+@pytest.mark.parametrize("counter", ["_elapsed_steps", "_max_episode_steps", "_has_reset"])
+def test_wrappers_that_count_under_other_names_are_left_alone(counter: str) -> None:
+    env = gym.make("CartPole-v1", disable_env_checker=True)
+    del vars(env.env if counter == "_has_reset" else env)[counter]  # type: ignore[attr-defined]
+    assert step_function(env) == env.step
+
+
 def test_calls_of_the_wrapper_itself_and_a_limit_that_is_changed_count() -> None:
     env = pole(max_episode_steps=4)
     step = step_function(env)

@@ -22,14 +22,16 @@ from gymnasium.wrappers import OrderEnforcing, TimeLimit
 
 def step_function(env: Any) -> Callable[[Any], Any]:
     """``env.step``, or a function that does the same in fewer calls."""
-    if _is_just(env, TimeLimit) and _is_just(env.env, OrderEnforcing):
+    # A Gymnasium that counts under other names is left to count by itself.
+    limited = _is_just(env, TimeLimit, "_elapsed_steps", "_max_episode_steps")
+    if limited and _is_just(env.env, OrderEnforcing, "_has_reset"):
         return _counted(env, env.env)
     return env.step  # type: ignore[no-any-return]
 
 
-def _is_just(env: Any, wrapper: type) -> bool:
-    """Whether it is that wrapper and none that was made of it, nor one whose ``step`` somebody has replaced."""
-    return type(env) is wrapper and "step" not in vars(env)
+def _is_just(env: Any, wrapper: type, *counters: str) -> bool:
+    """Whether it is that wrapper, as it is known, and none made of it, nor one whose ``step`` somebody has replaced."""
+    return type(env) is wrapper and "step" not in vars(env) and vars(env).keys() >= set(counters)
 
 
 def _counted(limit: Any, order: Any) -> Callable[[Any], Any]:

@@ -61,6 +61,18 @@ class _Episode:
     ended: bool
 
 
+def mean_of(agents: Sequence[Path], target: Path) -> Path:
+    """An agent whose weights are the mean of those of agents that went on from one another.
+
+    From one stage of a training to the next an agent forgets some of what it knew; the mean often plays better than
+    either. The metadata is that of the last.
+    """
+    parts = [read_onnx(agent) for agent in agents]
+    weights = {name: np.mean([part[name] for part, _ in parts], axis=0) for name in parts[0][0]}
+    write_onnx(target, weights, parts[-1][1], half=False)
+    return target
+
+
 def ship(source: Path, target: Path, *, observations: int = OBSERVATIONS, rom: str | None = None) -> Comparison:
     """Store an agent with 16-bit weights and compare the two on observations from the agent's own episodes."""
     weights, metadata = read_onnx(source)
@@ -139,13 +151,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tightrope_mario.training.shipping", description=__doc__)
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)
+    parser.add_argument(
+        "--mean-with", type=Path, metavar="AGENT", help="store the mean of the weights with this agent it went on from"
+    )
     parser.add_argument("--observations", type=int, default=OBSERVATIONS)
     parser.add_argument("--rom")
     given = parser.parse_args(arguments)
-    comparison = ship(given.source, given.target, observations=given.observations, rom=given.rom)
+    source: Path = given.source
+    if given.mean_with is not None:
+        source = mean_of([given.mean_with, source], source.with_name(f"{source.stem}-mean.onnx"))
+    comparison = ship(source, given.target, observations=given.observations, rom=given.rom)
     trials = {
         "trial": asdict(try_out(given.target, rom=given.rom)),
-        "trial_before_rounding": asdict(try_out(given.source, rom=given.rom)),
+        "trial_before_rounding": asdict(try_out(source, rom=given.rom)),
     }
     print(json.dumps({"file": given.target.name, "half_precision": asdict(comparison), **trials}))
 

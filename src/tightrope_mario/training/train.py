@@ -89,6 +89,9 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
     parser.add_argument("--rom")
     parser.add_argument("--continue", type=Path, dest="agent", metavar="AGENT", help="an exported agent to go on from")
     parser.add_argument("--situations", type=Path, help="a run, suite or trace file with situations to begin games in")
+    parser.add_argument(
+        "--situation-actions", choices=sorted(ACTION_SETS), help="what the numbers in a file press; default: --actions"
+    )
     parser.add_argument("--share", type=float, default=defaults.SHARE, help="of games that begin in one")
     parser.add_argument("--weights", default=defaults.WEIGHTS, help="how one is chosen: equal, fails or adaptive")
     numbers = parser.add_argument_group("changes to the preset")
@@ -101,9 +104,13 @@ def parse(arguments: Sequence[str] | None = None) -> TrainingConfig:
     changes = {name: given.pop(name) for name in list(given) if name in Recipe.__dataclass_fields__}
     if changes["last_exploration"] is not None:
         changes["last_exploration"] = tuple(changes["last_exploration"])
-    situations, share, weights = (given.pop(name) for name in ("situations", "share", "weights"))
+    situations, numbered, share, weights = (
+        given.pop(name) for name in ("situations", "situation_actions", "share", "weights")
+    )
     if situations is not None:
-        given["starts"] = starts_from(situations, given["level"], given["actions"], share=share, weights=weights)
+        given["starts"] = starts_from(
+            situations, given["level"], numbered or given["actions"], share=share, weights=weights
+        )
     recipe = find_recipe(
         given.pop("preset") or default_preset(given["reward"], goes_on=given["agent"] is not None), **changes
     )

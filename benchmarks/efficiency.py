@@ -27,7 +27,7 @@ ROUNDS = 7
 
 
 class Balance:
-    """Leans against the fall: keeps the pole up for the whole episode."""
+    """Pushes to where the pole leans: keeps it up for the whole episode."""
 
     name = fingerprint = "balance"
     deterministic, recurrent = True, False

@@ -59,7 +59,7 @@ def figures(*, quick: bool, long: bool = False) -> Iterator[Figure]:
     for world, repeated in ((gambler(), 40), (ladder(11, 0.2, 40, 60_000), 150)):
         yield from factor(world, repeated if long else QUICKLY if quick else min(repeated // 2, 30))
     yield from saving(slope(11, 0.2, 200_000), 3 if long else 1)
-    yield from saving(cart_pole(0.05, 200, 800_000), 1)
+    yield from saving(cart_pole(0.05, 200, 800_000), 5 if long else 1)
 
 
 def _small(world: World) -> World:
@@ -208,7 +208,7 @@ def _height(transition: Any) -> float:
 
 
 def frozen_lake(length: int = 8, steps: int = 8_000) -> World:
-    """Slippery; watched for a few steps, in which falls are rare."""
+    """Slippery; watched for a few steps, in which fails are rare."""
     task = tr.make_task("FrozenLake-v1")
     agent = tr.load_agent(GALLERY / "frozenlake-late.onnx", task)
     moves = task.make_env().unwrapped.P

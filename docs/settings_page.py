@@ -16,8 +16,8 @@ HEAD = """# All settings
 
 Each is written once, in `src/tightrope/settings/`; this page, campaign files, the command line and the defaults of
 functions follow from there. `tightrope init TASK` writes a file with all of them. Options that `tightrope run` has are
-marked ⏵; the others are those of the verb of their step. A setting that is refused names its rule, its value and its
-default.
+marked ⏵; the others are those of the verb of their step. Shares may be written as `5%` or `0.05`, in files, too. A
+setting that is refused names its rule, its value and its default.
 """
 VERBS = {"plain": "run", "fuzzing": "fuzz", "agents": "run`, `safety`, `performance`, `risk"}
 """Which verb has the options of a part, where it is not called as the part."""

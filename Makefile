@@ -16,9 +16,10 @@ setup: $(VENV)/.dev  ## everything a developer needs
 demo: $(VENV)/.demo  ## test a Super Mario Bros. agent in about two minutes and name the report to open
 	$(BIN)/tightrope run examples/mario-demo.yaml --out runs/demo
 
+# Three at a time, on two cores too: much of the time tests wait for processes that they have started.
 test: $(VENV)/.dev  ## all tests
 	@$(BIN)/python -m tests.prerequisites
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile $(PYTEST_ARGS)
 
 # Their needs clash with one another and with the dev extra, so each set has a virtual environment of its own.
 families: $(VENV)-robots/.ready $(VENV)-games/.ready $(VENV)-rllib/.ready  ## tests of other packages' worlds and agents, which `make test` skips

@@ -247,7 +247,7 @@ def torch_zip(pickled: bytes, **more: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def bad_weights() -> Iterator[tuple[str, bytes, str]]:
+def wrong_weights() -> Iterator[tuple[str, bytes, str]]:
     """Files of torch that hold more than weights, or claim to."""
     refused = "TrustRequired: .*weights only"
     call = b"cos\nmkdir\n(X\x05\x00\x00\x00ownedtR."
@@ -288,7 +288,7 @@ def tensors(content: Any) -> bytes:
 
 
 def weights(attacks: Attacks) -> None:
-    for name, content, ends in bad_weights():
+    for name, content, ends in wrong_weights():
         forge(attacks, f"weights: {name}", ends, policy_pth=content)
     for name, value, ends in (
         (
@@ -309,7 +309,7 @@ def weights(attacks: Attacks) -> None:
 
 
 def torch_files(attacks: Attacks) -> None:
-    for name, content, ends in bad_weights():
+    for name, content, ends in wrong_weights():
         path = attacks.place(".pt")
         path.write_bytes(content)
         attacks.add(f"pt: {name}", "agent", path, ends)

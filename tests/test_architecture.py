@@ -36,7 +36,8 @@ FLOORS = [
     {"trace", "budget", "extensions"},
     {"files", "guards"},
     {"settings"},
-    {"errors", "outcome", "seeding", "progress", "display", "drawing", "stubs"},
+    {"errors", "outcome", "seeding", "progress", "svg", "stubs"},
+    {"display"},
 ]
 FLOOR_OF = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 
@@ -120,6 +121,12 @@ def test_optional_libraries_stay_in_their_leaf_files() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_few_files_import_an_optional_library() -> None:
+    """As docs/architecture.md says."""
+    assert max(map(len, LEAVES.values())) == 3
+    assert sum(len(files) > 1 for files in LEAVES.values()) < len(LEAVES) / 2
+
+
 def test_optional_libraries_are_imported_inside_functions() -> None:
     wrong = [
         f"{name} imports {imported} when it is itself imported"
@@ -165,6 +172,19 @@ def test_simulators_are_opened_where_the_architecture_page_says() -> None:
     }
     (table,) = re.findall(r"\| file \| plays \|\n(.*?)\n\n", ARCHITECTURE.read_text(encoding="utf-8"), re.DOTALL)
     assert openers == set(re.findall(r"`([\w/]+\.py)`", table))
+
+
+def test_environments_are_opened_where_the_architecture_page_says() -> None:
+    openers: dict[str, set[str]] = {"make_env": set(), "open_env": set()}
+    for name, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in openers:
+                openers[node.func.attr].add(name)
+    assert {part_of(name) for name in openers["make_env"]} == {"tasks"}, "Task.open_env says what is wrong with it"
+    above = {name for name in openers["open_env"] if part_of(name) not in ("tasks", "simulation", "testing")}
+    page = ARCHITECTURE.read_text(encoding="utf-8")
+    (told,) = re.findall(r"Environments themselves are opened by `Task.open_env`(.*?)\n\n", page, re.DOTALL)
+    assert above == set(re.findall(r"`([\w/]+\.py)`", told))
 
 
 def test_whoever_borrows_an_engine_begins_again_when_randomness_is_met() -> None:

@@ -23,7 +23,7 @@ import tightrope.testing
 import tightrope.training
 from tightrope.agents import TranslatedAgent
 from tightrope.display import Shown
-from tightrope.drawing import Bar, Line, lines_svg, shares_svg
+from tightrope.svg import Bar, Line, lines_svg, shares_svg
 from tightrope.testing import JUMP, WALK, corridor_task
 
 HOSTILE = "<script>alert('x')</script>&\"\n" + "long " * 100
@@ -157,6 +157,12 @@ def test_a_small_chart_is_drawn_as_it_was() -> None:
         Bar(label="place #3", value=None),
     ]
     assert shares_svg(bars, "how often zig fails in simple") == GOLDEN.read_text(encoding="utf-8").strip()
+
+
+def test_only_nothing_reads_as_nothing() -> None:
+    bar = Bar(label="rare", value=0.003, low=0.0008, high=0.0091)
+    assert ">0.3% (0.08–0.9%)<" in shares_svg([bar], "t")
+    assert ">0%<" not in shares_svg([Bar(label="rare", value=0.00001)], "t").partition("rare")[2]
 
 
 def test_a_chart_is_well_formed_whatever_it_is_called() -> None:

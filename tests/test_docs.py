@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tightrope.report.words import WORDS
+from tightrope.report.definitions import WORDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

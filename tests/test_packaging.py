@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import tarfile
+import tomllib
 import zipfile
 from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
+import yaml
 
 import tightrope
 
@@ -59,3 +61,25 @@ def test_whoever_finds_the_package_finds_the_paper(wheel: Path) -> None:
     addresses = re.findall(r"^Project-URL: (\w+), (https://\S+)$", metadata, re.MULTILINE)
     (doi,) = re.findall(r"^    doi: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
     assert ("Paper", f"https://doi.org/{doi}") in addresses
+
+
+def test_hosted_machines_and_commits_check_what_the_makefile_checks() -> None:
+    rule = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ncheck:")[2].partition("\n\n")[0]
+    programs = set(re.findall(r"\$\(BIN\)/(ruff format|ruff check|mypy)", rule))
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
+    assert {hook["entry"].removeprefix(".venv/bin/").removesuffix(" --fix") for hook in hooks} == programs
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
+    run = {step["run"] for job in jobs.values() for step in job["steps"] if step.get("run", "").startswith("make")}
+    assert run == {"make check", "make test", "make docs"}
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    tested = [line.rpartition(" ")[2] for line in metadata["classifiers"] if line.startswith("Programming Language")]
+    assert jobs["test"]["strategy"]["matrix"]["python"] == tested
+
+
+def test_how_to_cite_it_can_be_read() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors", "license"} <= set(cited)
+    assert cited["license"] == "Apache-2.0"
+    (paper,) = cited["references"]
+    assert {"type", "title", "authors", "year", "doi"} <= set(paper)
+    assert all({"family-names", "given-names"} == set(author) for author in paper["authors"])

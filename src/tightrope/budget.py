@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from tightrope.errors import UsageError
+from tightrope.settings import Natural, Weight, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,9 +16,9 @@ class Budget:
     steps: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("seconds", self.seconds), ("steps", self.steps)):
-            if value is not None and value < 0:
-                raise UsageError(f"a budget's {name} must be 0 or more, not {value}; leave it out for no limit")
+        for name, value, kind in (("seconds", self.seconds, Weight), ("steps", self.steps, Natural)):
+            if value is not None:
+                require(f"a budget's {name}", value, kind, "; leave it out for no limit")
 
     def start(self) -> Meter:
         """Begin to count against this budget."""

@@ -1,7 +1,8 @@
-"""How results and agents show themselves: in one short line, and in notebooks as a small table with a chart."""
+"""How results and agents show themselves, in one short line and in notebooks as a small table; how numbers are told."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sized
 from dataclasses import fields
 from enum import Enum
@@ -11,6 +12,9 @@ from typing import Any, ClassVar
 NBSP = "\u00a0"
 THIN = "\u202f"
 """Narrow no-break space between a number and its unit."""
+NO_DATA = "no data"
+SMALLEST_TOLD = 0.01
+"""Percent: what is nearer to 0 or to 100 is told as less, or more, than that."""
 LONGEST = 60
 """Characters of a value in the short line; a notebook's table has room for twice as many."""
 MOST_LISTED = 4
@@ -20,6 +24,33 @@ MOST_LISTED = 4
 def plainly(text: str) -> str:
     """The same with spaces that every terminal has, and none before a percent sign: columns are few."""
     return text.replace(THIN, "").replace(NBSP, " ")
+
+
+def percent(value: float | None) -> str:
+    """``7.2 %``; one decimal below ten and above ninety, where it matters. Only nothing reads 0, only all reads 100."""
+    if value is None or not math.isfinite(value):
+        return number(value)
+    share = 100 * value
+    if math.isclose(share, round(share), rel_tol=0, abs_tol=1e-9):
+        return f"{share:.0f}{THIN}%"
+    least = min(abs(share), abs(100 - share))
+    if least < SMALLEST_TOLD:
+        return f"{'<' if share < 50 else '>'}{SMALLEST_TOLD if share < 50 else 100 - SMALLEST_TOLD}{THIN}%"
+    digits = 2 if least < 0.095 else 1 if share < 9.95 or share > 90.05 else 0
+    # A half is rounded up whatever the last bits of it say: 82.5 reads the same however it was summed.
+    return f"{share + 1e-9:.{digits}f}{THIN}%"
+
+
+def number(value: float | None) -> str:
+    """Three or more significant digits, thousands set apart."""
+    if value is None:
+        return NO_DATA
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else f"{value:+}".replace("inf", "∞")
+    size = abs(value)
+    if size >= 100 or value == int(value):
+        return f"{value:,.0f}".replace(",", THIN)
+    return f"{value:.3g}"
 
 
 class Shown:
@@ -49,7 +80,7 @@ class Shown:
         kind = "share" if name in self._shares else "points" if name in self._points else ""
         if not kind or value is None:
             return _in_table(value)
-        return f"{value:.0%}" if isinstance(value, float) else format(value, kind)
+        return plainly(percent(value)) if isinstance(value, float) else format(value, kind)
 
     def _chart_svg(self) -> str:
         """A small chart for below the table, as SVG; empty: there is nothing to draw."""

@@ -17,9 +17,8 @@ left before that is not proven doomed; at a known key that may stand for another
 hook or for want of actions; ended by the environment without harm; at the depth limit; at the limit on work. Only the
 first is evidence of a doomed successor."""
 
-
-FAILURE = "failure of "
-"""How ``method`` begins where the reference is a run in which an agent failed, and is here because it failed."""
+GIVEN = "demonstration"
+"""The ``method`` of a reference that was given."""
 
 
 class Survivability(StrEnum):
@@ -94,7 +93,11 @@ class Reference(Shown):
     actions: ActionTrace
     boundary_states: tuple[BoundaryState, ...]
     method: str
-    """The method that found it, such as ``dfs``."""
+    """How it was found, for people to read: the method of a search, such as ``dfs``, or whose run it is."""
+    agent: str | None = None
+    """Whose run it is; None: no agent's."""
+    by_failing: bool = False
+    """Whether it is here because that agent failed on it: that says where it fails, not how often."""
     search_actions: tuple[Action, ...] = field(default=(), repr=False)
     """The actions that were tried; "doomed" means doomed for whoever has only these."""
     probing: Probing | None = None
@@ -114,11 +117,6 @@ class Reference(Shown):
     def proven(self) -> int:
         """How many boundary states are proven."""
         return sum(state.proven for state in self.boundary_states)
-
-    @property
-    def by_failing(self) -> bool:
-        """Whether it is here because an agent failed on it: that says where it fails, not how often."""
-        return self.method.startswith(FAILURE)
 
     @property
     def checksums(self) -> tuple[int, ...]:

@@ -104,7 +104,7 @@ def test_convolutions() -> None:
     ids=["a layer of torch", "a module of the user's"],
 )
 def test_a_layer_that_is_not_known_is_named(module: Any, named: str) -> None:
-    with pytest.raises(AgentError, match=f"{named} is no layer that is known"):
+    with pytest.raises(AgentError, match=f"{named} is not a layer that can be converted"):
         tr.JaxNetwork.converted(tr.load_agent(module(), noise_task(VECTOR, MOVES)))
 
 
@@ -163,12 +163,12 @@ def test_an_onnx_file_with_other_operators_is_refused(tmp_path: Path) -> None:
     graph = Graph()
     scores = graph.node("Erf", [graph.dense("observation", 5, 4, relu=False)])
     path = graph.save(tmp_path / "a.onnx", {"scores": (scores, ["n", 4])}, shape=["n", 5])
-    with pytest.raises(AgentError, match="the operator Erf is no layer that is known"):
+    with pytest.raises(AgentError, match="the operator Erf is not a layer that can be converted"):
         tr.JaxNetwork.converted(tr.load_agent(path, task))
     with pytest.raises(AgentError, match="answers with actions"):
         tr.JaxNetwork.converted(tr.load_agent(deciding_network(tmp_path / "b.onnx", 5, 4), task))
     cells = noise_task(CELLS, MOVES)
-    with pytest.raises(AgentError, match=r"an input of Discrete\(7\) is no layer"):
+    with pytest.raises(AgentError, match=r"an input of Discrete\(7\) is not a layer"):
         tr.JaxNetwork.converted(tr.load_agent(cell_network(tmp_path / "c.onnx", 7, 4), cells))
 
 
@@ -176,5 +176,5 @@ def test_a_graph_that_gives_other_scores_is_refused(tmp_path: Path, monkeypatch:
     task = noise_task(VECTOR, MOVES)
     agent = tr.load_agent(dense_network(tmp_path / "a.onnx", 5, 4), task)
     monkeypatch.setitem(OPERATORS, "Relu", abs)
-    with pytest.raises(AgentError, match="gives other scores"):
+    with pytest.raises(AgentError, match="gives different scores"):
         tr.JaxNetwork.converted(agent)

@@ -107,7 +107,7 @@ def test_wrong_names_in_modules_get_a_hint() -> None:
     ):
         with pytest.raises(AgentError, match=rf"named as Python imports it{folder}: \w*policies:make"):
             tr.load_agent(file, TASK)
-    with pytest.raises(AgentError, match="7 is no agent"):
+    with pytest.raises(AgentError, match="7 is not an agent"):
         tr.load_agent("tightrope_test_policies:number", TASK)
 
 

@@ -235,7 +235,7 @@ def test_a_server_that_becomes_another_agent_is_noticed() -> None:
         (lambda question: b"", "RemoteDisconnected"),
     ],
 )  # fmt: skip
-def test_bad_answers_are_told_by_name(answer: Any, told: str) -> None:
+def test_wrong_answers_are_told_by_name(answer: Any, told: str) -> None:
     answers: list[Any] = []
 
     def first_well(question: dict[str, Any]) -> Any:
@@ -264,7 +264,7 @@ def test_bad_answers_are_told_by_name(answer: Any, told: str) -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "not a JSON file"),
     ],
 )
-def test_bad_descriptions_are_told(said: Any, told: str) -> None:
+def test_wrong_descriptions_are_told(said: Any, told: str) -> None:
     with serving(server(zeros, get=said)) as address, pytest.raises(AgentError, match=told):
         tr.load_agent(address, noise_task(VECTOR, MOVES))
 

@@ -69,7 +69,7 @@ def test_run_names_the_report(finished: Path, run: Run) -> None:
     assert "zigzag" in out
     assert "interval:1" in out
     told = " ".join(out.split())
-    assert "Watched for 20 steps after hand-over: as asked." in told
+    assert "Watched for 20 steps after hand-over: the given length." in told
     for agent in ("zigzag", "careful"):
         assert f"{agent} fails" in told
     assert told.count("uniformly drawn states of the same references") == 2, "whether it pays or not"
@@ -190,17 +190,17 @@ def test_replay_says_that_the_environment_still_leads_there(finished: Path, run:
     assert replayed["reproduced"] is True
 
 
-def test_replay_without_a_case_lists_the_falls(finished: Path, run: Run) -> None:
+def test_replay_without_a_case_lists_the_fails(finished: Path, run: Run) -> None:
     code, out, _ = run("replay", finished, "--json")
     assert code == 0
-    falls = json.loads(out)
-    assert {fall["agent"] for fall in falls} == {"zigzag"}
+    fails = json.loads(out)
+    assert {fail["agent"] for fail in fails} == {"zigzag"}
     code, out, _ = run("replay", finished)
-    assert all(isinstance(fall["fails"]["value"], float) for fall in falls), "numbers, not words"
-    assert falls[0]["suite"] in ("simple", "interval:1"), "controls come last"
-    assert f"Watch the worst: tightrope replay {finished} {falls[0]['case'][:8]}" in " ".join(out.split())
-    assert f"{len(falls)} failing cases" in out
-    assert re.search(rf"These are the 20 worst; {len(falls) - 20} others? (is|are) left out\.", out) or len(falls) <= 20
+    assert all(isinstance(fail["fails"]["value"], float) for fail in fails), "numbers, not words"
+    assert fails[0]["suite"] in ("simple", "interval:1"), "controls come last"
+    assert f"Watch the worst: tightrope replay {finished} {fails[0]['case'][:8]}" in " ".join(out.split())
+    assert f"{len(fails)} failing cases" in out
+    assert re.search(rf"These are the 20 worst; {len(fails) - 20} others? (is|are) left out\.", out) or len(fails) <= 20
 
 
 def test_replay_in_the_terminal_and_as_a_film(
@@ -211,7 +211,7 @@ def test_replay_in_the_terminal_and_as_a_film(
     assert code == 0
     assert "ends unsafe" in out
     assert "▀" in out
-    code, out, _ = run("replay", finished, case, "--video", tmp_path / "fall.mp4", "--json")
+    code, out, _ = run("replay", finished, case, "--video", tmp_path / "fail.mp4", "--json")
     assert code == 0
     assert Path(json.loads(out)["film"]).stat().st_size > 500
 

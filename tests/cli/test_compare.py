@@ -12,7 +12,8 @@ import pytest
 
 import tightrope as tr
 from tightrope.cli import run_command
-from tightrope.runs.measured import PLAIN
+from tightrope.runs.measurements import PLAIN
+from tightrope.runs.questions.contest import Contender, compare_agents
 from tightrope.runs.run import open_run
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import compare_safety, run_suite
@@ -102,6 +103,29 @@ def test_the_clearest_regression_of_a_file_that_is_in_no_run_can_be_watched(runs
     assert "nobody" in capsys.readouterr().err
 
 
+def test_a_regression_can_be_watched_in_whatever_run_its_case_is(runs: tuple[Path, Path], capsys) -> None:
+    old, new = map(open_run, runs)
+    contenders = [Contender.of_run(old, "careful", trust=True), Contender.of_run(new, "zigzag", trust=True)]
+    (found,) = compare_agents(contenders)
+    for suite, home in (("simple of old", old), ("simple of new", new)):
+        worst, *_ = found.suites[suite].fails_more
+        assert found.homes[suite].path == home.path
+        capsys.readouterr()
+        command = ["replay", str(home.path), worst.case.id, *found.naming[suite], "--json", "--trust"]
+        assert run_command(command) == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert (shown["agent"], shown["outcome"], shown["reproduced"]) == ("zigzag", "unsafe", True)
+
+
+def test_agents_that_share_a_name_have_a_command_too(runs: tuple[Path, Path], tmp_path: Path, capsys) -> None:
+    old, _ = runs
+    new = run_of(tmp_path / "new", f"careful={ZIGZAG}", "simple")
+    capsys.readouterr()
+    assert run_command(["compare", str(old), str(new), "--trust"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.search(rf"Watch: tightrope replay {new} [0-9a-f]{{8}} --agent careful", told)
+
+
 def test_what_can_no_longer_be_loaded_is_compared_on_what_it_met(
     runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
@@ -127,7 +151,7 @@ def test_questions_that_are_none(runs: tuple[Path, Path], tmp_path: Path, capsys
     (tmp_path / "agent.onnx").write_bytes(b"")
     for arguments, said in (
         ([str(tmp_path / "agent.onnx"), str(old)], "agent.onnx"),
-        (["careful", "--in", str(old)], "needs two agents"),
+        (["careful", "--in", str(old)], "needs at least two agents"),
     ):
         assert run_command(["compare", *arguments]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
@@ -188,7 +212,7 @@ def test_options_that_do_not_go_together(options: list[str], said: str, capsys) 
 
 
 def test_a_task_needs_two_agents_and_no_run(runs: tuple[Path, Path], capsys) -> None:
-    for sides, said in (([CAREFUL], "needs two agents"), ([str(runs[0]), ZIGZAG], "leave out --task")):
+    for sides, said in (([CAREFUL], "needs at least two agents"), ([str(runs[0]), ZIGZAG], "leave out --task")):
         assert run_command(["compare", *sides, "--task", "FrozenLake-v1"]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
 

@@ -52,7 +52,9 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def started(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
-    """The command as a shell starts it."""
+    """The command as a shell starts it: where the tests run in the background of a script, they ignore Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [sys.executable, "-m", "tightrope", *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.Popen(command, cwd=ROOT, text=True, **pipes)

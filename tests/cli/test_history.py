@@ -56,7 +56,21 @@ def test_the_table_shows_every_kind_as_a_row(tested: Path, capsys) -> None:
     out = capsys.readouterr().out
     assert "··■" in out
     assert "100% (exact)" in out
-    assert "Of 1 kind of failure 0 are met no more, and 1 is left at at-1000." in " ".join(out.split())
+    assert "Of 1 kind of failure 0 are gone, and 1 is left at at-1000." in " ".join(out.split())
+
+
+def test_the_risk_of_each_checkpoint_is_a_column_with_what_must_be_known_about_it(
+    tested: Path, tmp_path: Path, capsys
+) -> None:
+    asked = ["history", str(tested), "--trust", "--risk", "400", "--out", str(tmp_path / "page")]
+    assert run_command([*asked, "--json"]) == 0
+    risks = json.loads(capsys.readouterr().out)["risk"]
+    assert [risks[agent]["probability"]["value"] for agent in ("at-20", "at-900", "at-1000")] == [0, 0, 1]
+    assert "risk in use" in (tmp_path / "page" / "index.html").read_text()
+    assert run_command(asked) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "risk in use" in said
+    assert "at-1000: neither the agent nor the environment is random after reset: its risk lies in its starts" in said
 
 
 def test_two_kinds_of_failure_in_one_case_are_told_apart(

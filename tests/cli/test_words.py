@@ -33,8 +33,9 @@ def test_shares_are_percentages() -> None:
 
 def test_words_are_counted() -> None:
     assert [counted(number, "case") for number in (0, 1, 2, 1200)] == ["0 cases", "1 case", "2 cases", "1,200 cases"]
-    assert [_ways_of("run of late", number) for number in (1, 4)] == ["1 run of late", "4 runs of late"]
-    assert _ways_of("dfs", 3) == "3 by dfs"
+    assert [_ways_of("run", "late", number) for number in (1, 4)] == ["1 run of late", "4 runs of late"]
+    assert _ways_of("failing run", "late, old", 2) == "2 failing runs of late, old"
+    assert _ways_of("", "dfs", 3) == "3 by dfs"
 
 
 @pytest.mark.parametrize("text", ["5%", " 5 %", "0.05", "5.0%"])
@@ -47,7 +48,9 @@ def test_every_rate_option_takes_percent(option: str, capsys: pytest.CaptureFixt
     assert run_command(["run", "FrozenLake-v1", option, "101%"]) == 2
     assert f"{option} must be between 0 and 1, not 1.01" in capsys.readouterr().err
     assert run_command(["run", "FrozenLake-v1", option, "five"]) == 2
-    assert "five" in capsys.readouterr().err
+    assert "'five' is not a share; write 5%" in " ".join(capsys.readouterr().err.replace("│", "").split())
+    assert run_command(["run", "--help"]) == 0
+    assert "5% or 0.05" in capsys.readouterr().out, "the help says so"
     assert run_command(["run", "FrozenLake-v1", option, "5%"]) == 2
     assert "agent" in capsys.readouterr().err, "it is the agent that lacks, not the number"
 
@@ -113,16 +116,27 @@ def test_q_is_quiet_everywhere() -> None:
     assert not Interface.from_arguments(["run", "--", "-q"])[0].quiet
 
 
-def test_a_shell_completes_verbs() -> None:
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("tightrope re", ["report", "replay"]),
+        ("tightrope run FrozenLake-v", ["FrozenLake-v1"]),
+        ("tightrope check FrozenLake-v", ["FrozenLake-v1"]),
+        ("tightrope run CartPole-v1 --gate-on h", ["high"]),
+        ("tightrope run CartPole-v1 --agent late", []),
+    ],
+)
+def test_a_shell_completes_verbs_tasks_and_words(words: str, offered: list[str]) -> None:
+    """Where nothing is offered, the shell completes names of files."""
     environment = {
         **os.environ,
         "_TIGHTROPE_COMPLETE": "complete_bash",
-        "COMP_WORDS": "tightrope re",
-        "COMP_CWORD": "1",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
     }
     code = "import sys; sys.argv = ['tightrope']; from tightrope.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.split() == ["report", "replay"]
+    assert done.stdout.split() == offered
 
 
 def test_trust_that_is_given_counts_for_the_agents_of_a_file_too() -> None:

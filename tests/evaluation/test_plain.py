@@ -154,8 +154,8 @@ def test_what_was_not_loaded_is_refused_with_the_way_to_load_it(given):
         tr.find_references(CORRIDOR, 1, agents=[given])
 
 
-def fall(steps: int | None) -> Episode:
-    """An episode that earns 1 a step: a fall after so many, or a hundred of them."""
+def failing(steps: int | None) -> Episode:
+    """An episode that earns 1 a step: a fail after so many, or a hundred of them."""
     length, outcome = (100, Outcome.GOAL) if steps is None else (steps, Outcome.UNSAFE)
     return Episode(
         rollout=Rollout(start=ActionTrace("t", 0), length=100), prefix_steps=0, prefix_reward=0.0,
@@ -163,22 +163,22 @@ def fall(steps: int | None) -> Episode:
     )  # fmt: skip
 
 
-def returns_of(falls: Sequence[int | None]) -> tr.Estimate:
-    return tr.Evaluation(task="t", agent="a", fingerprint="", episodes=tuple(map(fall, falls))).mean_return
+def returns_of(fails: Sequence[int | None]) -> tr.Estimate:
+    return tr.Evaluation(task="t", agent="a", fingerprint="", episodes=tuple(map(failing, fails))).mean_return
 
 
 @pytest.mark.parametrize("episodes", [60, 100])
-def test_the_mean_return_covers_where_falls_are_so_rare_that_many_samples_miss_them(episodes: int) -> None:
+def test_the_mean_return_covers_where_fails_are_so_rare_that_many_samples_miss_them(episodes: int) -> None:
     rng = np.random.default_rng(5)
     truth, hits = 0.98 * 100 + 0.02 * 30.5, 0
     for _ in range(200):
-        falls = [int(rng.integers(1, 61)) if rng.random() < 0.02 else None for _ in range(episodes)]
-        found = returns_of(falls)
+        fails = [int(rng.integers(1, 61)) if rng.random() < 0.02 else None for _ in range(episodes)]
+        found = returns_of(fails)
         hits += found.low <= truth <= found.high  # type: ignore[operator]
     assert hits / 200 >= 0.95
 
 
-def test_who_always_earns_the_same_may_fall_yet() -> None:
+def test_who_always_earns_the_same_may_fail_yet() -> None:
     found = returns_of([None] * 100)
     assert (found.value, found.high) == (100, 100)
     # As often as its unsafe ends say: 3.6 % of a hundred, each for what it had earned after a step.

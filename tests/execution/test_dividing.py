@@ -12,7 +12,7 @@ from tests.execution.simulated import LeapingAgent, level_task, simulated_engine
 from tightrope.fuzzing import ActionSource
 from tightrope.fuzzing.breeding import Bred
 from tightrope.fuzzing.control import run_control
-from tightrope.fuzzing.evaluation import TraceEvaluator
+from tightrope.fuzzing.playing import TracePlayer
 
 TASK = level_task()
 AGENT = LeapingAgent()
@@ -60,8 +60,8 @@ def test_the_control_of_a_fuzzing_waits_for_no_generation() -> None:
     generations = [[tr.ActionTrace(TASK.label, 0, (0,) * 100)] * 25 for _ in range(20)]
 
     def matched(engine: tr.Engine) -> Any:
-        traces = TraceEvaluator(engine, ActionSource(TASK.open_env().action_space, TASK.search_actions), 0)
-        return run_control(Bred(played=generations), traces, size=15, independent=False, seed=0)
+        traces = TracePlayer(engine, ActionSource(TASK.open_env().action_space, TASK.search_actions), 0)
+        return run_control(Bred(traces=generations), traces, size=15, independent=False, seed=0)
 
     alone, expected = played(1, matched)
     steps, found = played(16, matched)

@@ -193,7 +193,7 @@ def test_a_group_tells_both_sentences() -> None:
     [told] = [each for each in looked.failure_groups if each.representative.case.id == case]
     assert told.sentence(task).startswith(f"{told.explanation.sentence(task)}. It scored walk at 1 and jump at 0.0")
     unasked = tr.run_suite(task, walker, tr.simple_suite(reference_of(task)), explain=False).failure_groups[0]
-    assert unasked.sentence(task) == "Why it failed was not asked"
+    assert unasked.sentence(task) == "Why it failed was not looked into"
 
 
 class Lazy:

@@ -178,12 +178,12 @@ def test_what_takes_steering_for_hundreds_of_steps_is_asked_for_fewer() -> None:
     task, upright = tr.make_task("CartPole-v1"), FunctionAgent(lambda seen: int(seen[2] > 0), "upright")
     with Engine(task, {upright.name: upright}) as engine:
         start = ActionTrace(task.label, 3)
-        [fell] = engine.run([Rollout(start=start, agent=upright.name, length=500)])
-        found = tr.explain(task, upright, fell, engine=engine)
-        asked = tr.explain(task, upright, fell, length=500, engine=engine)
+        [failed] = engine.run([Rollout(start=start, agent=upright.name, length=500)])
+        found = tr.explain(task, upright, failed, engine=engine)
+        asked = tr.explain(task, upright, failed, length=500, engine=engine)
     assert (asked.horizon, asked.shortened, asked.depth) == (500, False, None)
     assert (found.horizon, found.shortened) == (40, True)
-    assert len(fell.trace) - 25 < found.depth < len(fell.trace) - 1
+    assert len(failed.trace) - 25 < found.depth < len(failed.trace) - 1
     assert " would have survived the next 40 steps" in found.sentence(task)
 
 
@@ -191,8 +191,8 @@ def test_an_escape_that_begins_as_the_agent_went_on_is_followed_to_where_they_pa
     task, upright = tr.make_task("CartPole-v1"), FunctionAgent(lambda seen: int(seen[2] > 0), "upright")
     with Engine(task, {upright.name: upright}) as engine:
         start = ActionTrace(task.label, 3)
-        [fell] = engine.run([Rollout(start=start, agent=upright.name, length=500)])
-        found = tr.explain(task, upright, fell, length=40, effort=300, engine=engine)
+        [failed] = engine.run([Rollout(start=start, agent=upright.name, length=500)])
+        found = tr.explain(task, upright, failed, length=40, effort=300, engine=engine)
     # At step 8 somebody was found who survives, but by what the agent did there.
     assert dict(found.curve)[8] is YES
     assert found.depth > 8
@@ -226,10 +226,10 @@ def fails_of(engine: Engine, agent: str, count: int) -> list[Episode]:
 def test_where_chance_decides_the_decision_is_blamed_and_not_the_luck() -> None:
     task, careless, held = COIN.task(), ConstantAgent(1), list[bool]()
     with Engine(task, {careless.name: careless}) as engine:
-        for fell in fails_of(engine, careless.name, 40)[:8]:
-            found = tr.explain(task, careless, fell, engine=engine)
+        for failed in fails_of(engine, careless.name, 40)[:8]:
+            found = tr.explain(task, careless, failed, engine=engine)
             with closing(open_simulator(task)) as simulator:
-                states = [int(simulator.observation) for _ in play(simulator, fell.trace)]
+                states = [int(simulator.observation) for _ in play(simulator, failed.trace)]
             if 3 not in states[:-1]:
                 continue
             assert states[found.depth] == 3
@@ -256,10 +256,10 @@ def test_where_chance_decides_it_is_the_largest_drop_and_the_interval_holds() ->
         before, _ = best_survival(mdp.table, mdp.goals, mdp.unsafe, 15)
         later, _ = best_survival(mdp.table, mdp.goals, mdp.unsafe, 14)
         with Engine(task, {agent.name: agent}) as engine:
-            for fell in fails_of(engine, agent.name, 6)[:1]:
-                found = tr.explain(task, agent, fell, engine=engine)
+            for failed in fails_of(engine, agent.name, 6)[:1]:
+                found = tr.explain(task, agent, failed, engine=engine)
                 with closing(open_simulator(task)) as simulator:
-                    states = [int(simulator.observation) for _ in play(simulator, fell.trace)][:-1]
+                    states = [int(simulator.observation) for _ in play(simulator, failed.trace)][:-1]
                 after = [sum(p * later[t] for p, t in mdp.table[state][seed % 3]) for state in states]
                 drops = [before[state] - value for state, value in zip(states, after, strict=True)]
                 held.append(found.drop.low <= drops[found.depth] <= found.drop.high)
@@ -279,7 +279,7 @@ def test_who_plays_as_well_as_anyone_is_not_blamed() -> None:
         best = FunctionAgent(lambda state, plays=policy[-1]: plays.get(int(state), 0), "best")
         with Engine(mdp.task(), {best.name: best}) as engine:
             fails = fails_of(engine, best.name, 60)[:2]
-            blamed += [tr.explain(engine.task, best, fell, engine=engine).agents_fault for fell in fails]
+            blamed += [tr.explain(engine.task, best, failed, engine=engine).agents_fault for failed in fails]
     assert len(blamed) > 8
     assert True not in blamed
 
@@ -292,10 +292,10 @@ def test_where_nothing_comes_again_each_decision_is_looked_at() -> None:
     number.made = 0
     task, careless = COIN.task(state_key=number), ConstantAgent(1)
     with Engine(task, {careless.name: careless}) as engine:
-        [fell, *_] = fails_of(engine, careless.name, 10)
-        found = tr.explain(task, careless, fell, engine=engine)
+        [failed, *_] = fails_of(engine, careless.name, 10)
+        found = tr.explain(task, careless, failed, engine=engine)
     with closing(open_simulator(task)) as simulator:
-        states = [int(simulator.observation) for _ in play(simulator, fell.trace)]
+        states = [int(simulator.observation) for _ in play(simulator, failed.trace)]
     assert states[found.depth] == 3
     assert (found.action, found.better, found.agents_fault) == (1, (0,), True)
     assert found.drop.low < 0.5 * 0.98**2 < found.drop.high

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 import tightrope as tr
@@ -58,7 +56,7 @@ def drop(value: float, low: float, high: float) -> Estimate:
         (
             {"proven": False, "better": (), "doomed": ()},
             "At step 75 it chose right+B, and no escape was found after that, which is not a proof; no escape is "
-            "known for any other action there, and where it was finally lost is not decided",
+            "known for any other action there, and at which step it was finally lost is not known",
         ),
         (
             {"better": ()},
@@ -71,17 +69,17 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ),
         (
             {"depth": 60, "agents_fault": None, "proven": False},
-            "At step 60 right+B was played, before hand-over, and whether it could have been survived from hand-over "
-            "on is not known; right+A+B would have survived",
+            "At step 60 right+B was played, before hand-over, and it is not known whether it could have been survived "
+            "from hand-over on; right+A+B would have survived",
         ),
         ({"depth": None, "action": None, "agents_fault": False}, "No player could have survived, right from the start"),
         (
             {"depth": None, "action": None, "agents_fault": False, "proven": False},
-            "At hand-over it could no longer be survived; at which earlier step it was lost is not decided",
+            "At hand-over it could no longer be survived; at which earlier step it was lost is not known",
         ),
         (
             {"depth": None, "action": None, "agents_fault": None, "proven": False},
-            "Where it was lost could not be decided within the effort",
+            "At which step it was lost could not be found out within the steps allowed for it",
         ),
         (
             {"drop": drop(0.33, 0.2, 0.45), "proven": False},
@@ -95,7 +93,7 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ),
         (
             {"drop": drop(-0.15, -0.4, 0.1), "proven": False, "better": (), "agents_fault": None},
-            "No decision stands out: after none does the best player known survive less often than before",
+            "No decision stands out: after none of them does the best player known survive less often than before",
         ),
     ],
 )
@@ -130,7 +128,7 @@ BEST = Estimate(0.4, 0.2, 1.0, 25, "95% Clopper-Pearson from below, over fresh r
     ("fields", "told"),
     [
         (
-            {"cause": Cause.LOST, "estimates": ((70, BEST),)},
+            {"cause": Cause.LOST, "estimates": ((70, BEST),), "who": "random actions"},
             "No player known survives the next 40 steps from where it took over: of 25 runs of the best (here random "
             "actions), none did",
         ),
@@ -142,19 +140,18 @@ BEST = Estimate(0.4, 0.2, 1.0, 25, "95% Clopper-Pearson from below, over fresh r
         (
             {"cause": Cause.LITTLE_BY_LITTLE, "given_away": share(0.2, 0.1, 0.3), "depth": 75, "action": 0},
             "Little by little: no single decision stands out, and all together gave away 20% (10–30%) of the best "
-            "known chance to survive, on average over fails like this; most of it right+B, here at step 75 for the "
-            "last time",
+            "known chance to survive, on average over fails like this; most of it by right+B, here last at step 75",
         ),
         (
             {"cause": Cause.OPEN, "given_away": share(0.1, 0.0, 0.4)},
-            "No decision stands out, and whether it was bad luck is not decided: all its decisions together gave away "
+            "No decision stands out, and it is not known whether it was bad luck: all its decisions together gave away "
             "10% (0–40%) of the best known chance to survive, on average over fails like this",
         ),
         (
-            {"cause": Cause.WORSE, "behind": drop(0.4, 0.3, 0.5), "estimates": ((70, BEST),)},
+            {"cause": Cause.WORSE, "behind": drop(0.4, 0.3, 0.5), "estimates": ((70, BEST),), "who": "random actions"},
             "Another player would have survived more often: from where it took over, it survives 40 percentage "
-            "points less often (30 to 50) than the best player known (here random actions); which decision lost it was "
-            "not found",
+            "points less often (30 to 50) than the best player known (here random actions); the decision that lost it "
+            "was not found",
         ),
         (
             {"cause": Cause.LUCK, "behind": drop(0.02, -0.05, 0.08)},
@@ -179,8 +176,8 @@ def test_what_no_single_decision_lost(fields: dict[str, object], told: str) -> N
 
 
 def test_who_does_best_is_told_with_the_names_of_the_actions() -> None:
-    held = replace(BEST, method="95% Clopper-Pearson from below, over fresh runs of: action 2 held, with foresight")
-    told = sentence(why(depth=None, action=None, cause=Cause.LOST, estimates=((70, held),)), NAMES)
+    lost = why(depth=None, action=None, cause=Cause.LOST, estimates=((70, BEST),), who="action 2 held, with foresight")
+    told = sentence(lost, NAMES)
     assert "(here left held, with foresight)" in told
 
 

@@ -68,12 +68,12 @@ def doomed_within(world: World, steps: int) -> frozenset[int]:
 
 @dataclass
 class Recursive:
-    """Algorithm 1 read directly: recursion, a list of visited states, a set of explored ones."""
+    """Algorithm 1 read directly: recursion, a list of visited states, a set of dead ends (the paper says explored)."""
 
     world: World
     visited: list[int] = field(default_factory=lambda: [0])
     played: list[int] = field(default_factory=list)
-    explored: set[int] = field(default_factory=set)
+    dead_ends: set[int] = field(default_factory=set)
     sampled: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     success: bool = False
 
@@ -83,7 +83,7 @@ class Recursive:
 
     def search(self, state: int) -> None:
         if state in self.world.unsafe:
-            self.explored.add(state)
+            self.dead_ends.add(state)
             return
         if state in self.world.goals or self.success:
             self.success = True
@@ -96,24 +96,24 @@ class Recursive:
                 self.search(successor)
             if self.success:
                 return
-        self.explored.add(state)
+        self.dead_ends.add(state)
 
     @property
     def reference(self) -> tuple[list[int], list[int]]:
         """States and actions of the reference trace."""
         states, actions = [0], []
         for action, state in zip(self.played, self.visited[1:], strict=True):
-            if state not in self.explored:
+            if state not in self.dead_ends:
                 states.append(state)
                 actions.append(action)
         return states, actions
 
     @property
     def boundary(self) -> dict[int, tuple[int, ...]]:
-        """Depth of each boundary state, and the actions that led to explored successors."""
+        """Depth of each boundary state, and the actions that led to dead ends."""
         states, _ = self.reference
         found = {
-            depth: tuple(action for action, successor in self.sampled.get(state, []) if successor in self.explored)
+            depth: tuple(action for action, successor in self.sampled.get(state, []) if successor in self.dead_ends)
             for depth, state in enumerate(states)
         }
         return {depth: actions for depth, actions in found.items() if actions}

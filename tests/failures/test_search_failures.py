@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,8 @@ def test_likelihood_counts_what_the_agent_would_not_have_done() -> None:
     assert once < -3
     again = Disturbance(reset=0, depth=9, steps=1, action=0, log_likelihood=-1.0, earlier=Disturbance(reset=0, depth=3))
     assert again.total == (-1.0, 1)
+    assert str(again) == "action 0 held for 1 step from step 9"
+    assert str(replace(again, steps=2)) == "action 0 held for 2 steps from step 9"
 
 
 @pytest.mark.parametrize("wrong", [{"longest": 0}, {"noise": -1.0}, {"reset_seeds": 0}, {"length": 0}])
@@ -217,8 +220,8 @@ def test_what_nobody_looked_at_is_not_said_to_be_beyond_help(
     arguments = ["failures", "FrozenLake-v1", "--set", "is_slippery=false", "--agent", "tests.sample_agents:zigzag"]
     assert run_command([*arguments, "--steps", "500", "--backend", "inline"]) == 0
     printed = capsys.readouterr().out
-    assert "not looked at" in printed
-    assert "nobody was found" not in printed
+    assert "not examined" in printed
+    assert "no survivor found" not in printed
 
 
 def test_an_agent_that_raises_at_once_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:

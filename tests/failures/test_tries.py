@@ -8,7 +8,7 @@ import pytest
 
 import tightrope as tr
 from tightrope.failures import Disturbance
-from tightrope.failures.arms import Arms
+from tightrope.failures.bandit import Arms
 from tightrope.failures.tries import AGAIN, BEGINNING, BEGINNINGS, NO_RUN, SHIFT, Tries, Try
 from tightrope.seeding import generator
 from tightrope.testing import JUMP, WALK, corridor_task

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 import tightrope as tr
-from tightrope.failures.arms import Arms
+from tightrope.failures.bandit import Arms
 from tightrope.failures.ledger import Ledger
 from tightrope.failures.own_runs import OwnRuns
 from tightrope.failures.tries import AGAIN, Tries

@@ -261,7 +261,7 @@ def test_an_environment_that_raises_is_counted() -> None:
         ({"ancestors": ["walk"]}, "not str"),
     ],
 )
-def test_bad_input(options, rule) -> None:
+def test_wrong_input(options, rule) -> None:
     arguments = {"ancestors": corridor_reference(), **options}
     with pytest.raises(UsageError, match=rule):
         fuzz(corridor_task(), **arguments)

@@ -24,10 +24,10 @@ from tightrope.errors import UsageError
 from tightrope.execution import Engine, Rollout
 from tightrope.fuzzing import FuzzResult, Kind, Perturbation, Script, action_source, fuzz_policy
 from tightrope.fuzzing.disturbed import DisturbedAgent
-from tightrope.fuzzing.evaluation import TraceEvaluator
 from tightrope.fuzzing.perturbation import ScriptOperators
+from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.population import Member
-from tightrope.fuzzing.scripts import ScriptEvaluator, cast
+from tightrope.fuzzing.scripts import ScriptPlayer, cast
 from tightrope.outcome import Outcome, StopReason
 from tightrope.tasks import Task
 from tightrope.testing import JUMP, WALK, corridor_task
@@ -47,9 +47,7 @@ def of_kind(kind: Kind, start: int, length: int, seed: int = 0) -> Perturbation:
 def evaluate(agent: Agent, *scripts: Script, task: Task = CORRIDOR, max_length: int | None = None):
     source = action_source(task)
     with Engine(task, cast(agent, source)) as engine:
-        evaluator = ScriptEvaluator(
-            TraceEvaluator(engine, source, 0), ActionTrace(task.label, task.seed), agent, max_length
-        )
+        evaluator = ScriptPlayer(TracePlayer(engine, source, 0), ActionTrace(task.label, task.seed), agent, max_length)
         return evaluator(scripts)
 
 
@@ -136,13 +134,13 @@ def test_what_is_known_is_not_run_again_and_makes_no_difference() -> None:
     parents = [Script()]
     source = action_source(task)
     with Engine(task, cast(agent, source)) as engine:
-        evaluator = ScriptEvaluator(TraceEvaluator(engine, source, 0), ActionTrace(task.label, 0), agent, None)
-        forgetful = ScriptEvaluator(TraceEvaluator(engine, source, 0), ActionTrace(task.label, 0), agent, None)
+        evaluator = ScriptPlayer(TracePlayer(engine, source, 0), ActionTrace(task.label, 0), agent, None)
+        forgetful = ScriptPlayer(TracePlayer(engine, source, 0), ActionTrace(task.label, 0), agent, None)
         forgetful.repeatable = False
         for _ in range(60):
             parent = parents[int(rng.integers(len(parents)))]
             (own,) = evaluator([parent])
-            child = operators.mutate(Member(genome=parent, evaluation=own, fitness=None), rng)  # type: ignore[arg-type]
+            child = operators.mutate(Member(genome=parent, played=own, fitness=None), rng)  # type: ignore[arg-type]
             (remembered,), (fresh,) = evaluator([child]), forgetful([child])
             assert (remembered.trace, remembered.rewards, remembered.outcome) == (
                 fresh.trace, fresh.rewards, fresh.outcome,
@@ -155,7 +153,7 @@ def test_what_is_known_is_not_run_again_and_makes_no_difference() -> None:
 def test_operators_give_tidy_scripts_that_are_never_empty(first, second, seed) -> None:
     operators, rng = ScriptOperators(source=action_source(CORRIDOR), size=4), np.random.default_rng(seed)
     members = [
-        Member(genome=script, evaluation=own, fitness=None)  # type: ignore[arg-type]
+        Member(genome=script, played=own, fitness=None)  # type: ignore[arg-type]
         for script, own in zip((first, second), OWN * 2, strict=True)
     ]
     child = operators.mutate(members[0], rng)
@@ -214,7 +212,7 @@ def test_results_survive_json() -> None:
         assert FuzzResult.from_json(json.loads(json.dumps(result.to_json()))) == result
 
 
-def test_budget_and_bad_input() -> None:
+def test_budget_and_wrong_input() -> None:
     result = fuzz_policy(CORRIDOR, Careful(), budget=Budget(seconds=0))
     assert (result.stop_reason, result.fittest) == (StopReason.BUDGET_SPENT, ())
     with pytest.raises(UsageError, match="mutation_stop"):

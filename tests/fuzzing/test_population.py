@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tightrope.errors import UsageError
-from tightrope.fuzzing import Evaluation, Member, Population, selection_chances
+from tightrope.fuzzing import Member, Played, Population, selection_chances
 from tightrope.outcome import Outcome
 from tightrope.trace import ActionTrace
 
@@ -23,13 +23,13 @@ class Numbers:
     def cross(self, first: Member[int], second: Member[int], rng: np.random.Generator) -> int | None:
         return None if first.genome == second.genome else 100
 
-    def cut(self, genome: int, evaluation: Evaluation) -> int:
+    def cut(self, genome: int, played: Played) -> int:
         return genome
 
 
-def told(*rewards: float) -> list[Evaluation]:
+def told(*rewards: float) -> list[Played]:
     return [
-        Evaluation(
+        Played(
             trace=ActionTrace("toy", 0, (0,)), rewards=(reward,), keys=np.array([1], np.uint64), outcome=Outcome.ONGOING
         )
         for reward in rewards
@@ -114,13 +114,13 @@ def test_the_best_quarter() -> None:
         ({"truncation": 0}, "truncation must be above 0 and at most 1, not 0"),
     ],
 )
-def test_bad_settings(options, rule) -> None:
+def test_wrong_settings(options, rule) -> None:
     with pytest.raises(UsageError, match=rule):
         Population([1], Numbers(), **options)
 
 
-def test_bad_calls() -> None:
+def test_wrong_calls() -> None:
     with pytest.raises(UsageError, match="at least one ancestor"):
         Population([], Numbers())
-    with pytest.raises(UsageError, match="one evaluation for each of the 2"):
+    with pytest.raises(UsageError, match="what became of each of the 2 genomes, and got 1"):
         Population([1, 2], Numbers()).tell(told(1))

@@ -15,8 +15,8 @@ import pytest
 from tightrope.cli import run_command
 from tightrope.errors import UsageError
 from tightrope.live import server as server_module
+from tightrope.live.served_runs import ServedRuns, run_folders
 from tightrope.live.server import LiveServer, open_server
-from tightrope.live.shelf import Shelf, run_folders
 
 SECRET = b"not for anybody"
 CAMPAIGN = """
@@ -51,14 +51,14 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(shelf: Path) -> Iterator[LiveServer]:
-    with open_server(Shelf(root=shelf), None) as opened:
+    with open_server(ServedRuns(root=shelf), None) as opened:
         threading.Thread(target=opened.serve_forever, daemon=True).start()
         yield opened
         opened.shutdown()
 
 
 def run_id(server: LiveServer, name: str) -> str:
-    return next(place.id for place in server.shelf.places().values() if place.name == name)
+    return next(place.id for place in server.served.known().values() if place.name == name)
 
 
 def sent(server: LiveServer, raw: bytes) -> bytes:
@@ -207,7 +207,7 @@ def test_a_slow_client_is_left_and_holds_up_nobody(server: LiveServer, monkeypat
 
 def test_whoever_opens_too_many_connections_gets_no_more(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 3)
-    with open_server(Shelf(root=shelf), None) as opened:
+    with open_server(ServedRuns(root=shelf), None) as opened:
         threading.Thread(target=opened.serve_forever, daemon=True).start()
         idle = [socket.create_connection(opened.server_address, timeout=30) for _ in range(3)]
         for connection in idle:
@@ -221,7 +221,7 @@ def test_whoever_opens_too_many_connections_gets_no_more(shelf: Path, monkeypatc
 
 def test_a_port_that_is_taken_is_named(server: LiveServer, shelf: Path) -> None:
     with pytest.raises(UsageError, match=rf"--port {server.door.port} cannot be used .*leave it out for a free one"):
-        open_server(Shelf(root=shelf), server.door.port)
+        open_server(ServedRuns(root=shelf), server.door.port)
 
 
 def test_run_folders_are_found_without_links_hidden_folders_and_endless_depth(tmp_path: Path) -> None:
@@ -243,10 +243,10 @@ def test_a_damaged_or_untrusted_run_says_so_and_the_others_are_shown(tmp_path: P
     manifest = json.loads((tmp_path / "foreign" / "run.json").read_text())
     manifest["config"]["task"] = "antigravity:task"
     (tmp_path / "foreign" / "run.json").write_text(json.dumps(manifest))
-    with open_server(Shelf(root=tmp_path), None) as opened:
+    with open_server(ServedRuns(root=tmp_path), None) as opened:
         opened.pages.find_verdicts()
         page = opened.pages.index()
-        shown = {place.name: opened.pages.run(place) for place in opened.shelf.places().values()}
+        shown = {place.name: opened.pages.run(place) for place in opened.served.known().values()}
     assert "names code to run: task antigravity:task" in shown["foreign"]
     assert "run.json" in shown["broken"]
     assert 'id="data"' in shown["good"]

@@ -146,7 +146,7 @@ def test_running_out_of_time_is_dying():
     assert play(env, [0] * 40)[-1][4]["dying"]
 
 
-def test_bad_input_is_answered_with_the_rule():
+def test_wrong_input_is_answered_with_the_rule():
     with pytest.raises(UnknownName, match="1-1"):
         MarioEnv(level="1-11")
     with pytest.raises(UnknownName, match="right-complex"):

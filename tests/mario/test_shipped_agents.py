@@ -2,13 +2,15 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tightrope as tr
 from tightrope.errors import UsageError
 from tightrope_mario.game import MarioEnv
 from tightrope_mario.game.rom import find_rom
-from tightrope_mario.training.shipping import try_out
+from tightrope_mario.training.export import read_onnx
+from tightrope_mario.training.shipping import mean_of, try_out
 
 pytest.importorskip("stable_retro")
 pytest.importorskip("onnxruntime")
@@ -64,3 +66,13 @@ def test_trying_an_agent_out_counts_its_flags():
     trial = try_out(FOLDER / "1-2-dense-2-moves-late.onnx", games=2, epsilon=0.0)
     assert (trial.games, trial.flags, trial.unfinished) == (2, 2, 0)
     assert trial.mean_x > 3000
+
+
+def test_the_mean_of_two_stages_has_the_mean_of_their_weights(tmp_path):
+    stages = [FOLDER / f"1-1-dense-2-moves-{stage}.onnx" for stage in ("early", "late")]
+    mean, known = read_onnx(mean_of(stages, tmp_path / "mean.onnx"))
+    early, late = (read_onnx(stage) for stage in stages)
+    assert known == late[1]
+    assert set(mean) == set(early[0])
+    for name, value in mean.items():
+        np.testing.assert_allclose(value, (early[0][name] + late[0][name]) / 2, rtol=1e-6)

@@ -167,9 +167,11 @@ def test_the_command_line_changes_a_preset(tmp_path):
     config = parse(["--folder", str(tmp_path), *options])
     assert (config.agent, config.recipe.last_exploration) == (Path("agent.onnx"), (0.2, 0.01))
     assert config.starts.ways == (("right+B", "right+A+B"),)
+    config = parse(["--folder", str(tmp_path), *options, "--situation-actions", "combined"])
+    assert config.starts.ways == (("none", "right"),)
 
 
-def test_bad_configurations_are_refused(tmp_path):
+def test_wrong_configurations_are_refused(tmp_path):
     with pytest.raises(UnknownName, match="fast"):
         find_recipe("fst")
     with pytest.raises(UsageError, match="cannot learn"):

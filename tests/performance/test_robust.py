@@ -136,6 +136,6 @@ def test_json() -> None:
     ("options", "rule"),
     [({"tests": 0}, "tests must be"), ({"episodes": 0}, "episodes must be"), ({"step_width": 0}, "step_width must be")],
 )
-def test_bad_input(options, rule) -> None:
+def test_wrong_input(options, rule) -> None:
     with pytest.raises(UsageError, match=rule):
         compare_robustness(CORRIDOR, Careful(), [BEST], **options)

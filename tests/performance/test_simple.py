@@ -134,6 +134,6 @@ def test_json() -> None:
         (7, {}, "not int"),
     ],
 )
-def test_bad_input(traces, options, rule) -> None:
+def test_wrong_input(traces, options, rule) -> None:
     with pytest.raises(UsageError, match=rule):
         compare_performance(CORRIDOR, Careful(), traces, **options)

@@ -53,7 +53,7 @@ def test_paper_example_visits_in_order_and_explores_what_the_paper_says():
     oracle = Recursive(World(successors, frozenset({10}), frozenset({4, 5, 9}))).run()
     assert oracle.visited == list(range(11))
     assert "".join("ab"[action] for action in oracle.played) == "aababbaabb"
-    assert oracle.explored == {2, 3, 4, 5, 8, 9}
+    assert oracle.dead_ends == {2, 3, 4, 5, 8, 9}
     assert oracle.reference == ([0, 1, 6, 7, 10], [0, 1, 0, 1])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -32,6 +33,40 @@ def test_round_trip(reference, tmp_path):
         assert theirs.key.text == repr(ours.key)
     tr.save_reference(loaded, tmp_path / "b.json")
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("method", "whose"),
+    [
+        ("failing run of late 2 after left held for 3 steps", ("late 2", True)),
+        ("run of late, old", ("late, old", False)),
+    ],
+)
+def test_whose_run_it_is_comes_back_whatever_the_agent_is_called(reference, tmp_path, method, whose):
+    agent, by_failing = whose
+    tr.save_reference(replace(reference, method=method, agent=agent, by_failing=by_failing), tmp_path / "a.json")
+    loaded = tr.load_reference(tmp_path / "a.json")
+    assert (loaded.method, loaded.agent, loaded.by_failing) == (method, *whose)
+
+
+@pytest.mark.parametrize(
+    ("method", "whose"),
+    [
+        ("dfs", (None, False)),
+        ("run of late", ("late", False)),
+        ("run of late with 5% random actions, which does not reach the goal", ("late", False)),
+        ("failure of late", ("late", True)),
+        ("failure of late 2 after left held for 3 steps", ("late 2", True)),
+    ],
+)
+def test_files_that_say_it_in_words_alone_are_read(reference, tmp_path, method, whose):
+    path = tmp_path / "a.json"
+    tr.save_reference(reference, path)
+    content = json.loads(path.read_text()) | {"method": method}
+    del content["agent"], content["by_failing"]
+    path.write_text(json.dumps(content))
+    loaded = tr.load_reference(path)
+    assert (loaded.agent, loaded.by_failing) == whose
 
 
 def test_a_loaded_reference_can_be_probed(reference, tmp_path):

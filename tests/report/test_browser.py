@@ -12,7 +12,7 @@ import pytest
 
 from tests.report.browsing import AUDIT, LAPTOP, MADE, PHONE, Visit, axe
 from tests.report.synthetic import full_results
-from tightrope.report.words import WORDS
+from tightrope.report.definitions import WORDS
 
 CUT = """[...document.querySelectorAll("main *")]
     .filter(node => node.checkVisibility() && !node.closest("svg, details, .visually-hidden"))

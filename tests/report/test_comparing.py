@@ -13,7 +13,7 @@ from tightrope.report.charts import section_charts
 from tightrope.report.charts.comparison_charts import KINDS, agents_by_situation, agents_compared, most_telling
 from tightrope.report.charts.training_charts import training_charts
 from tightrope.report.comparing import in_order, kind_changes, place_changes, ranking
-from tightrope.report.meeting import meeting
+from tightrope.report.shared_cases import on_shared_cases
 from tightrope.report.training import are_checkpoints, through_training
 from tightrope.report.wording import change_text, percent
 from tightrope.report.writers.page import render_page
@@ -57,7 +57,7 @@ def test_what_newly_fails_stands_first_and_the_rest_is_sorted_by_change() -> Non
 
 def test_agents_of_two_runs_are_drawn_beside_each_other_where_they_share_a_suite() -> None:
     old, new = (replace(two_agents(**{name: fails}), name=name) for name, fails in (("old", OLD), ("new", NEW)))
-    met = meeting([old, new])
+    met = on_shared_cases([old, new])
     assert met is not None
     assert place_changes(met, "simple", "old", "new") == place_changes(
         two_agents(old=OLD, new=NEW), "simple", "old", "new"
@@ -72,19 +72,19 @@ def test_agents_of_one_name_are_told_apart_by_their_runs_and_the_same_agent_is_o
         replace(two_agents(ppo=fails), name=name, agents=(AgentInfo(name="ppo", fingerprint=name),))
         for name, fails in (("monday", OLD), ("tuesday", NEW))
     )
-    met = meeting([first, second])
+    met = on_shared_cases([first, second])
     assert met is not None
     assert [agent.name for agent in met.agents] == ["ppo of monday", "ppo of tuesday"]
-    assert meeting([first, replace(first, name="again")]) is None
+    assert on_shared_cases([first, replace(first, name="again")]) is None
 
 
 def test_runs_that_share_no_suite_are_not_set_beside_each_other() -> None:
     old = two_agents(old=OLD)
     longer = replace(old.safety["simple"]["old"], agent="new", length=77)
     other = replace(old, name="other", agents=(AgentInfo(name="new"),), safety={"simple": {"new": longer}})
-    assert meeting([old, other]) is None
-    assert meeting([old, mario_like_run()]) is None
-    assert meeting([old]) is None
+    assert on_shared_cases([old, other]) is None
+    assert on_shared_cases([old, mario_like_run()]) is None
+    assert on_shared_cases([old]) is None
 
 
 def test_a_pair_is_drawn_with_a_link_for_each_place_that_anybody_fails() -> None:
@@ -197,7 +197,7 @@ def test_kinds_of_failure_appear_and_go_through_training() -> None:
     rates, kinds = training_charts(history, grid_run().task)
     (view,) = rates.views
     assert [point["x"] for point in view["series"][0]["points"]] == [10, 20, 30]
-    assert kinds.said == ("Of 4 kinds of failure 1 is met no more, and 3 are left at at-30",)
+    assert kinds.said == ("Of 4 kinds of failure 1 is gone, and 3 are left at at-30",)
     assert [column["text"] for column in kinds.views[0]["columns"]] == ["10", "20", "30"]
     assert {row[2:4] for row in kinds.table.rows} == {
         ("at-10", "at-30"),

@@ -22,9 +22,9 @@ from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.report import AgentInfo, RunResults
+from tightrope.report.definitions import WORDS
 from tightrope.report.headline import headline
 from tightrope.report.wording import THIN
-from tightrope.report.words import WORDS
 from tightrope.runs.gates import Gate
 from tightrope.safety import GateDecision, simple_suite
 from tightrope.statistics import Estimate
@@ -84,8 +84,8 @@ def test_what_nobody_survives_is_not_the_agents_fault() -> None:
 @pytest.mark.parametrize(
     ("fails", "told"),
     [
-        (2, "; no more often than the best player known there."),
-        (10, "; 25 percentage points more often (14 to 68) than the best player known there."),
+        (2, "; none of that is shown to be avoidable: it fails no more often than the best player known there."),
+        (10, "; 25 percentage points of that were avoidable (14 to 68)."),
     ],
 )
 def test_where_chance_decides_the_best_player_known_is_the_measure(fails: int, told: str) -> None:

@@ -24,7 +24,7 @@ from tightrope.report.writers import page
 from tightrope.report.writers.page import render_page
 from tightrope.report.writers.playerdata import player_data
 from tightrope.safety import TestCase, TestSuite
-from tightrope.safety.failing.whys import explain_groups, with_whys
+from tightrope.safety.failing.explained_groups import explain_groups, with_whys
 from tightrope.tasks.task import Task
 from tightrope.testing import FunctionAgent
 from tightrope.trace import ActionTrace

@@ -21,12 +21,12 @@ def told(estimate: Estimate) -> str:
     return verdicts(with_result(grid_run(), fail_frequency=estimate))[0].sentence.replace(THIN, " ")
 
 
-def test_no_fall_is_not_safety() -> None:
+def test_no_fail_is_not_safety() -> None:
     sentence = told(Estimate(0.0, 0.0, 0.31, 4, "x"))
-    assert sentence == "never failed in the tests on these 4 cases; there its true rate may still be as high as 31 %"
+    assert sentence == "never failed in the tests on these 4 cases (its true rate there may be up to 31 %)"
 
 
-def test_always_falling_has_an_interval_too() -> None:
+def test_always_failing_has_an_interval_too() -> None:
     assert told(Estimate(1.0, 0.97, 1.0, 4, "x")) == "failed in every test (97–100 %) on these 4 cases"
 
 
@@ -81,4 +81,4 @@ def test_an_agent_that_fails_plainly_is_said_to_fail_first() -> None:
 
 
 def test_no_unsafe_plain_episode_is_no_proof_of_none() -> None:
-    assert "ends unsafe in none of 60 plain episodes, though up to 6.0 % of them may" in told_plainly(0)
+    assert "ends unsafe in none of 60 plain episodes (its true rate may be up to 6.0 %)" in told_plainly(0)

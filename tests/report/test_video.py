@@ -27,7 +27,7 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
     monkeypatch.setattr("tightrope.errors.importlib.import_module", refuse)
 
 
-def test_a_fall_becomes_a_small_mp4() -> None:
+def test_a_fail_becomes_a_small_mp4() -> None:
     task = pond_task()
     film = film_failure(task, fall_in(task), handover=5)
     assert film is not None
@@ -86,6 +86,14 @@ def test_what_can_be_seen_only_at_first_says_so() -> None:
 def test_what_cannot_be_seen_at_all_makes_no_film() -> None:
     assert film_failure(pond_task(BlindPond, draw_map=None), fall_in(pond_task()), handover=5) is None
     assert film_failure(pond_task(BlindPond, position=None), fall_in(pond_task()), handover=5) is None
+
+
+def test_an_environment_that_can_no_longer_be_made_says_so() -> None:
+    def gone() -> Any:
+        raise RuntimeError("no display")
+
+    with pytest.raises(EnvironmentFailure, match=r"task pond: make_env\(\) raised RuntimeError: no display"):
+        film_failure(pond_task(gone), fall_in(pond_task()), handover=5)
 
 
 def test_a_trace_that_leads_elsewhere_is_not_filmed() -> None:

@@ -117,7 +117,7 @@ def test_where_chance_decides_a_fail_more_than_somebody_had_may_be_bad_luck(fail
     assert [case.blame for case in view.cases] == [blame]
 
 
-def test_among_many_cases_one_looks_bad_by_chance_and_is_not_blamed_for_it() -> None:
+def test_among_many_cases_one_looks_weak_by_chance_and_is_not_blamed_for_it() -> None:
     best = Estimate(0.85, 0.77, 1.0, 100, "runs of the best player")
 
     def blame(places: int) -> str:

@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 import tightrope.report
-from tightrope.report.wording import NBSP, THIN, action_text, actions_text, count, estimate_text, number, percent
+from tightrope.report.wording import (
+    NBSP,
+    THIN,
+    action_text,
+    actions_text,
+    count,
+    estimate_text,
+    number,
+    part_text,
+    percent,
+    typeset,
+)
 from tightrope.statistics import Estimate
 
 
@@ -95,3 +106,16 @@ def test_the_scripts_format_no_number_themselves() -> None:
     assert len(scripts) > 4
     own = re.compile(r"u202f|\u202f|toPrecision|toLocaleString|Intl\.|toFixed\((?!1\))|Math\.round\(100")
     assert [found for script in scripts for found in own.findall(script)] == []
+
+
+def test_an_action_of_a_few_numbers_is_not_broken_over_two_lines() -> None:
+    told = typeset("it chose (0.5, -1, 1e-05); (0, 0) would have survived in 5% (1, 2 or 3)")
+    assert told == f"it chose (0.5,{NBSP}-1,{NBSP}1e-05); (0,{NBSP}0) would have survived in 5{THIN}% (1, 2 or 3)"
+    many = f"({', '.join('0' * 17)})"
+    assert typeset(many) == many
+
+
+def test_a_part_of_a_share_was_what_it_was_only_where_that_is_shown() -> None:
+    shown, perhaps = Estimate(0.25, 0.14, 0.68, 40, "made up"), Estimate(0.01, 0.0, 0.17, 40, "made up")
+    assert part_text(shown, "avoidable") == "25 percentage points of that were avoidable (14 to 68)"
+    assert part_text(perhaps, "avoidable") == "1 percentage point of that may have been avoidable (0 to 17)"

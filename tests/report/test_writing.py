@@ -179,14 +179,23 @@ def test_a_task_that_cannot_be_seen_to_the_end_is_told() -> None:
     assert "render() raised TypeError" in films.notes[0]
 
 
-def test_survivable_falls_are_filmed_before_doomed_ones() -> None:
+def test_an_environment_that_can_no_longer_be_made_ends_no_report() -> None:
+    def gone() -> Any:
+        raise RuntimeError("no display")
+
+    films = film_failures(pond_results(pond_task()), [pond_task(gone)], 3)
+    assert not films.content
+    assert films.notes == ("task pond: make_env() raised RuntimeError: no display",)
+
+
+def test_survivable_fails_are_filmed_before_doomed_ones() -> None:
     results = pond_results(pond_task(), at5=NO)
     run = results.runs[0]
     shots = choose_shots(replace(results, runs=(replace(run, agents=run.agents[:1]),)))
     assert [shot.place for shot in shots] == [2, 3, 4, 1]
 
 
-def test_the_same_fall_in_two_suites_is_filmed_once() -> None:
+def test_the_same_fail_in_two_suites_is_filmed_once() -> None:
     results = pond_results(pond_task(), cases=1)
     run = results.runs[0]
     twice: dict[str, dict[str, SafetyResult]] = {"simple": run.safety["simple"], "interval:0": run.safety["simple"]}  # type: ignore[dict-item]

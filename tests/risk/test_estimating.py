@@ -80,7 +80,7 @@ def test_what_the_guide_leads_away_from_is_within_what_the_plain_episodes_say() 
     assert found.method == "splitting"
     assert found.plain is not None
     assert found.plain.low <= truth <= found.plain.high
-    assert found.notes or f"{found.plain.n:,} plain episodes alone tell" in (found.reservation() or "")
+    assert found.notes or f"only the {found.plain.n:,} plain episodes count" in (found.reservation() or "")
 
 
 def test_each_repetition_is_unbiased_whatever_the_guide() -> None:

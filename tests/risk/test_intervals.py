@@ -46,7 +46,7 @@ def test_plain_episodes_that_fail_more_often_than_the_repetitions_tell_are_belie
     close = [1e-6, 1.2e-6, 0.9e-6, 1.1e-6] * 2
     assert splitting_estimate(repetitions(close), 0, 440)[1] == ()
     found, notes = splitting_estimate(repetitions(close), 3, 440)
-    assert "3 of 440 plain episodes failed, more than the repetitions tell" in notes[0]
+    assert "3 of 440 plain episodes failed, more than the repetitions suggest" in notes[0]
     assert found.high > 0.01
 
 

@@ -29,6 +29,19 @@ def test_every_setting_is_explained() -> None:
         assert not line or "#" in line or line.endswith(":")
 
 
+@pytest.mark.parametrize(("written", "share"), [("5%", 0.05), ("0.05", 0.05), ("1/20", 0.05), ("'0.5 %'", 0.005)])
+def test_shares_are_written_as_on_the_command_line(tmp_path: Path, written: str, share: float) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(f"task: t\neffort: {written}\nsafety: {{max_fail: {written}}}\nsearch: {{seconds: 3}}\n")
+    config = load_config(path)
+    assert config.effort == config.safety.max_fail == pytest.approx(share)
+    path.write_text("task: t\nsafety: {max_fail: 500%}\nsearch: {seconds: 5%}\n")
+    with pytest.raises(UsageError) as caught:
+        load_config(path)
+    assert "'safety.max_fail' is 5.0: it must be between 0 and 1" in str(caught.value)
+    assert "'search.seconds' is '5%': it must be a number" in str(caught.value)
+
+
 def test_toml_works_too(tmp_path: Path) -> None:
     text = 'task = "FrozenLake-v1"\n[[agents]]\nsource = "agent.zip"\n[safety]\nrepetitions = 3\n'
     config = load_config(write(tmp_path, text, "campaign.toml"))

@@ -91,7 +91,7 @@ def test_a_run_from_before_there_was_an_effort_spent_everything() -> None:
 def test_shares_are_written_as_people_do() -> None:
     assert [parse_share(text) for text in ("1/64", "50%", "0.25")] == [1 / 64, 0.5, 0.25]
     assert [effort_text(share) for share in (1 / 64, 1.0, 0.3)] == ["1/64", "1/1", "0.3"]
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="not a share; write 5%"):
         parse_share("1/0")
 
 

@@ -9,6 +9,7 @@ import pytest
 from tightrope.errors import FormatError, RunLocked, UsageError
 from tightrope.files import read_json_file, write_json
 from tightrope.runs.storage.folder import RunFolder
+from tightrope.runs.storage.layout import STEPS
 
 
 def test_a_new_folder_has_a_place_for_every_step(tmp_path: Path) -> None:
@@ -16,6 +17,14 @@ def test_a_new_folder_has_a_place_for_every_step(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.path.iterdir()) == [
         "0-plain", "1-search", "2-safety", "3-fuzzing", "4-performance",
     ]  # fmt: skip
+
+
+def test_the_page_of_file_formats_has_every_step() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "file-formats.md").read_text(encoding="utf-8")
+    tree = page.partition("```\nrun/")[2].partition("```")[0]
+    assert [
+        line.split("/")[0].strip() for line in tree.splitlines() if line.startswith("  ") and line[2:3].isdigit()
+    ] == [*STEPS]
 
 
 def test_a_folder_with_other_things_in_it_is_refused(tmp_path: Path) -> None:

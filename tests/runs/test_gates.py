@@ -11,7 +11,7 @@ from tightrope.reference import Survivability
 from tightrope.runs import gates
 from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.gates import Evidence, Gate, Rule, all_passed, asked_for, judge_gate, judged_gates
-from tightrope.runs.measured import Measurement, measured_fails
+from tightrope.runs.measurements import Measurement, measured_fails
 from tightrope.runs.run import open_run
 from tightrope.runs.storage.layout import CONTROLS, plain_settings, safety_settings
 from tightrope.safety import GateDecision, SafetyResult, Survival, avoidable_fail_frequency
@@ -121,7 +121,7 @@ def test_nobody_is_gated_for_doomed_cases(measured: SafetyResult) -> None:
     assert rest < fmean(values)
 
 
-def test_falls_without_a_known_way_out_count_also_beside_doomed_cases(measured: SafetyResult) -> None:
+def test_fails_without_a_known_way_out_count_also_beside_doomed_cases(measured: SafetyResult) -> None:
     """That one case is hopeless says nothing about the others."""
     assert measured.cases[-1].fails
     unknown = with_survival(measured, Survivability.NO, Survivability.YES)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.runs.conftest import CONFIG
 from tightrope.runs.campaign import run_campaign
-from tightrope.runs.measured import PLAIN
+from tightrope.runs.measurements import PLAIN
 from tightrope.runs.run import open_run
 
 

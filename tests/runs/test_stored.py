@@ -38,20 +38,20 @@ def stored(undisturbed: Path, tmp_path: Path) -> Run:
 
 
 @pytest.fixture
-def fall(stored: Run) -> Episode:
+def failed(stored: Run) -> Episode:
     return stored_fails(stored)[0].episode()
 
 
-def test_falls_are_listed_once_and_the_worst_first(stored: Run) -> None:
-    falls = stored_fails(stored)
-    assert len({(fall.result.case.id, fall.agent) for fall in falls}) == len(falls)
-    survivable = [fall.result.fail_frequency.value for fall in falls if fall.result.survivable != "no"]
+def test_fails_are_listed_once_and_the_worst_first(stored: Run) -> None:
+    fails = stored_fails(stored)
+    assert len({(failed.result.case.id, failed.agent) for failed in fails}) == len(fails)
+    survivable = [failed.result.fail_frequency.value for failed in fails if failed.result.survivable != "no"]
     assert survivable == sorted(survivable, reverse=True)
-    assert {fall.agent for fall in stored_fails(stored, agent="careful")} == {"careful"}
+    assert {failed.agent for failed in stored_fails(stored, agent="careful")} == {"careful"}
 
 
-def test_a_stored_fall_is_replayed_without_the_agent(stored: Run, fall: Episode) -> None:
-    verify_replay(stored, fall)
+def test_a_stored_fail_is_replayed_without_the_agent(stored: Run, failed: Episode) -> None:
+    verify_replay(stored, failed)
 
 
 def test_the_keys_that_an_archive_search_saw_are_its_cells(stored: Run) -> None:
@@ -75,7 +75,7 @@ def test_actions_without_a_name_are_shown_as_they_are(stored: Run) -> None:
     assert {case.label for case in shown.cases} == {"left", "down", "2", "3"}
 
 
-def test_the_command_that_replays_a_fall_is_one_for_a_shell(stored: Run) -> None:
+def test_the_command_that_replays_a_fail_is_one_for_a_shell(stored: Run) -> None:
     result = stored.safety["simple"]["zigzag"]
     named = replace(result, agent="2-moves late (sparse)")
     (shown,) = replace(run_results(stored), safety={"simple": {named.agent: named}}).suites
@@ -86,18 +86,18 @@ def test_the_command_that_replays_a_fall_is_one_for_a_shell(stored: Run) -> None
 @pytest.mark.parametrize(
     ("what", "change"),
     [
-        ("the situation at hand-over differs at step", lambda fall: {"checksum": (fall.checksum or 0) + 1}),
-        ("the reward differs at step", lambda fall: {"rewards": (*fall.rewards[:-1], fall.rewards[-1] + 1)}),
-        ("the outcome differs at step", lambda fall: {"outcome": Outcome.GOAL}),
+        ("the situation at hand-over differs at step", lambda failed: {"checksum": (failed.checksum or 0) + 1}),
+        ("the reward differs at step", lambda failed: {"rewards": (*failed.rewards[:-1], failed.rewards[-1] + 1)}),
+        ("the outcome differs at step", lambda failed: {"outcome": Outcome.GOAL}),
     ],
 )
-def test_a_replay_that_leads_elsewhere_is_told(stored: Run, fall: Episode, what: str, change) -> None:  # type: ignore[no-untyped-def]
+def test_a_replay_that_leads_elsewhere_is_told(stored: Run, failed: Episode, what: str, change) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(NotReproducible, match=f"no longer leads to that situation: {what}"):
-        verify_replay(stored, replace(fall, **change(fall)))
+        verify_replay(stored, replace(failed, **change(failed)))
 
 
-def test_a_replay_that_ends_too_early_is_told(stored: Run, fall: Episode) -> None:
-    longer = replace(fall, actions=(*fall.actions, 0), rewards=(*fall.rewards, 0.0))
+def test_a_replay_that_ends_too_early_is_told(stored: Run, failed: Episode) -> None:
+    longer = replace(failed, actions=(*failed.actions, 0), rewards=(*failed.rewards, 0.0))
     with pytest.raises(NotReproducible, match="the episode's length differs"):
         verify_replay(stored, longer)
 

@@ -14,7 +14,7 @@ from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
 from tightrope.report.wording import THIN, estimate_text
 from tightrope.runs.gates import Evidence, _fail_frequencies, judge_gate
-from tightrope.runs.measured import measured_fails
+from tightrope.runs.measurements import measured_fails
 from tightrope.safety import (
     SuiteSurvival,
     action_coverage_suite,
@@ -172,7 +172,7 @@ def test_luck_is_averaged_before_it_is_cut_off() -> None:
     assert result.avoidable_fail_frequency.low == 0.0
     measured = measured_fails("", "simple", result.cases)
     assert (measured.what, measured.estimate.value) == ("fail frequency on these cases", 0.5)
-    assert measured.aside == "whether another player would do better is not known, so all of it counts"
+    assert measured.aside == "how much of that another player would have avoided is not known, so all of it counts"
     again = tr.SafetyResult.from_json(result.to_json())
     assert again.avoidable_fail_frequency == result.avoidable_fail_frequency
 

@@ -19,7 +19,7 @@ from tightrope.report import AgentInfo, Results, RunResults
 from tightrope.report.headline import NO_MORE_THAN_THE_BEST, headline
 from tightrope.report.writers.junit import junit_xml
 from tightrope.runs.gates import judge_gate
-from tightrope.runs.measured import measured_fails
+from tightrope.runs.measurements import measured_fails
 from tightrope.safety import TestCase, TestSuite, group_failures
 from tightrope.statistics import rate_estimate
 from tightrope.testing import FunctionAgent
@@ -69,7 +69,10 @@ def contradictions(task: tr.Task, result: tr.SafetyResult, limit: float = 0.0) -
     told = {
         "group": [group.avoidable for group in groups],
         "case": [case.blame == "avoidable" for case in suite.distinct],
-        "headline": [" was avoidable" in headline(run).sentence.replace("at least 0 % was", "")],
+        "headline": [
+            avoidable in headline(run).sentence.replace("at least 0 % was", "")
+            for avoidable in (" was avoidable", " were avoidable", " may have been avoidable")
+        ],
         "JUnit": [node.find("failure") is not None for node in cases_of(junit_xml(Results(title="", runs=(run,))))],
         "pytest": [_why(result, case, of_case, task).startswith("avoidable") for case in result.cases],
         "gate": [judge_gate("", measured_fails("agent", "simple", result.cases), limit).passed is False],

@@ -21,7 +21,7 @@ from tightrope.safety import (
     run_suite,
     simple_suite,
 )
-from tightrope.safety.drawing import Drawing
+from tightrope.safety.gate_draws import Drawing
 from tightrope.safety.judging.frequencies import case_weights
 from tightrope.statistics import Decision, SequentialGate
 from tightrope.testing import JUMP, WALK, FunctionAgent, RandomAgent

@@ -15,10 +15,10 @@ from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
 from tightrope.safety import TestCase, TestSuite, group_failures
+from tightrope.safety.failing.explained_cases import ASKED_AT_A_TIME, _surer, explain_failures
 from tightrope.safety.failing.groups import HANDFUL, rest_of_groups
 from tightrope.safety.failing.nearness import NEAR
 from tightrope.safety.failing.remaining import remaining_kinds
-from tightrope.safety.failing.telling import ASKED_AT_A_TIME, _surer, explain_failures
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
 from tightrope.trace import ActionTrace
 
@@ -220,7 +220,10 @@ def test_fails_of_which_nothing_was_decided_are_told_once_and_may_be_of_many_kin
     result = replace(made, cases=(*made.cases[:2], *lost), explanations={**made.explanations, **nothing})
     told = [(len(group.members), group.decided, group.avoidable) for group in result.failure_groups]
     assert told == [(1, True, True), (1, False, True), (2, False, None)]
-    assert result.failure_groups[1].sentence(DUSTY) == "Where it was lost could not be decided within the effort"
+    assert (
+        result.failure_groups[1].sentence(DUSTY)
+        == "At which step it was lost could not be found out within the steps allowed for it"
+    )
     assert remaining_kinds(result).kinds == 4
 
 

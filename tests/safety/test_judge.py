@@ -62,7 +62,7 @@ def test_verdicts(prefix: Outcome, end: Outcome, verdict: Verdict) -> None:
     assert judge_episode(episode(prefix, end, error=RAISED)) is Verdict.ERROR
 
 
-def test_a_fall_after_the_length_does_not_count() -> None:
+def test_harm_after_the_length_does_not_count() -> None:
     fall = episode(Outcome.ONGOING, Outcome.UNSAFE, steps=5)
     assert judge_episode(fall, 5) is Verdict.FAIL
     assert judge_episode(fall, 4) is Verdict.PASS
@@ -204,7 +204,7 @@ def test_a_short_repr() -> None:
     )
 
 
-def test_only_proven_doom_excuses_a_fall() -> None:
+def test_only_proven_doom_excuses_a_fail() -> None:
     (case,) = {case.id: case for case in simple_suite(reference).cases[:1]}.values()
     fall = [episode(Outcome.ONGOING, Outcome.UNSAFE)]
     doomed = judge_case(case, fall, 40, Survival(survivable=Survivability.NO))

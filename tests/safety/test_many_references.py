@@ -70,7 +70,7 @@ def test_what_is_said_in_general_is_over_the_references() -> None:
 
 def test_references_that_are_here_because_an_agent_failed_are_no_sample(tmp_path: Path) -> None:
     references = REFERENCES
-    chosen = replace(references[2], method="failure of walker after 1 random action")
+    chosen = replace(references[2], agent="walker", by_failing=True)
     plain, mixed = tr.simple_suite(references), tr.simple_suite([*references[:2], chosen])
     assert (plain.chosen, mixed.chosen) == (frozenset(), {2})
     assert plain.id != mixed.id
@@ -88,7 +88,7 @@ def test_references_that_are_here_because_an_agent_failed_are_no_sample(tmp_path
 
 
 def test_what_was_chosen_because_it_fails_does_not_show_that_the_search_pays() -> None:
-    references = [replace(each, method="failure of walker") for each in REFERENCES[:1]] + list(REFERENCES[1:])
+    references = [replace(each, agent="walker", by_failing=True) for each in REFERENCES[:1]] + list(REFERENCES[1:])
     suite, control = tr.simple_suite(references), tr.uniform_suite(references, 12, seed=0)
     worth = tr.compare_guidance(tr.run_suite(TASK, WALKS, suite), tr.run_suite(TASK, WALKS, control))
     for counted, of in zip(worth.cases, (suite, control), strict=True):
@@ -97,7 +97,7 @@ def test_what_was_chosen_because_it_fails_does_not_show_that_the_search_pays() -
 
 
 def test_where_all_was_chosen_because_it_fails_the_sentence_says_so() -> None:
-    chosen = [replace(each, method="failure of walker") for each in REFERENCES]
+    chosen = [replace(each, agent="walker", by_failing=True) for each in REFERENCES]
     suite, control = tr.simple_suite(chosen), tr.uniform_suite(chosen, 6, seed=0)
     worth = tr.compare_guidance(tr.run_suite(TASK, WALKS, suite), tr.run_suite(TASK, WALKS, control))
     assert worth.sentence().endswith("lies on a reference chosen because an agent failed there")
@@ -130,3 +130,14 @@ def test_a_case_deeper_than_the_first_reference_is_judged_as_alone() -> None:
     together = tr.run_suite(TASK, agent, suite)
     assert [case.verdicts for case in together.cases] == [case.verdicts for case in alone.cases]
     assert [case.survivable for case in together.cases] == [case.survivable for case in alone.cases]
+
+
+def test_where_no_reference_joins_the_cases_each_is_a_sample_of_its_own() -> None:
+    """Whatever kind of suite it is: a package may bring one of its own."""
+    joined = tr.simple_suite(REFERENCES)
+    drawn = tr.random_suite(TASK, 8, seed=1, like=joined)
+    assert [suite.by_case for suite in (drawn, joined)] == [True, False]
+    for suite in (drawn, replace(drawn, kind="drawn otherwise")):
+        result = tr.run_suite(TASK, WALKS, suite)
+        assert result.fail_frequency_in_general.n == len(suite) - result.invalid_cases == 5
+        assert tr.compare_safety(result, result).difference_in_general.n == 5

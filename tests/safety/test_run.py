@@ -99,7 +99,7 @@ def test_one_execution_stands_for_all_only_where_nothing_is_random() -> None:
     assert result.cases[0].fail_frequency.n == 10
 
 
-def test_a_drunk_falls_as_often_as_coins_say() -> None:
+def test_a_drunk_fails_as_often_as_coins_say() -> None:
     # From cell 5: walk (1/2) falls, jump reaches 7, where no hole follows.
     drunk = RandomAgent((WALK, JUMP), "drunk")
     result = run_suite(CORRIDOR, drunk, simple_suite(reference), repetitions=400, survivable=False)

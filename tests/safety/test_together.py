@@ -19,6 +19,7 @@ from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.questions.reasons import groups_of
 from tightrope.safety import TestCase, TestSuite, group_failures
 from tightrope.safety.failing.together import explain_together
+from tightrope.safety.judging.storage import survival_from_json, survival_to_json
 from tightrope.simulation import Simulator
 from tightrope.testing import FunctionAgent
 from tightrope.trace import ActionTrace
@@ -122,6 +123,15 @@ def test_where_nothing_comes_again_it_is_compared_with_others() -> None:
     told = group.sentence(task)
     assert told.startswith("Another player would have survived more often: from where it took over, it survives ")
     assert "(here knows)" in told
+    # Files of before say it in the words of an estimate alone.
+    content = explanation_to_json(group.explanation)
+    del content["who"]
+    assert explanation_from_json(json.loads(json.dumps(content))) == group.explanation
+    survival = survival_to_json(result.survival)
+    assert {each["who"] for each in survival["cases"].values()} == {"knows"}
+    for each in survival["cases"].values():
+        del each["who"]
+    assert survival_from_json(survival) == result.survival
 
 
 def test_who_is_the_best_that_is_known_is_said_to_be() -> None:
@@ -132,6 +142,12 @@ def test_who_is_the_best_that_is_known_is_said_to_be() -> None:
     with Engine(task, {"slips": slips}) as engine:
         result = result_of(task, slips, here, repetitions=20, engine=engine)
         found = explain_together(engine, [result], None, 20_000)
+        # Who it is says a name, not words that are read again.
+        unnamed = {name: replace(each, who="somebody") for name, each in result.survival.by_case.items()}
+        other = replace(result, survival=replace(result.survival, by_case=unnamed))
+        cases = tuple(replace(case, survival=unnamed[case.case.id]) for case in result.cases)
+        elsewhere = explain_together(engine, [replace(other, cases=cases)], None, 20_000)
+    assert Cause.UNBEATEN not in {why.cause for why in elsewhere.values()}
     causes = {why.cause for why in found.values()}
     assert causes == {Cause.UNBEATEN}
     assert all(why.agents_fault is None for why in found.values())

@@ -7,8 +7,8 @@ import pytest
 import tightrope as tr
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, reference_of, walker
 from tightrope.errors import UsageError
+from tightrope.exploration.watch_length import choose_watch
 from tightrope.safety import judge_suite, run_suite, simple_suite
-from tightrope.safety.suites.watching import choose_watch
 from tightrope.settings import LONGEST_WATCH
 from tightrope.testing import WALK, ConstantAgent, deterministic_table, tabular_task
 
@@ -17,15 +17,18 @@ SUITE = simple_suite(reference_of(CORRIDOR))
 
 def test_the_task_says_how_long() -> None:
     short = CORRIDOR.with_options(max_steps=60)
-    assert (choose_watch(short, SUITE).steps, choose_watch(short, SUITE).why) == (60, "the task's time limit")
-    endless = choose_watch(CORRIDOR, SUITE)
+    assert (choose_watch(short, SUITE.longest_way).steps, choose_watch(short, SUITE.longest_way).why) == (
+        60,
+        "the task's time limit",
+    )
+    endless = choose_watch(CORRIDOR, SUITE.longest_way)
     assert endless.steps == 40, "the paper's 40, where twice the way through is less"
-    long = choose_watch(CORRIDOR.with_options(max_steps=9000), SUITE)
+    long = choose_watch(CORRIDOR.with_options(max_steps=9000), SUITE.longest_way)
     assert long.steps == LONGEST_WATCH
     assert "9000" in long.why
-    assert choose_watch(short, SUITE, 7).steps == 7
+    assert choose_watch(short, SUITE.longest_way, 7).steps == 7
     with pytest.raises(UsageError, match="length must be 1 or more"):
-        choose_watch(short, SUITE, 0)
+        choose_watch(short, SUITE.longest_way, 0)
 
 
 @pytest.mark.parametrize(("name", "limit"), [("CartPole-v1", 500), ("FrozenLake-v1", 100), ("MountainCar-v0", 200)])
@@ -46,6 +49,10 @@ def test_a_fail_that_comes_late_is_seen_by_default_and_not_by_forty_steps() -> N
     curve = seen.fail_frequency_over_length
     assert {length: each.value for length, each in curve.items()} == {1: 0.0, 61: 1.0, 100: 1.0}
     assert seen.cases[0].survivable == "yes"
+    # A case alone is watched as in its suite, whoever asks about it.
+    [case] = suite.cases
+    assert tr.explain(task, lazy, case).horizon == seen.length
+    assert len(tr.shrink(task, lazy, case).prefix) == 1
 
 
 def test_every_point_of_the_curve_is_what_a_shorter_watch_would_have_given() -> None:
@@ -62,7 +69,7 @@ def test_every_point_of_the_curve_is_what_a_shorter_watch_would_have_given() -> 
         shorter = judge_suite(suite, episodes, agent="drunk", repetitions=40, length=length)
         assert shorter.fail_frequency == each
     stored = tr.SafetyResult.from_json(result.to_json())
-    assert (stored.fail_frequency_over_length, stored.watch) == (curve, "as asked")
+    assert (stored.fail_frequency_over_length, stored.watch) == (curve, "the given length")
 
 
 def test_where_nothing_fails_the_curve_is_flat() -> None:

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,14 +20,21 @@ import tightrope as tr
 from tightrope.cli.app import app
 from tightrope.cli.arguments.given import Given, in_run, own, takes
 from tightrope.errors import UsageError
+from tightrope.exploration.watch_length import SHORTEST_WATCH
 from tightrope.references.searching import default_budget
 from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.runs.configuration.configfile import commented_example, json_schema
 from tightrope.runs.storage.artefacts import changes
 from tightrope.runs.storage.layout import fuzzing_settings
 from tightrope.runs.storage.manifest import Entry
+from tightrope.safety.run import EXPLAINING_STEPS
 from tightrope.settings import (
+    FINDING_STEPS,
     LIBRARY_BACKEND,
+    LONGEST_WATCH,
+    PROBING_STEPS,
+    SEARCH_STEPS,
+    SEARCH_STEPS_BY_REPLAY,
     AgentConfig,
     BisectConfig,
     ExecutionConfig,
@@ -65,7 +73,22 @@ FUNCTIONS: dict[Callable[..., Any], type[Section]] = {
     tr.estimate_failure: RiskConfig,
     tr.load_agent: AgentConfig,
     tr.bisect_checkpoints: BisectConfig,
+    tr.search_failures: FailuresConfig,
 }
+TOLD = {
+    (tr.search, "budget"): (SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY),
+    (tr.find_references, "budget"): (FINDING_STEPS,),
+    (tr.probe_boundary, "budget"): (PROBING_STEPS,),
+    (tr.search_failures, "budget"): (FailuresConfig.steps,),
+    (tr.estimate_failure, "budget"): (RiskConfig.steps,),
+    (tr.run_suite, "length"): (LONGEST_WATCH,),
+    (tr.decide_gate, "length"): (LONGEST_WATCH,),
+    (tr.bisect_checkpoints, "length"): (LONGEST_WATCH,),
+    (tr.run_suite, "explain"): (EXPLAINING_STEPS,),
+    (tr.explain, "length"): (SHORTEST_WATCH,),
+    (tr.search, "repetitions"): (tr.repetitions(),),
+}
+"""Defaults that an argument's description says in words, since the signature has None or a name."""
 ROOMS = {
     "evaluation": PlainConfig,
     "references": SearchConfig,
@@ -74,6 +97,7 @@ ROOMS = {
     "performance": PerformanceConfig,
     "report": ReportConfig,
     "risk": RiskConfig,
+    "failures": FailuresConfig,
 }
 
 
@@ -87,6 +111,29 @@ def test_no_default_of_a_function_differs_from_the_setting(function: Callable[..
     }
     assert given, "it has none of its step's settings"
     assert given == {name: settings[name].default for name in given}
+
+
+@pytest.mark.parametrize(("function", "argument"), TOLD, ids=lambda part: getattr(part, "__name__", part))
+def test_defaults_that_are_told_in_words_are_those_that_hold(function: Callable[..., Any], argument: str) -> None:
+    args = inspect.getdoc(function).partition("Args:\n")[2]  # type: ignore[union-attr]
+    told = re.search(rf"^    {argument}: (.*?)(?=^    \w|\Z)", args, re.MULTILINE | re.DOTALL)
+    assert told is not None
+    numbers = {int(each.replace(",", "")) for each in re.findall(r"\d[\d,]*", told[1])}
+    assert set(TOLD[function, argument]) <= numbers
+
+
+def test_budgets_have_the_steps_of_their_settings() -> None:
+    """A budget that a function has by itself is made of settings: no number is written beside it."""
+    written = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "Budget"
+        and any(isinstance(each.value, ast.Constant) and each.value.value is not None for each in node.keywords)
+    ]
+    assert written == []
 
 
 def test_every_public_function_works_where_the_library_works() -> None:
@@ -188,6 +235,37 @@ def test_a_value_that_is_refused_names_the_rule_and_the_next_move(
         section().changed(**values)
 
 
+LAKE = tr.make_task("FrozenLake-v1", is_slippery=False)
+RIGHT = tr.load_agent(lambda observation: 2, LAKE, name="right")
+CASE = tr.TestCase(prefix=tr.ActionTrace(LAKE.label, 0), boundary=0, depth=0, kept=0)
+SUITE = tr.TestSuite(kind="kept", parameters={}, reference=CASE.prefix, depths=(), cases=(CASE,))
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: tr.find_references(LAKE, 2.5), "count must be a whole number, not 2.5"),
+        (lambda: tr.find_references(LAKE, reset_seeds=0), "reset_seeds must be 1 or more, not 0"),
+        (lambda: tr.search(LAKE, repetitions=1.5), "repetitions must be a whole number, not 1.5"),
+        (lambda: tr.search(LAKE, max_depth=0), "max_depth must be 1 or more, not 0; leave it out for no limit"),
+        (lambda: tr.evaluate(LAKE, RIGHT, episodes="3"), "episodes must be a whole number, not '3'"),
+        (lambda: tr.evaluate(LAKE, RIGHT, episodes=0), "episodes must be 1 or more, not 0"),
+        (lambda: tr.demonstrate(LAKE, RIGHT, episodes=0), "episodes must be 1 or more, not 0"),
+        (lambda: tr.decide_gate(LAKE, RIGHT, SUITE, 2), "limit must be between 0 and 1, not 2"),
+        (lambda: tr.decide_gate(LAKE, RIGHT, SUITE, 0.1, most=0), "most must be 1 or more, not 0"),
+        (lambda: tr.bisect_checkpoints(LAKE, [RIGHT] * 2, SUITE, most=0), "most must be 1 or more, not 0"),
+        (lambda: tr.shrink(LAKE, RIGHT, CASE, length=0), "length must be 1 or more, not 0"),
+        (lambda: tr.random_suite(LAKE, 1.5), "must be a whole number, not 1.5"),
+        (lambda: tr.Budget(steps=1.5), "a budget's steps must be a whole number, not 1.5"),
+        (lambda: tr.Budget(seconds=float("nan")), "a budget's seconds must be 0 or more, not nan"),
+    ],
+)
+def test_no_argument_is_taken_that_cannot_be_meant(call: Callable[[], Any], told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert told in str(caught.value)
+
+
 def test_settings_do_not_change() -> None:
     with pytest.raises(AttributeError):
         SafetyConfig().length = 3  # type: ignore[misc]
@@ -274,7 +352,7 @@ def brewed(*arguments: str) -> tuple[Brewing, str]:
 def test_a_setting_that_is_added_has_its_option_at_once() -> None:
     told = brewed("--help")[1]
     assert "Minutes to steep; default: 4." in told
-    assert "Share of milk; default: black." in told
+    assert "Share of milk (5% or 0.05); default: black." in " ".join(told.split())
     assert "--no-lemon" in told
     assert brewed()[0] == Brewing()
     given = ("-m", "7", "--milk", "0.5", "--sugar", "0", "--no-lemon", "--leaf", "assam", "--leaf", "mint")

@@ -16,7 +16,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.runs.test_whole import findings
+from tests.runs.test_campaign import findings
 from tests.soak.command import Command, Memory, Unclear
 from tests.soak.disk import MIB, SmallDisk, begin_again_where_disks_can_be_made
 from tests.soak.faults import PASSED, Disturbed

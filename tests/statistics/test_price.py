@@ -8,18 +8,18 @@ from tightrope.statistics import ON_THESE_CASES, Estimate, Stratum, events_per_s
 LENGTH = 40
 
 
-def simulate(rates: np.ndarray, prefixes: np.ndarray, fall_after: float, n: int, rng: np.random.Generator) -> Estimate:
+def simulate(rates: np.ndarray, prefixes: np.ndarray, fail_after: float, n: int, rng: np.random.Generator) -> Estimate:
     strata, steps = [], []
     for rate in rates.tolist():
         fails = rng.random(n) < rate
         strata.append(Stratum(values=fails.astype(float).tolist()))
-        steps.append(np.where(fails, np.minimum(rng.geometric(1 / fall_after, size=n), LENGTH), LENGTH).tolist())
+        steps.append(np.where(fails, np.minimum(rng.geometric(1 / fail_after, size=n), LENGTH), LENGTH).tolist())
     return events_per_steps(strata, steps, fixed=float(prefixes.sum()) * n, longest=LENGTH)
 
 
-def truth_of(rates: np.ndarray, prefixes: np.ndarray, fall_after: float) -> float:
-    fall = (1 - (1 - 1 / fall_after) ** LENGTH) * fall_after
-    return 1000 * rates.sum() / float((prefixes + rates * fall + (1 - rates) * LENGTH).sum())
+def truth_of(rates: np.ndarray, prefixes: np.ndarray, fail_after: float) -> float:
+    watched = (1 - (1 - 1 / fail_after) ** LENGTH) * fail_after
+    return 1000 * rates.sum() / float((prefixes + rates * watched + (1 - rates) * LENGTH).sum())
 
 
 MANY_ZEROS = np.array([0.0] * 10 + [0.9, 0.5, 0.05])
@@ -30,13 +30,13 @@ NO_PREFIX, LONG, MIXED = np.zeros(13), np.full(13, 300.0), np.linspace(0, 300, 1
     "rates", [MANY_ZEROS, MANY_ZEROS[::-1], np.full(13, 0.02), np.full(13, 0.99), np.full(13, 0.4)]
 )
 @pytest.mark.parametrize("prefixes", [NO_PREFIX, LONG, MIXED])
-@pytest.mark.parametrize(("fall_after", "n"), [(1.5, 10), (20.0, 3), (20.0, 10)])
-def test_fails_per_step_cover(rates: np.ndarray, prefixes: np.ndarray, fall_after: float, n: int) -> None:
+@pytest.mark.parametrize(("fail_after", "n"), [(1.5, 10), (20.0, 3), (20.0, 10)])
+def test_fails_per_step_cover(rates: np.ndarray, prefixes: np.ndarray, fail_after: float, n: int) -> None:
     rng = np.random.default_rng(2)
-    truth = truth_of(rates, prefixes, fall_after)
+    truth = truth_of(rates, prefixes, fail_after)
     hits = 0
     for _ in range(200):
-        found = simulate(rates, prefixes, fall_after, n, rng)
+        found = simulate(rates, prefixes, fail_after, n, rng)
         hits += found.low <= truth <= found.high  # type: ignore[operator]
     assert hits / 200 >= 0.93
 

@@ -163,12 +163,12 @@ def test_what_is_unknown_counts_against_either_decision() -> None:
     shaky = SequentialGate(0.05)
     for number in range(200):
         shaky.update(None if number % 4 == 0 else False)
-    assert shaky.decision is None, "a quarter may have been falls"
+    assert shaky.decision is None, "a quarter may have been fails"
     assert shaky.estimate.high > 0.2  # type: ignore[operator]
     failing = SequentialGate(0.05)
     for number in range(20):
         failing.update(None if number % 4 == 0 else True)
-    assert failing.decision is Decision.ABOVE, "nothing excuses the falls that were seen"
+    assert failing.decision is Decision.ABOVE, "nothing excuses the fails that were seen"
 
 
 def test_a_decision_stays() -> None:

@@ -53,7 +53,7 @@ def test_the_limit_holds_against_whoever_lowers_the_chance_as_he_likes(execution
     often. ``fails[kinds, since, level]``; chances just above a limit are all that need be tried."""
     every = range(executions + 1)
     highs = np.array(
-        [[_new_kind(0, kinds, executions, since, 0.95).high for since in every] for kinds in every], dtype=float
+        [[_new_kind(0, kinds, executions, since, 0.95)[0].high for since in every] for kinds in every], dtype=float
     )
     levels = np.unique(highs[highs < 1]) + 1e-12
     fails = (levels > highs[:, :, None]).astype(float)

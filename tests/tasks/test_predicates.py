@@ -25,7 +25,12 @@ MARKED = sorted(
 
 
 def test_the_usual_predicates_are_marked() -> None:
-    assert {predicate.__name__ for predicate in MARKED} >= {"ended", "ended_well", "ended_badly", "upright_to_the_end"}
+    assert {predicate.__name__ for predicate in MARKED} >= {
+        "ended",
+        "ended_rewarded",
+        "ended_unrewarded",
+        "upright_to_the_end",
+    }
 
 
 @pytest.mark.parametrize("predicate", MARKED)

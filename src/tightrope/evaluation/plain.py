@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget, Meter
-from tightrope.errors import UsageError
 from tightrope.evaluation.result import Evaluation
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import derive_seed
-from tightrope.settings import LIBRARY_BACKEND, PlainConfig
+from tightrope.settings import LIBRARY_BACKEND, Count, PlainConfig, require
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -53,10 +52,8 @@ def evaluate(
         workers: The temporary engine's number of processes; default: one per core.
         on_progress: Called with a ``Progress`` as the work goes on.
     """
-    if episodes < 1:
-        raise UsageError(f"episodes must be 1 or more, not {episodes}")
-    if length is not None and length < 1:
-        raise UsageError(f"length must be 1 or more, not {length}; None watches until the episode ends")
+    require("episodes", episodes, Count)
+    require("length", length, Count | None, "; None watches until the episode ends")
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         rollouts = plain_rollouts(task.label, agent.name, episodes, seed, length)
         played, alike = _played(runner, agent, rollouts, (budget or Budget()).start(), on_progress)

@@ -9,7 +9,6 @@ from math import isfinite
 from typing import Any
 
 from tightrope.display import Shown
-from tightrope.drawing import Bar, shares_svg
 from tightrope.execution import Episode
 from tightrope.outcome import Outcome
 from tightrope.statistics import (
@@ -20,6 +19,7 @@ from tightrope.statistics import (
     mean_estimate,
     rate_estimate,
 )
+from tightrope.svg import Bar, shares_svg
 
 SAME_START = "every reset seed gave the same episode: one stands for all"
 

@@ -14,13 +14,12 @@ from tightrope.explanation.by_learning import explain_by_learning
 from tightrope.explanation.chance import explain_by_chance
 from tightrope.explanation.explanation import Explanation
 from tightrope.exploration.escapes import EscapeTask, Survival
+from tightrope.exploration.watch_length import SHORTEST_WATCH, choose_watch
 from tightrope.outcome import Outcome
 from tightrope.settings import LIBRARY_BACKEND
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
-WATCH = 40
-"""Steps that somebody must survive from a moment on, where nobody says otherwise: as long as suites watch."""
 EFFORT = 2000
 """Environment steps for one moment: fifty attempts of the usual 40 steps."""
 EPISODES_AT_A_TIME = 8
@@ -83,8 +82,8 @@ def explain(
         agent: The agent that failed.
         episode: The episode, a failing case of a result (its first failing execution), a case (which is run), or what
             `search_failures` has found.
-        length: How many steps are to be survived from a moment on; default: as many as the episode was watched for, and
-            where that decides nothing, 40 of them.
+        length: How many steps are to be survived from a moment on; default: as many as the episode was watched for (a
+            case: as in a suite), and where that decides nothing, 40 of them.
         actions: What the agent can do; None: all the environment takes, or those that the agent was trained with.
         effort: Environment steps for one moment; what is not settled by then stays open.
         engine: The engine to run on; default: a temporary one.
@@ -96,7 +95,7 @@ def explain(
         actions = own_actions(agent) if actions is None else actions
         [explanation] = explain_episodes(runner, [failed], length=length, actions=actions, effort=effort)
         if length is None and explanation is not None and _may_be_nearer(explanation):
-            [nearer] = explain_episodes(runner, [failed], length=WATCH, actions=actions, effort=effort)
+            [nearer] = explain_episodes(runner, [failed], length=SHORTEST_WATCH, actions=actions, effort=effort)
             explanation = later(explanation, nearer)
     if explanation is None:
         raise NotReproducible(
@@ -108,7 +107,7 @@ def explain(
 
 def _may_be_nearer(why: Explanation) -> bool:
     """Whether asking for fewer steps may say more: hundreds are survived only by who steers well."""
-    return why.drop is None and why.cause is None and not why.proven and why.horizon > WATCH
+    return why.drop is None and why.cause is None and not why.proven and why.horizon > SHORTEST_WATCH
 
 
 def later(one: Explanation, other: Explanation | None) -> Explanation:
@@ -127,7 +126,8 @@ def failed_episode(engine: Engine, agent: Agent, failure: Failure, length: int |
             raise UsageError("this case did not fail, so there is nothing to explain; take one of result.failing_cases")
         return failure.failing_episodes[0]
     if isinstance(failure, Situation):
-        rollout = Rollout(start=failure.prefix, agent=agent.name, length=length or WATCH, fixed_prefix=True)
+        watch = choose_watch(engine.task, len(failure.prefix), length)
+        rollout = Rollout(start=failure.prefix, agent=agent.name, length=watch.steps, fixed_prefix=True)
         [failure] = engine.run([rollout])
     if not isinstance(failure, Episode):
         raise UsageError(
@@ -206,7 +206,7 @@ def _by_chance(
 
 
 def _watch(episode: Episode, length: int | None) -> int:
-    return length or episode.rollout.length or WATCH
+    return length or episode.rollout.length or SHORTEST_WATCH
 
 
 def _explanation(episode: Episode, horizon: int, blame: Blame) -> Explanation | None:

@@ -62,6 +62,8 @@ class Explanation(Shown):
     """Where chance decides: how much less often somebody survives after the decision than before it."""
     estimates: tuple[tuple[int, Estimate], ...] = field(default=(), repr=False)
     """Where chance decides: how often somebody survives from a moment on, by depth."""
+    who: str = field(default="", repr=False)
+    """Who survives so often as the first of them says; empty: not told."""
     cause: Cause | None = None
     """Where chance decides: what lost it, if not a single decision."""
     given_away: Estimate | None = None

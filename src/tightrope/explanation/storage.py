@@ -10,6 +10,7 @@ from tightrope.agents.preferences import Meaning, Preferences
 from tightrope.explanation.cause import Cause
 from tightrope.explanation.closeup import CloseUp, Instant
 from tightrope.explanation.explanation import Explanation
+from tightrope.exploration.best_survival import told_player
 from tightrope.files import hash_from_text
 from tightrope.reference import Survivability
 from tightrope.statistics import Estimate
@@ -38,6 +39,7 @@ def explanation_to_json(explanation: Explanation) -> dict[str, Any]:
         "curve": [[depth, str(verdict)] for depth, verdict in explanation.curve],
         "drop": None if explanation.drop is None else explanation.drop.to_json(),
         "estimates": [[depth, estimate.to_json()] for depth, estimate in explanation.estimates],
+        "who": explanation.who,
         "cause": None if explanation.cause is None else str(explanation.cause),
         "given_away": None if explanation.given_away is None else explanation.given_away.to_json(),
         "behind": None if explanation.behind is None else explanation.behind.to_json(),
@@ -47,6 +49,7 @@ def explanation_to_json(explanation: Explanation) -> dict[str, Any]:
 def explanation_from_json(data: Mapping[str, Any]) -> Explanation:
     """The explanation that ``explanation_to_json`` described."""
     key, seen, cause = data["key"], data["observation"], data.get("cause")
+    estimates = tuple((int(depth), Estimate.from_json(estimate)) for depth, estimate in data["estimates"])
     return Explanation(
         trace=trace_from_json(data["trace"]),
         handover=int(data["handover"]),
@@ -65,7 +68,8 @@ def explanation_from_json(data: Mapping[str, Any]) -> Explanation:
         reach=None if data.get("reach") is None else tuple((float(low), float(high)) for low, high in data["reach"]),
         curve=tuple((int(depth), Survivability(verdict)) for depth, verdict in data["curve"]),
         drop=_estimate(data["drop"]),
-        estimates=tuple((int(depth), Estimate.from_json(estimate)) for depth, estimate in data["estimates"]),
+        estimates=estimates,
+        who=str(data["who"]) if "who" in data else told_player(estimates[0][1]) if estimates else "",
         cause=None if cause is None else Cause(cause),
         given_away=_estimate(data.get("given_away")),
         behind=_estimate(data.get("behind")),

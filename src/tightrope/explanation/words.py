@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tightrope.explanation.cause import Cause
-from tightrope.exploration.best_survival import played_by
 from tightrope.statistics import Estimate
 from tightrope.statistics.words import change_text, interval_text, percent, plainly
 from tightrope.trace import Action, action_text
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 4
 """Actions that are named one by one; of more it is said how many they are."""
 NUMBERED = re.compile(r"\baction (\d+)\b")
-MISSING = "Why it failed was not asked"
+MISSING = "Why it failed was not looked into"
 BLAME = {True: "avoidable", False: "not avoidable after hand-over", None: "not known to be avoidable"}
 """Whose fault it was."""
 
@@ -40,7 +39,9 @@ def sentence(why: Explanation, names: Sequence[str] = ()) -> str:
             f"no other action there does better{known}"
         )
     if not why.better:
-        return f"{told}; no escape is known for any other action there, and where it was finally lost is not decided"
+        return (
+            f"{told}; no escape is known for any other action there, and at which step it was finally lost is not known"
+        )
     if len(why.better) > MOST_NAMED and not set(why.doomed + why.unsettled) - {why.action}:
         return f"{told}; any other action would have survived{_how_long(why)}"
     return f"{told}; {either(why.better, names)} would have survived{_how_long(why)}{_rest(why, names)}"
@@ -61,7 +62,7 @@ def _done(why: Explanation, names: Sequence[str]) -> str:
         return done
     unknown = "no escape was found after that, which is not a proof"
     if not by_agent and why.agents_fault is None:
-        unknown = "whether it could have been survived from hand-over on is not known"
+        unknown = "it is not known whether it could have been survived from hand-over on"
     return f"{done}, and {unknown}"
 
 
@@ -79,7 +80,9 @@ def _by_chance(why: Explanation, drop: Estimate, names: Sequence[str]) -> str:
     done, less = named(why.action, names), _survives_less(drop)
     if not why.agents_fault:
         if drop.value is not None and drop.value <= 0:
-            return "No decision stands out: after none does the best player known survive less often than before"
+            return (
+                "No decision stands out: after none of them does the best player known survive less often than before"
+            )
         return (
             f"No decision stands out: after the worst one seen, {done} at step {why.depth}, the best player known "
             f"survives {less}, which may be chance"
@@ -104,18 +107,18 @@ def _by_cause(why: Explanation, names: Sequence[str]) -> str:
             )
         if why.cause is Cause.OPEN:
             return (
-                f"No decision stands out, and whether it was bad luck is not decided: all its decisions together gave "
+                f"No decision stands out, and it is not known whether it was bad luck: all its decisions together gave "
                 f"away {given} of the best known chance to survive, on average over fails like this"
             )
         return (
             f"Little by little: no single decision stands out, and all together gave away {given} of the best known "
-            f"chance to survive, on average over fails like this; most of it {named(why.action, names)}, here at step "
-            f"{why.depth} for the last time"
+            f"chance to survive, on average over fails like this; most of it by {named(why.action, names)}, here "
+            f"last at step {why.depth}"
         )
     less = "" if why.behind is None else _less(why.behind, "the best player known")
     told = f"from where it took over, it survives {less}"
     if why.cause is Cause.WORSE:
-        unfound = "which decision lost it was not found"
+        unfound = "the decision that lost it was not found"
         return f"Another player would have survived more often: {told}{_whom(why, names)}; {unfound}"
     if why.cause is Cause.LUCK:
         return f"Bad luck, as far as is known: {told}"
@@ -134,8 +137,7 @@ def _itself(why: Explanation) -> str:
 
 def _whom(why: Explanation, names: Sequence[str]) -> str:
     """Who the best player known is, here: ``(here main engine held)``."""
-    who = played_by(why.estimates[0][1]) if why.estimates else ""
-    who = NUMBERED.sub(lambda found: named(int(found[1]), names), who)
+    who = NUMBERED.sub(lambda found: named(int(found[1]), names), why.who)
     return f" (here {who})" if who else ""
 
 
@@ -153,8 +155,8 @@ def _nowhere(why: Explanation) -> str:
     if why.proven:
         return "No player could have survived, right from the start"
     if why.agents_fault is False:
-        return "At hand-over it could no longer be survived; at which earlier step it was lost is not decided"
-    return "Where it was lost could not be decided within the effort"
+        return "At hand-over it could no longer be survived; at which earlier step it was lost is not known"
+    return "At which step it was lost could not be found out within the steps allowed for it"
 
 
 def survival_in_words(why: Explanation) -> str:

@@ -272,6 +272,6 @@ def _bound(survived: int, runs: int, policy: str) -> Estimate:
     return Estimate(rate.value, rate.low, 1.0, runs, f"{rate.method} from below, {OF}{policy}")
 
 
-def played_by(estimate: Estimate) -> str:
-    """Who survived so often, as far as the estimate says."""
+def told_player(estimate: Estimate) -> str:
+    """Who survived so often, of files that say it in the words of the estimate alone; empty where they do not."""
     return estimate.method.partition(OF)[2]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from tightrope.errors import EnvironmentFailure
 from tightrope.exploration.doom import Classifier
-from tightrope.exploration.feeling import feel_a_way
 from tightrope.exploration.knowledge import Knowledge
+from tightrope.exploration.random_ways import find_random_way
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.seeding import generator
@@ -27,7 +27,7 @@ SHIFTS = (0, 1, -1, 2, -2, 4, -4)
 """Depths, relative to the case's own, at which the reference is joined again: a case is a few actions away from it."""
 
 RANDOM_ATTEMPTS = 8
-FEELING_SHARE = {True: 4, False: 2}
+RANDOM_WAYS_SHARE = {True: 4, False: 2}
 """One in so many of the steps that quick attempts leave is for finding a way by random actions: more where nothing can
 be proven, since there trying every sequence has less to give."""
 
@@ -50,6 +50,8 @@ class Survival:
     """The horizon: NO within so many steps, YES for so many; None: for ever, or to the end of the episode."""
     best: Estimate | None = field(default=None, repr=False)
     """How often somebody survives from there; its lower limit is a bound on what the best can do. None: not asked."""
+    who: str = ""
+    """Who survives so often; empty: not asked."""
     checksum: int | None = None
     """Hash of the state key there; None where nobody looked."""
     thorough: bool = False
@@ -187,9 +189,9 @@ class Seeker:
         """A share of the work for finding a way by random actions; where situations are replayed it takes too many."""
         if self.simulator.snapshotter is None or not self.work.deterministic:
             return None
-        share = left // FEELING_SHARE[self.work.provable]
+        share = left // RANDOM_WAYS_SHARE[self.work.provable]
         rng = generator("feeling", prefix.id, length)
-        return feel_a_way(self.simulator, start, self.work.actions, length, share, rng)
+        return find_random_way(self.simulator, start, self.work.actions, length, share, rng)
 
     def _attempts(self, prefix: ActionTrace, length: int) -> Iterator[tuple[str, list[Action]]]:
         """Continuations worth a try, each with its name."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tightrope.execution import Episode, Rollout
-from tightrope.failures.arms import Arms
+from tightrope.failures.bandit import Arms
 from tightrope.failures.ledger import Ledger
 from tightrope.failures.moments import price
 from tightrope.failures.result import Disturbance

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from tightrope.errors import EnvironmentFailure
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.explanation.blame import few_numbers
-from tightrope.exploration.escapes import EscapeTask, Seeker
+from tightrope.exploration.escapes import LONGEST_HOLD, EscapeTask, Seeker
 from tightrope.failures.likelihood import held_actions
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
@@ -38,7 +38,6 @@ EFFORT = 800
 """Where nothing is random: steps for one moment."""
 RANDOM_TRIES = 2
 """Where nothing is random: tries with random actions, each held for a while."""
-LONGEST_HOLD = 8
 
 
 @dataclass(frozen=True, kw_only=True)

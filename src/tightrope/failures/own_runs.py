@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from tightrope.budget import Meter
 from tightrope.execution import Rollout
-from tightrope.failures.arms import Arms
+from tightrope.failures.bandit import Arms
 from tightrope.failures.ledger import Ledger
 from tightrope.failures.moments import price
 from tightrope.failures.result import Disturbance

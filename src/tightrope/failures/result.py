@@ -8,6 +8,7 @@ from tightrope.display import Shown
 from tightrope.execution import Episode
 from tightrope.failures.moments import Moment
 from tightrope.outcome import StopReason
+from tightrope.statistics.words import count
 from tightrope.trace import Action, ActionTrace, action_text
 
 
@@ -52,7 +53,7 @@ class Disturbance:
     def _told(self) -> str:
         what = f"noise of {self.noise:g}" if self.action is None else f"action {action_text(self.action)} held"
         what = "random actions" if self.actions else what
-        return f"{what} for {self.steps} steps from step {self.depth}"
+        return f"{what} for {count(self.steps, 'step')} from step {self.depth}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
-from tightrope.failures.arms import Arms
+from tightrope.failures.bandit import Arms
 from tightrope.failures.blurred import BlurredAgent
 from tightrope.failures.causes import one_of_each_cause
 from tightrope.failures.disturbing import Disturbing
@@ -29,6 +29,7 @@ from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import generator
 from tightrope.settings import LIBRARY_BACKEND, FailuresConfig
 from tightrope.simulation.conformance.examination import REPLAY
+from tightrope.statistics.words import count
 from tightrope.tasks.task import Task
 
 DEFAULT_BUDGET = Budget(steps=FailuresConfig.steps)
@@ -171,7 +172,7 @@ class _Search:
 
     def _tell(self, whole: Budget) -> None:
         if self.on_progress is not None:
-            note = f"{len(self.ledger.found)} failures in {self.ledger.episodes} episodes"
+            note = f"{count(len(self.ledger.found), 'failure')} in {count(self.ledger.episodes, 'episode')}"
             self.on_progress(Progress("failures", self.ledger.meter.steps, whole.steps, note))
 
     @property

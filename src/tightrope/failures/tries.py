@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tightrope.execution import Episode
-from tightrope.failures.arms import Arms
+from tightrope.failures.bandit import Arms
 from tightrope.failures.likelihood import candidates, log_likelihood
 from tightrope.failures.result import Disturbance
 from tightrope.seeding import derive_seed

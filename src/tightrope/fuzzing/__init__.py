@@ -1,7 +1,7 @@
 """Step 3: fuzz traces. Breeds traces that go where no earlier one went and still solve the task."""
 
 from tightrope.fuzzing.actions import ActionSource, action_source
-from tightrope.fuzzing.fitness import Evaluation, Fitness, score
+from tightrope.fuzzing.fitness import Fitness, Played, score
 from tightrope.fuzzing.perturbation import Kind, Perturbation, Script
 from tightrope.fuzzing.policy import fuzz_policy
 from tightrope.fuzzing.population import Member, Population, selection_chances
@@ -11,7 +11,6 @@ from tightrope.fuzzing.traces import fuzz
 __all__ = [
     "ActionSource",
     "Control",
-    "Evaluation",
     "Fitness",
     "FuzzResult",
     "Generation",
@@ -19,6 +18,7 @@ __all__ = [
     "Kind",
     "Member",
     "Perturbation",
+    "Played",
     "Population",
     "Script",
     "Spread",

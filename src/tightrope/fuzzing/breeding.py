@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from tightrope.budget import Budget
 from tightrope.errors import EnvironmentFailure
-from tightrope.fuzzing.fitness import Evaluation
+from tightrope.fuzzing.fitness import Played
 from tightrope.fuzzing.population import Member, Population, fittest
 from tightrope.fuzzing.results import Generation, Individual, individual, summarise
 from tightrope.outcome import Outcome, StopReason
@@ -25,7 +25,7 @@ class Bred:
     ancestors: tuple[Individual, ...] = ()
     individuals: list[Individual] = field(default_factory=list)
     generations: list[Generation] = field(default_factory=list)
-    played: list[list[ActionTrace]] = field(default_factory=list)
+    traces: list[list[ActionTrace]] = field(default_factory=list)
     """The traces of each generation, for the control to match."""
     unsafe_ends: set[int] = field(default_factory=set)
     covered: int = 0
@@ -34,16 +34,16 @@ class Bred:
     def add(self, members: Sequence[Member[Any]], covered: int) -> None:
         """Take in a finished generation."""
         index = len(self.generations) + 1
-        self.unsafe_ends |= unsafe_ends([member.evaluation for member in members])
+        self.unsafe_ends |= unsafe_ends([member.played for member in members])
         self.covered = covered
         self.individuals.append(individual(fittest(members), index))
         self.generations.append(summarise(members, index, covered, len(self.unsafe_ends)))
-        self.played.append([member.evaluation.trace for member in members])
+        self.traces.append([member.played.trace for member in members])
 
 
 def breed(
     population: Population[Genome],
-    evaluate: Callable[[Sequence[Genome]], list[Evaluation]],
+    evaluate: Callable[[Sequence[Genome]], list[Played]],
     *,
     generations: int,
     budget: Budget | None,
@@ -69,20 +69,16 @@ def breed(
     return bred
 
 
-def unsafe_ends(evaluations: Sequence[Evaluation]) -> set[int]:
+def unsafe_ends(plays: Sequence[Played]) -> set[int]:
     """Hashed keys of the situations in which individuals ended unsafe."""
-    return {
-        int(evaluation.keys[-1])
-        for evaluation in evaluations
-        if evaluation.outcome is Outcome.UNSAFE and evaluation.keys.size
-    }
+    return {int(played.keys[-1]) for played in plays if played.outcome is Outcome.UNSAFE and played.keys.size}
 
 
-def _without_errors(evaluations: list[Evaluation]) -> list[Evaluation]:
-    for evaluation in evaluations:
-        if evaluation.error is not None:
-            raise EnvironmentFailure(f"an ancestor could not be executed:\n{evaluation.error}")
-    return evaluations
+def _without_errors(plays: list[Played]) -> list[Played]:
+    for played in plays:
+        if played.error is not None:
+            raise EnvironmentFailure(f"an ancestor could not be executed:\n{played.error}")
+    return plays
 
 
 def _note(bred: Bred) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 
 from tightrope.fuzzing.actions import ActionSource
 from tightrope.fuzzing.breeding import Bred, unsafe_ends
-from tightrope.fuzzing.evaluation import TraceEvaluator
-from tightrope.fuzzing.fitness import NO_KEYS, Evaluation, grown
+from tightrope.fuzzing.fitness import NO_KEYS, Played, grown
+from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.results import Control
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
@@ -23,7 +23,7 @@ TOGETHER = 1000
 
 def run_control(
     bred: Bred,
-    evaluate: TraceEvaluator,
+    evaluate: TracePlayer,
     *,
     size: int,
     independent: bool,
@@ -38,32 +38,32 @@ def run_control(
     def matched(index: int, place: int, trace: ActionTrace) -> ActionTrace:
         return random_trace(trace, evaluate.source, generator("control", seed, index, place), size, independent)
 
-    covered, evaluations, curve = NO_KEYS, list[Evaluation](), list[int]()
+    covered, plays, curve = NO_KEYS, list[Played](), list[int]()
     if bred.stop_reason is StopReason.CANCELLED:
         return None
     try:
-        for index, latest in enumerate(_generations(bred.played, evaluate, matched)):
-            evaluations += latest
+        for index, latest in enumerate(_generations(bred.traces, evaluate, matched)):
+            plays += latest
             covered = grown(covered, latest)
             curve.append(int(covered.size))
             if on_progress is not None:
-                on_progress(Progress("fuzzing control", index + 1, len(bred.played), f"{covered.size} keys covered"))
+                on_progress(Progress("fuzzing control", index + 1, len(bred.traces), f"{covered.size} keys covered"))
     except KeyboardInterrupt:
         bred.stop_reason = StopReason.CANCELLED
         return None
-    return _summary(evaluations, curve) if evaluations else None
+    return _summary(plays, curve) if plays else None
 
 
 def _generations(
-    played: Sequence[Sequence[ActionTrace]],
-    evaluate: TraceEvaluator,
+    generations: Sequence[Sequence[ActionTrace]],
+    evaluate: TracePlayer,
     matched: Callable[[int, int, ActionTrace], ActionTrace],
-) -> Iterator[list[Evaluation]]:
+) -> Iterator[list[Played]]:
     """What became of the random traces of each generation, executed many at a time: none depends on another."""
     waiting: list[list[ActionTrace]] = []
-    for index, traces in enumerate(played):
+    for index, traces in enumerate(generations):
         waiting.append([matched(index, place, trace) for place, trace in enumerate(traces)])
-        if sum(map(len, waiting)) >= TOGETHER or index == len(played) - 1:
+        if sum(map(len, waiting)) >= TOGETHER or index == len(generations) - 1:
             found = iter(evaluate([trace for generation in waiting for trace in generation]))
             for generation in waiting:
                 yield list(islice(found, len(generation)))
@@ -82,15 +82,15 @@ def random_trace(
     return ActionTrace(like.task, like.seed, actions)
 
 
-def _summary(evaluations: Sequence[Evaluation], curve: Sequence[int]) -> Control:
-    outcomes = [evaluation.outcome for evaluation in evaluations]
+def _summary(plays: Sequence[Played], curve: Sequence[int]) -> Control:
+    outcomes = [played.outcome for played in plays]
     return Control(
-        traces=len(evaluations),
-        steps=sum(evaluation.steps for evaluation in evaluations),
+        traces=len(plays),
+        steps=sum(played.steps for played in plays),
         covered=curve[-1],
         covered_by_generation=tuple(curve),
-        best_return=max(evaluation.total_return for evaluation in evaluations),
+        best_return=max(played.total_return for played in plays),
         goals=outcomes.count(Outcome.GOAL),
         unsafe=outcomes.count(Outcome.UNSAFE),
-        failures=len(unsafe_ends(evaluations)),
+        failures=len(unsafe_ends(plays)),
     )

@@ -20,7 +20,7 @@ NO_KEYS: Keys = np.empty(0, dtype=np.uint64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Evaluation:
+class Played:
     """What happened when one individual was executed."""
 
     trace: ActionTrace
@@ -79,30 +79,30 @@ def newly_covered(keys: Keys, covered: Keys) -> int:
     return int(np.count_nonzero(covered[places] != distinct))
 
 
-def grown(covered: Keys, evaluations: Sequence[Evaluation]) -> Keys:
-    """The covered keys, sorted, with those of the evaluations."""
-    return np.unique(np.concatenate([covered, *(evaluation.keys for evaluation in evaluations)]))
+def grown(covered: Keys, plays: Sequence[Played]) -> Keys:
+    """The covered keys, sorted, with those that were met."""
+    return np.unique(np.concatenate([covered, *(played.keys for played in plays)]))
 
 
-def score(evaluations: Sequence[Evaluation], covered: Keys, weights: tuple[float, float, float]) -> tuple[Fitness, ...]:
+def score(plays: Sequence[Played], covered: Keys, weights: tuple[float, float, float]) -> tuple[Fitness, ...]:
     """The fitness of each member of one generation; ``covered`` holds the keys of all earlier populations.
 
     A divisor of 0 makes its quotient 0. An individual whose execution raised has fitness 0, so that it is chosen as a
     parent only when there is no other.
     """
-    new = np.array([newly_covered(evaluation.keys, covered) for evaluation in evaluations], dtype=np.float64)
-    positive = np.array([evaluation.positive for evaluation in evaluations])
-    negative = np.array([evaluation.negative for evaluation in evaluations])
+    new = np.array([newly_covered(played.keys, covered) for played in plays], dtype=np.float64)
+    positive = np.array([played.positive for played in plays])
+    negative = np.array([played.negative for played in plays])
     if not np.all(np.isfinite(positive + negative)):
         raise EnvironmentFailure(
-            f"task {evaluations[0].trace.task}: fitness needs rewards that are finite numbers, also when added up; the "
+            f"task {plays[0].trace.task}: fitness needs rewards that are finite numbers, also when added up; the "
             f"environment gave NaN or infinity, or numbers whose sum is"
         )
     terms = np.stack([_over_largest(new), _over_largest(positive), 1.0 - _over_largest(-negative)], axis=1)
     values = terms @ np.asarray(weights, dtype=np.float64)
     return tuple(
         Fitness(
-            value=0.0 if evaluation.error else float(value),
+            value=0.0 if played.error else float(value),
             coverage=float(term[0]),
             positive=float(term[1]),
             negative=float(term[2]),
@@ -110,9 +110,7 @@ def score(evaluations: Sequence[Evaluation], covered: Keys, weights: tuple[float
             positive_reward=float(earned),
             negative_reward=float(lost),
         )
-        for evaluation, value, term, count, earned, lost in zip(
-            evaluations, values, terms, new, positive, negative, strict=True
-        )
+        for played, value, term, count, earned, lost in zip(plays, values, terms, new, positive, negative, strict=True)
     )
 
 

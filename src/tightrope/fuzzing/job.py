@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tightrope.budget import Budget
-from tightrope.errors import UsageError
 from tightrope.fuzzing.breeding import breed
 from tightrope.fuzzing.control import run_control
-from tightrope.fuzzing.evaluation import TraceEvaluator
-from tightrope.fuzzing.fitness import Evaluation
+from tightrope.fuzzing.fitness import Played
+from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.population import Operators, Population
 from tightrope.fuzzing.results import FuzzResult
 from tightrope.progress import ProgressCallback
-from tightrope.settings import BREEDING_STEPS_BY_REPLAY, FuzzingConfig
+from tightrope.settings import BREEDING_STEPS_BY_REPLAY, Count, FuzzingConfig, require
 from tightrope.simulation import conformance_of
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
@@ -43,8 +42,7 @@ class FuzzJob:
     on_progress: ProgressCallback | None
 
     def __post_init__(self) -> None:
-        if self.max_length is not None and self.max_length < 1:
-            raise UsageError(f"max_length must be 1 or more, not {self.max_length}; leave it out for no limit")
+        require("max_length", self.max_length, Count | None, "; leave it out for no limit")
 
     def population(self, ancestors: Sequence[Genome], operators: Operators[Genome]) -> Population[Genome]:
         """The population to breed from."""
@@ -61,8 +59,8 @@ class FuzzJob:
     def result(
         self,
         breeder: Population[Genome],
-        evaluate: Callable[[Sequence[Genome]], list[Evaluation]],
-        traces: TraceEvaluator,
+        evaluate: Callable[[Sequence[Genome]], list[Played]],
+        traces: TracePlayer,
     ) -> FuzzResult:
         """Breed, run the control, and say what came of it."""
         told = self.on_progress

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.fuzzing.actions import ActionSource
-from tightrope.fuzzing.fitness import Evaluation
+from tightrope.fuzzing.fitness import Played
 from tightrope.fuzzing.mutation import crossing_point
 from tightrope.fuzzing.population import Member
 from tightrope.settings import FuzzingConfig
@@ -88,7 +88,7 @@ class ScriptOperators:
     def mutate(self, parent: Member[Script], rng: np.random.Generator) -> Script:
         """Insert, remove, change or move perturbations; stop after each with probability ``stop``. Never empty."""
         perturbations = parent.genome.perturbations
-        steps = max(parent.evaluation.steps, 1)
+        steps = max(parent.played.steps, 1)
         while True:
             perturbations = self._vary(perturbations, steps, rng)
             if rng.random() < self.stop:
@@ -96,7 +96,7 @@ class ScriptOperators:
 
     def cross(self, first: Member[Script], second: Member[Script], rng: np.random.Generator) -> Script | None:
         """What begins before a random step in the first parent, and from it on in the second."""
-        cut = crossing_point(first.evaluation.steps, second.evaluation.steps, rng)
+        cut = crossing_point(first.played.steps, second.played.steps, rng)
         if cut is None:
             return None
         before = (perturbation for perturbation in first.genome.perturbations if perturbation.start < cut)
@@ -104,9 +104,9 @@ class ScriptOperators:
         child = Script.tidied((*before, *after))
         return child if child.perturbations else None
 
-    def cut(self, genome: Script, evaluation: Evaluation) -> Script:
+    def cut(self, genome: Script, played: Played) -> Script:
         """Without the perturbations that the episode never came to."""
-        return Script(tuple(part for part in genome.perturbations if part.start < evaluation.steps))
+        return Script(tuple(part for part in genome.perturbations if part.start < played.steps))
 
     def _vary(
         self, perturbations: Sequence[Perturbation], steps: int, rng: np.random.Generator

@@ -8,11 +8,11 @@ from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.fuzzing.actions import action_source
-from tightrope.fuzzing.evaluation import TraceEvaluator
 from tightrope.fuzzing.job import FuzzJob
 from tightrope.fuzzing.perturbation import Script, ScriptOperators
+from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.results import FuzzResult
-from tightrope.fuzzing.scripts import ScriptEvaluator, cast
+from tightrope.fuzzing.scripts import ScriptPlayer, cast
 from tightrope.progress import ProgressCallback
 from tightrope.settings import LIBRARY_BACKEND, FuzzingConfig
 from tightrope.tasks.task import Task
@@ -93,6 +93,6 @@ def fuzz_policy(
     operators = ScriptOperators(source=source, size=how.mutation_size, stop=how.mutation_stop)
     breeder = job.population([Script()], operators)
     with borrowed_engine(task, cast(agent, source), engine, backend, workers) as engine:
-        traces = TraceEvaluator(engine, source, seed)
-        evaluate = ScriptEvaluator(traces, ActionTrace(task.label, task.seed), agent, max_length)
+        traces = TracePlayer(engine, source, seed)
+        evaluate = ScriptPlayer(traces, ActionTrace(task.label, task.seed), agent, max_length)
         return job.result(breeder, evaluate, traces)

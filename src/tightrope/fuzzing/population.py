@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tightrope.display import Shown
 from tightrope.errors import UsageError
-from tightrope.fuzzing.fitness import NO_KEYS, Evaluation, Fitness, Keys, grown, score
+from tightrope.fuzzing.fitness import NO_KEYS, Fitness, Keys, Played, grown, score
 from tightrope.seeding import generator
 from tightrope.settings import FuzzingConfig
 
@@ -24,7 +24,7 @@ class Member(Generic[Genome]):
     """One individual of the current generation."""
 
     genome: Genome
-    evaluation: Evaluation
+    played: Played
     fitness: Fitness
 
 
@@ -39,7 +39,7 @@ class Operators(Protocol[Genome]):
         """A mixture of two; None when these two cannot be mixed."""
         ...
 
-    def cut(self, genome: Genome, evaluation: Evaluation) -> Genome:
+    def cut(self, genome: Genome, played: Played) -> Genome:
         """The genome without what was never played because the episode ended."""
         ...
 
@@ -90,20 +90,18 @@ class Population(Shown, Generic[Genome]):
         """The genomes to execute next; asking again gives the same."""
         return list(self._asked)
 
-    def tell(self, evaluations: Sequence[Evaluation]) -> tuple[Member[Genome], ...]:
+    def tell(self, plays: Sequence[Played]) -> tuple[Member[Genome], ...]:
         """Take what became of each genome asked for, breed the next generation, return this one's members."""
-        if len(evaluations) != len(self._asked):
-            raise UsageError(
-                f"tell needs one evaluation for each of the {len(self._asked)} genomes, not {len(evaluations)}"
-            )
-        fitness = score(evaluations, self.covered, self.weights)
+        if len(plays) != len(self._asked):
+            raise UsageError(f"tell needs what became of each of the {len(self._asked)} genomes, and got {len(plays)}")
+        fitness = score(plays, self.covered, self.weights)
         # Ancestors are kept whole: where the environment is stochastic, one unlucky execution says little about them.
-        genomes = self._asked if self.generation == 0 else list(map(self.operators.cut, self._asked, evaluations))
+        genomes = self._asked if self.generation == 0 else list(map(self.operators.cut, self._asked, plays))
         self.members = tuple(
-            Member(genome=genome, evaluation=evaluation, fitness=value)
-            for genome, evaluation, value in zip(genomes, evaluations, fitness, strict=True)
+            Member(genome=genome, played=played, fitness=value)
+            for genome, played, value in zip(genomes, plays, fitness, strict=True)
         )
-        self.covered = grown(self.covered, evaluations)
+        self.covered = grown(self.covered, plays)
         self.generation += 1
         chances = selection_chances([value.value for value in fitness], self.truncation)
         self._asked = [self._offspring(chances, index) for index in range(self.size)]

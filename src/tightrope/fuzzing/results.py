@@ -8,12 +8,12 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from tightrope.display import Shown
-from tightrope.drawing import Line, lines_svg
 from tightrope.files import check_header
 from tightrope.fuzzing.fitness import Fitness
 from tightrope.fuzzing.perturbation import Perturbation, Script, perturbation_from_json
 from tightrope.fuzzing.population import Member
 from tightrope.outcome import Outcome, StopReason
+from tightrope.svg import Line, lines_svg
 from tightrope.trace import ActionTrace
 from tightrope.tracefiles import trace_from_json
 
@@ -186,12 +186,12 @@ class FuzzResult(Shown):
 
 def individual(member: Member[Any], generation: int) -> Individual:
     """A population's member as part of a result."""
-    evaluation = member.evaluation
+    played = member.played
     return Individual(
         generation=generation,
-        trace=evaluation.trace,
-        total_return=evaluation.total_return,
-        outcome=evaluation.outcome,
+        trace=played.trace,
+        total_return=played.total_return,
+        outcome=played.outcome,
         fitness=member.fitness,
         perturbations=member.genome.perturbations if isinstance(member.genome, Script) else (),
     )
@@ -199,7 +199,7 @@ def individual(member: Member[Any], generation: int) -> Individual:
 
 def summarise(members: Sequence[Member[Any]], index: int, covered: int, failures: int) -> Generation:
     """One generation in numbers."""
-    outcomes = [member.evaluation.outcome for member in members]
+    outcomes = [member.played.outcome for member in members]
     return Generation(
         index=index,
         size=len(members),
@@ -208,15 +208,15 @@ def summarise(members: Sequence[Member[Any]], index: int, covered: int, failures
         goals=outcomes.count(Outcome.GOAL),
         unsafe=outcomes.count(Outcome.UNSAFE),
         failures=failures,
-        steps=sum(member.evaluation.steps for member in members),
-        errors=sum(member.evaluation.error is not None for member in members),
+        steps=sum(member.played.steps for member in members),
+        errors=sum(member.played.error is not None for member in members),
     )
 
 
 def _terms(members: Sequence[Member[Any]]) -> dict[str, Spread]:
     columns = {
         "fitness": [member.fitness.value for member in members],
-        "total_return": [member.evaluation.total_return for member in members],
+        "total_return": [member.played.total_return for member in members],
     }
     for name in ("coverage", "positive", "negative", "new_keys", "positive_reward", "negative_reward"):
         columns[name] = [float(getattr(member.fitness, name)) for member in members]

@@ -15,9 +15,9 @@ from tightrope.agents.agent import Agent
 from tightrope.execution import Episode, EpisodeError, Rollout
 from tightrope.fuzzing.actions import ActionSource
 from tightrope.fuzzing.disturbed import DisturbedAgent
-from tightrope.fuzzing.evaluation import TraceEvaluator
-from tightrope.fuzzing.fitness import NO_KEYS, Evaluation, Keys
+from tightrope.fuzzing.fitness import NO_KEYS, Keys, Played
 from tightrope.fuzzing.perturbation import Kind, Perturbation, Script
+from tightrope.fuzzing.playing import TracePlayer
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed
 from tightrope.trace import ActionTrace
@@ -52,9 +52,9 @@ class _Path:
     def over(self) -> bool:
         return self.outcome.terminal or self.error is not None
 
-    def evaluation(self) -> Evaluation:
+    def played(self) -> Played:
         keys = NO_KEYS if self.keys is None else self.keys
-        return Evaluation(trace=self.trace, rewards=self.rewards, keys=keys, outcome=self.outcome, error=self.error)
+        return Played(trace=self.trace, rewards=self.rewards, keys=keys, outcome=self.outcome, error=self.error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +99,12 @@ class _Run:
         return Rollout(start=self.path.trace, fixed_prefix=True, record_keys=True, **fields)
 
 
-class ScriptEvaluator:
+class ScriptPlayer:
     """Executes scripts. With a deterministic agent and environment, what a script shares with one executed before is
     known and not run again.
     """
 
-    def __init__(self, traces: TraceEvaluator, start: ActionTrace, agent: Agent, max_length: int | None) -> None:
+    def __init__(self, traces: TracePlayer, start: ActionTrace, agent: Agent, max_length: int | None) -> None:
         self.traces, self.start = traces, start
         self.repeatable = traces.engine.deterministic and agent.deterministic
         self._stage = _Stage(
@@ -115,7 +115,7 @@ class ScriptEvaluator:
         )
         self._known: dict[tuple[Perturbation, ...], _Path] = {}
 
-    def __call__(self, scripts: Sequence[Script]) -> list[Evaluation]:
+    def __call__(self, scripts: Sequence[Script]) -> list[Played]:
         """What became of each script; the stretches of all of them run together, round by round."""
         runs = [_Run(script, *self._known_part(script), self._stage) for script in scripts]
         while waiting := [(run, stretch) for run in runs if (stretch := run.next_stretch()) is not None]:
@@ -125,7 +125,7 @@ class ScriptEvaluator:
         if self.repeatable:
             for run in runs:
                 self._remember(run.script, run.path)
-        return [run.path.evaluation() for run in runs]
+        return [run.path.played() for run in runs]
 
     def _play(self, rollouts: Sequence[Rollout]) -> list[Episode]:
         """Agents' stretches go to the engine; held actions too, but they may have to keep to action masks."""

@@ -11,10 +11,10 @@ from tightrope.budget import Budget
 from tightrope.errors import UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.fuzzing.actions import ActionSource, action_source
-from tightrope.fuzzing.evaluation import TraceEvaluator
-from tightrope.fuzzing.fitness import Evaluation
+from tightrope.fuzzing.fitness import Played
 from tightrope.fuzzing.job import FuzzJob
 from tightrope.fuzzing.mutation import OPERATORS, cross, mutate
+from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.population import Member
 from tightrope.fuzzing.results import FuzzResult
 from tightrope.progress import ProgressCallback
@@ -48,7 +48,7 @@ class TraceOperators:
 
     def mutate(self, parent: Member[ActionTrace], rng: np.random.Generator) -> ActionTrace:
         """The parent's actions, mutated."""
-        finished = parent.evaluation.outcome.terminal
+        finished = parent.played.outcome.terminal
         operators = OPERATORS[:-1] if finished and self.append_only_unfinished else OPERATORS
         actions = mutate(
             parent.genome.actions,
@@ -68,9 +68,9 @@ class TraceOperators:
         actions = cross(first.genome.actions, second.genome.actions, rng)
         return None if actions is None else _from_reset(first.genome, actions[: self.max_length])
 
-    def cut(self, genome: ActionTrace, evaluation: Evaluation) -> ActionTrace:
+    def cut(self, genome: ActionTrace, played: Played) -> ActionTrace:
         """The actions that were played before the episode ended."""
-        return _from_reset(genome, evaluation.trace.actions or genome.actions[:1])
+        return _from_reset(genome, played.trace.actions or genome.actions[:1])
 
 
 @begun_again_if_stochastic
@@ -153,7 +153,7 @@ def fuzz(
     operators = TraceOperators.asked_for(how, source, max_length)
     breeder = job.population([_from_reset(trace, trace.actions) for trace in given], operators)
     with borrowed_engine(task, None, engine, backend, workers) as engine:
-        evaluate = TraceEvaluator(engine, source, seed)
+        evaluate = TracePlayer(engine, source, seed)
         return job.result(breeder, evaluate, evaluate)
 
 

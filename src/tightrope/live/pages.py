@@ -13,17 +13,17 @@ from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from tightrope.errors import TightropeError
 from tightrope.files.content import require_no_links
 from tightrope.guards.faults import misdeed
-from tightrope.live.shelf import Place, Shelf
+from tightrope.live.served_runs import ServedRun, ServedRuns
 from tightrope.report.headline import Headline, headline
 from tightrope.report.results import FINISHED, GOING, Results
 from tightrope.report.sections import with_sections
-from tightrope.report.writers.page import style
+from tightrope.report.writers.page import style, templates
 from tightrope.report.writers.writing import KINDS, page_with_films
 from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.run import Run, open_run
@@ -38,7 +38,7 @@ FILM = re.compile(r"[\w.-]+\.(webp|mp4|png)")
 class Row:
     """One run in the list."""
 
-    place: Place
+    place: ServedRun
     task: str = ""
     agents: tuple[str, ...] = ()
     status: str = ""
@@ -51,7 +51,7 @@ class Row:
 class Pages:
     """Makes pages of run folders, one at a time, and keeps the latest."""
 
-    shelf: Shelf
+    served: ServedRuns
     _kept: OrderedDict[tuple[str, str], Any] = field(default_factory=OrderedDict)
     _rows: dict[str, tuple[str, Row]] = field(default_factory=dict)
     """Of each run the version and what the list says of it."""
@@ -59,17 +59,17 @@ class Pages:
 
     def index(self) -> str:
         """The list of all runs: what run.json says at once, and the verdicts as they are found."""
-        rows = [self._row(place) for place in self.shelf.places().values()]
+        rows = [self._row(place) for place in self.served.known().values()]
         bar = live_bar(self.index_version(), "")
-        return _templates().get_template("index.html").render(rows=rows, root=self.shelf.root, live=bar, css=style())
+        return _templates().get_template("index.html").render(rows=rows, root=self.served.root, live=bar, css=style())
 
     def index_version(self) -> str:
         """Changes when a run comes, goes, or has more to show, and when a verdict is found."""
-        versions = [(place.id, place.version) for place in self.shelf.places().values()]
+        versions = [(place.id, place.version) for place in self.served.known().values()]
         known = sum(self._rows.get(name, ("", None))[0] == version for name, version in versions)
         return f"{hash(tuple(versions)) & 0xFFFFFFFF:08x}-{known}"
 
-    def run(self, place: Place) -> str:
+    def run(self, place: ServedRun) -> str:
         """One run as it is now."""
         version = place.version
         with self._lock:
@@ -82,13 +82,13 @@ class Pages:
 
     def find_verdicts(self) -> None:
         """Read the runs whose verdict the list does not know yet, one after the other."""
-        for place in list(self.shelf.places().values()):
+        for place in list(self.served.known().values()):
             version = place.version
             if self._rows.get(place.id, ("",))[0] != version:
                 with self._lock:
                     self._rows[place.id] = version, _row(place, read=True)
 
-    def film(self, place: Place, name: str) -> bytes | None:
+    def film(self, place: ServedRun, name: str) -> bytes | None:
         """A film from the report of a run; None: there is none of that name."""
         if not FILM.fullmatch(name):
             return None
@@ -101,11 +101,11 @@ class Pages:
             found = os.fstat(file.fileno())
             return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_FILM else None
 
-    def _row(self, place: Place) -> Row:
+    def _row(self, place: ServedRun) -> Row:
         version, row = self._rows.get(place.id, ("", None))
         return row if row is not None and version == place.version else _row(place, read=False)
 
-    def _rendered(self, place: Place, version: str) -> str:
+    def _rendered(self, place: ServedRun, version: str) -> str:
         run = open_run(place.path, trust=place.trust)
         results = with_sections(_while_it_goes(place, run, _results(run)))
         self._rows[place.id] = version, _row_of(place, run, results)
@@ -127,18 +127,18 @@ def _results(run: Run) -> Results:
     return report_results([run], play=False)
 
 
-def _while_it_goes(place: Place, run: Run, results: Results) -> Results:
+def _while_it_goes(place: ServedRun, run: Run, results: Results) -> Results:
     """What is missing from a run that is at work is no reason to worry."""
     if not _is_going(place, run):
         return results
     return replace(results, runs=tuple(replace(each, status=GOING) for each in results.runs))
 
 
-def _is_going(place: Place, run: Run) -> bool:
+def _is_going(place: ServedRun, run: Run) -> bool:
     return run.status != FINISHED and place.process is not None
 
 
-def _told(make: Callable[[], str], place: Place, version: str) -> str:
+def _told(make: Callable[[], str], place: ServedRun, version: str) -> str:
     """A page, or one that says why there is none; code of a user's task may raise anything."""
     try:
         return make()
@@ -148,13 +148,13 @@ def _told(make: Callable[[], str], place: Place, version: str) -> str:
         return _templates().get_template("trouble.html").render(place=place, text=text, live=bar, css=style())
 
 
-def _trouble(place: Place, error: BaseException) -> str:
+def _trouble(place: ServedRun, error: BaseException) -> str:
     if not (place.path / "run.json").exists():
         return "The run begins: its task and its agents are loaded and looked at. This page shows what is found."
     return str(error) if isinstance(error, TightropeError) else f"It cannot be shown: reading it {misdeed(error)}."
 
 
-def _row(place: Place, *, read: bool) -> Row:
+def _row(place: ServedRun, *, read: bool) -> Row:
     """What the list says of a run: from run.json alone, or with the verdict, for which all its results are read."""
     try:
         run = open_run(place.path, trust=place.trust)
@@ -163,7 +163,7 @@ def _row(place: Place, *, read: bool) -> Row:
         return Row(place=place, trouble=_trouble(place, error))
 
 
-def _row_of(place: Place, run: Run, results: Results | None) -> Row:
+def _row_of(place: ServedRun, run: Run, results: Results | None) -> Row:
     return Row(
         place=place,
         task=run.task_label,
@@ -174,12 +174,6 @@ def _row_of(place: Place, run: Run, results: Results | None) -> Row:
 
 
 def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("tightrope.live"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates("tightrope.live")
     environment.filters["quoted"] = quote
     return environment

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 from tightrope.errors import UsageError
 from tightrope.live.access import ADDRESS, Door
 from tightrope.live.pages import Pages, kind_of
-from tightrope.live.shelf import Place, Shelf
+from tightrope.live.served_runs import ServedRun, ServedRuns
 from tightrope.live.state import State
 
 MOST_CONNECTIONS = 32
@@ -55,10 +55,12 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def open_server(shelf: Shelf, port: int | None, *, key: str | None = None, state: State | None = None) -> LiveServer:
+def open_server(
+    served: ServedRuns, port: int | None, *, key: str | None = None, state: State | None = None
+) -> LiveServer:
     """A server on a port of this machine, or on any free one; it listens, and answers once it is told to."""
     try:
-        return LiveServer(shelf, port or 0, key or secrets.token_urlsafe(16), state or State())
+        return LiveServer(served, port or 0, key or secrets.token_urlsafe(16), state or State())
     except OSError as error:
         raise UsageError(
             f"--port {port} cannot be used ({error.strerror or error}); leave it out for a free one"
@@ -74,9 +76,9 @@ class LiveServer(socketserver.ThreadingTCPServer):
     allow_reuse_address = os.name == "posix"
     request_queue_size = MOST_CONNECTIONS
 
-    def __init__(self, shelf: Shelf, port: int, key: str, state: State) -> None:
+    def __init__(self, served: ServedRuns, port: int, key: str, state: State) -> None:
         super().__init__((ADDRESS, port), Handler)
-        self.shelf, self.pages, self.state = shelf, Pages(shelf=shelf), state
+        self.served, self.pages, self.state = served, Pages(served=served), state
         self.door = Door(port=self.server_address[1], key=key)
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._finding = threading.Lock()
@@ -86,7 +88,7 @@ class LiveServer(socketserver.ThreadingTCPServer):
         """The address of the list of runs."""
         return f"http://{ADDRESS}:{self.door.port}/{self.door.key}/"
 
-    def url_of(self, place: Place) -> str:
+    def url_of(self, place: ServedRun) -> str:
         """The address of one run."""
         return f"{self.url}runs/{place.id}/"
 
@@ -119,7 +121,7 @@ class LiveServer(socketserver.ThreadingTCPServer):
             return NOT_FOUND
         if route["run"] is None:
             return self._index(route)
-        place = self.shelf.places().get(route["run"])
+        place = self.served.known().get(route["run"])
         return NOT_FOUND if place is None else self._run(place, route, query, headers)
 
     def _index(self, route: re.Match[str]) -> Answer:
@@ -137,14 +139,14 @@ class LiveServer(socketserver.ThreadingTCPServer):
             finally:
                 self._finding.release()
 
-    def _run(self, place: Place, route: re.Match[str], query: str, headers: Message) -> Answer:
+    def _run(self, place: ServedRun, route: re.Match[str], query: str, headers: Message) -> Answer:
         if route["film"]:
             name = unquote(route["film"])
             film = self.pages.film(place, name)
             return NOT_FOUND if film is None else _film(film, kind_of(name), headers)
         if route["state"]:
             version = place.version
-            beside = place.path == self.shelf.running
+            beside = place.path == self.served.running
             if beside:
                 self.state.seen(query == f"v={version}")
             told = self.state.told() if beside else {"told": "", "share": None, "over": False}

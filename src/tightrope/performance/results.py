@@ -8,9 +8,9 @@ from statistics import fmean
 from typing import Any
 
 from tightrope.display import Shown
-from tightrope.drawing import Line, lines_svg
 from tightrope.files import check_header
 from tightrope.statistics import Earnings, Estimate
+from tightrope.svg import Line, lines_svg
 
 VERSION = 1
 COMPARISON_FORMAT, ROBUSTNESS_FORMAT = "tightrope/performance", "tightrope/robustness"

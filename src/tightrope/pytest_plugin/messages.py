@@ -47,8 +47,10 @@ def require_no_errors(cases: Iterable[CaseResult]) -> None:
     __tracebackhide__ = True
     raised = [case for case in cases if case.errors]
     if raised:
+        from tightrope.statistics.words import count
+
         errors = sum(case.errors for case in raised)
-        raise CouldNotTest(f"{errors} executions raised errors, the first with {raised[0].first_error}")
+        raise CouldNotTest(f"{count(errors, 'execution')} raised errors, the first with {raised[0].first_error}")
 
 
 def require_judged(result: SafetyResult) -> None:
@@ -56,11 +58,11 @@ def require_judged(result: SafetyResult) -> None:
     __tracebackhide__ = True
     if result.fail_frequency.value is None:
         suite, cases = result.suite, len(result.cases)
-        why = f"all {cases} cases of it are invalid" if cases else "it has no cases"
+        why = "its only case is invalid" if cases == 1 else f"all {cases} cases of it are invalid"
+        why = why if cases else "it has no cases"
         raise CouldNotTest(
-            f"no data: not one execution of the suite {suite.name!r} on {suite.task} was judged, as {why}; another "
-            f"suite, "
-            f"or one made from a reference with other boundary states, would test more"
+            f"no data: not one execution of the suite {suite.name!r} on {suite.task} was judged, as {why}; try "
+            f"another suite, or one made from a reference with other boundary states"
         )
 
 
@@ -71,8 +73,8 @@ def require_some_judged(result: SafetyResult) -> None:
     if rate_without_doomed(result.cases).value is None:
         raise CouldNotTest(
             f"nothing could be judged: all {len(result.cases)} cases of the suite {result.suite.name!r} on "
-            f"{result.suite.task} are invalid or proven doomed; a suite made from a reference with other boundary "
-            f"states would test more"
+            f"{result.suite.task} are invalid or proven doomed; try a suite made from a reference with other "
+            f"boundary states"
         )
 
 
@@ -93,8 +95,8 @@ def told_too_few(rate: Estimate) -> Iterator[str]:
         limits, needed = ([f"{limit:.0%}" for limit in LIMITS], [f"{executions_without_fail(each)}" for each in LIMITS])
         yield (
             f"  No fail in {rate.n} executions leaves the upper limit at {plainly(percent(rate.high))}. To bring it "
-            f"below {_either(limits)} takes about {_either(needed)} executions without a fail; repetitions= or a "
-            f"larger suite makes more"
+            f"below {_either(limits)} takes about {_either(needed)} executions without a fail; raise "
+            f"repetitions= or take a larger suite"
         )
         return
     within = [limit for limit in LIMITS if rate.value < limit <= rate.high]
@@ -103,7 +105,7 @@ def told_too_few(rate: Estimate) -> Iterator[str]:
         yield (
             f"  With {rate.n} executions the upper limit is {plainly(percent(rate.high))}. To bring it below "
             f"{_either([f'{limit:.0%}' for limit in within])} takes about {_either(needed)} executions if it goes on "
-            f"failing as often as now; repetitions= or a larger suite makes more"
+            f"failing as often as now; raise repetitions= or take a larger suite"
         )
 
 
@@ -142,6 +144,7 @@ def executions_without_fail(limit: float) -> int:
 def told_fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path, task: Task) -> Iterator[str]:
     """The cases that fail most, each once: what the agent did, what would have saved it, and how to watch it."""
     from tightrope.safety import group_failures
+    from tightrope.statistics.words import count
 
     failing = list({case.case.id: case for case in reversed(cases) if case.fail_frequency.value}.values())
     failing.sort(key=lambda case: (-(case.fail_frequency.value or 0), case.case.boundary))
@@ -153,7 +156,7 @@ def told_fails(result: SafetyResult, cases: Sequence[CaseResult], folder: Path, 
         )
         yield f"    {_replay_command(result, case, folder)}"
     if len(failing) > SHOWN_CASES:
-        yield f"  and {len(failing) - SHOWN_CASES} more failing cases"
+        yield f"  and {count(len(failing) - SHOWN_CASES, 'more failing case')}"
 
 
 def _why(result: SafetyResult, case: CaseResult, groups: dict[str, FailureGroup], task: Task) -> str:

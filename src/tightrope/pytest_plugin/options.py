@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tightrope.settings import PlainConfig, SafetyConfig
+from tightrope.settings import Fraction, PlainConfig, SafetyConfig, broken_rule, parse_share
 
 CACHE = "tightrope"
 TRUST = "--tightrope-trust"
@@ -46,11 +46,11 @@ def share(config: pytest.Config, option: str) -> float:
     """An ini setting that is a share."""
     told = str(config.getini(option))
     try:
-        value = float(told)
+        value = parse_share(told)
     except ValueError:
         value = math.nan
-    if not 0 <= value <= 1:
-        raise pytest.UsageError(f"{option} is {told!r}; allowed is a number from 0 to 1, such as 0.1")
+    if broken_rule(Fraction, value):
+        raise pytest.UsageError(f"{option} is {told!r}; allowed is a number from 0 to 1, such as 0.1 or 10%")
     return value
 
 

@@ -143,7 +143,7 @@ class PlainItem(pytest.Item):
     def runtest(self) -> None:
         """Fails when more of them end unsafe than allowed, or none could be judged."""
         from tightrope.runs.gates import judge_gate
-        from tightrope.runs.measured import measured_plainly
+        from tightrope.runs.measurements import measured_plainly
 
         assert isinstance(self.parent, SuiteFile)
         self.parent.result()
@@ -176,7 +176,7 @@ class SuiteItem(pytest.Item):
     def runtest(self) -> None:
         """Fails when the agent fails more often than allowed where it is not proven doomed, or cannot be tested."""
         from tightrope.runs.gates import judge_gate
-        from tightrope.runs.measured import measured_fails
+        from tightrope.runs.measurements import measured_fails
 
         assert isinstance(self.parent, SuiteFile)
         result = self.parent.result()
@@ -189,8 +189,8 @@ class SuiteItem(pytest.Item):
             require_no_errors(state.cases)
             require_some_judged(result)
             pytest.skip(
-                f"no data: all cases of place #{self.number + 1} are invalid or proven doomed; a suite made from a "
-                f"reference with other boundary states would test more"
+                f"no data: all cases of place #{self.number + 1} are invalid or proven doomed; try a suite made from a "
+                f"reference with other boundary states"
             )
         if not gate.passed:
             told = f"{gate.agent} fails too often at {gate.suite}: {gate.detail}"

@@ -14,7 +14,7 @@ from tightrope.exploration.playing import replay
 from tightrope.outcome import Outcome
 from tightrope.references.minari import minari_traces
 from tightrope.seeding import derive_seed
-from tightrope.settings import LIBRARY_BACKEND
+from tightrope.settings import LIBRARY_BACKEND, Count, require
 from tightrope.simulation import Simulator
 from tightrope.tasks.spaces import encode_action
 from tightrope.tasks.task import Task
@@ -51,6 +51,8 @@ def demonstrate(
         backend: The temporary engine's back end, by name.
         workers: The temporary engine's number of processes; default: one per core.
     """
+    require("episodes", episodes, Count)
+    require("length", length, Count | None, "; None watches until the episode ends")
     start = ActionTrace(task.label, task.seed)
     rollouts = [
         Rollout(start=start, agent=agent.name, length=length, seed=derive_seed("demonstrate", seed, episode))

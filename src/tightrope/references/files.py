@@ -6,6 +6,7 @@ states what the key looked like.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -58,6 +59,8 @@ def reference_to_json(reference: Reference) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "method": reference.method,
+        "agent": reference.agent,
+        "by_failing": reference.by_failing,
         "trace": trace_to_json(reference.actions),
         "rewards": [plain_number(step.reward) for step in steps],
         "outcome": str(reference.trace.outcome),
@@ -76,15 +79,29 @@ def reference_from_json(content: Mapping[str, Any]) -> Reference:
     outcomes = [Outcome.ONGOING] * (len(actions) - 1) + [Outcome(content["outcome"])]
     rows = zip(actions.actions, content["rewards"], keys[1:], outcomes, strict=True)
     probing = content.get("probing")
+    agent, by_failing = _whose(content)
     return Reference(
         trace=Trace(keys[0], tuple(Step(action, float(reward), key, outcome) for action, reward, key, outcome in rows)),
         actions=actions,
         boundary_states=tuple(_boundary_from_json(state, len(actions)) for state in content["boundary_states"]),
         method=str(content["method"]),
+        agent=agent,
+        by_failing=by_failing,
         search_actions=tuple(action_from_json(action) for action in content["search_actions"]),
         probing=None if probing is None else _probing_from_json(probing),
         findings=tuple(map(str, content.get("findings", ()))),
     )
+
+
+def _whose(content: Mapping[str, Any]) -> tuple[str | None, bool]:
+    """Whose run it is, and whether it is here because that agent failed; before, ``method`` alone said it in words."""
+    if "by_failing" in content:
+        return content["agent"], content["by_failing"]
+    for began, by_failing in (("failure of ", True), ("run of ", False)):
+        if str(content["method"]).startswith(began):
+            told = str(content["method"]).removeprefix(began)
+            return re.split(r" after |, which | with \d+% random actions", told, maxsplit=1)[0], by_failing
+    return None, False
 
 
 def _boundary_to_json(state: BoundaryState) -> dict[str, Any]:

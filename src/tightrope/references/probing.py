@@ -22,13 +22,11 @@ from tightrope.reference import BoundaryState, Probing, Reference, Survivability
 from tightrope.references.boundaries import boundary_at
 from tightrope.references.probe_blocks import Block, Finding, Question, probe_block, survey
 from tightrope.references.sampling import repetitions
-from tightrope.settings import LIBRARY_BACKEND
+from tightrope.settings import LIBRARY_BACKEND, PROBING_SECONDS, PROBING_STEPS
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
-PROBING_BUDGET = Budget(steps=100_000, seconds=600)
-"""Steps, so that the same is proven on every machine; about two minutes on an emulator. The seconds are for what is
-slower still."""
+PROBING_BUDGET = Budget(steps=PROBING_STEPS, seconds=PROBING_SECONDS)
 FIRST_EFFORT, EFFORT_GROWTH = 64, 8
 """Steps for a successor in the first pass, and how much more in each next one."""
 DEFAULT_EFFORT = 4096

@@ -21,7 +21,7 @@ from tightrope.references.dfs import DepthFirst
 from tightrope.references.result import SearchResult
 from tightrope.references.sampling import repetitions as enough_repetitions
 from tightrope.references.session import SearchSession
-from tightrope.settings import LIBRARY_BACKEND, SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY, SearchConfig
+from tightrope.settings import LIBRARY_BACKEND, SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY, Count, SearchConfig, require
 from tightrope.simulation import conformance_of, exploring, open_simulator
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
@@ -107,10 +107,8 @@ def with_keys(task: Task, reference: Reference) -> Reference:
 def _check_arguments(
     method: str, repetitions: int | None, max_depth: int | None, demonstration: Demonstration | None
 ) -> None:
-    if repetitions is not None and repetitions < 1:
-        raise UsageError(f"repetitions must be 1 or more, not {repetitions}; tightrope.repetitions(c, p) computes it")
-    if max_depth is not None and max_depth < 1:
-        raise UsageError(f"max_depth must be 1 or more, not {max_depth}; leave it out for no limit")
+    require("repetitions", repetitions, Count | None, "; tightrope.repetitions(c, p) computes it")
+    require("max_depth", max_depth, Count | None, "; leave it out for no limit")
     if (method == "demonstration") != (demonstration is not None):
         raise UsageError(
             "method='demonstration' and demonstration=… belong together: give an action trace that reaches the goal "

@@ -13,20 +13,18 @@ from itertools import chain, zip_longest
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget, Meter
-from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.failures import Disturbance, FoundFailure, search_failures
 from tightrope.failures.moments import find_moments
 from tightrope.progress import ProgressCallback
-from tightrope.reference import FAILURE, BoundaryState, Reference
+from tightrope.reference import BoundaryState, Reference
 from tightrope.references.probing import probe_boundary
-from tightrope.references.ways import IN_VAIN, Ways, played_reference, with_noise
-from tightrope.settings import LIBRARY_BACKEND, SearchConfig
+from tightrope.references.ways import IN_VAIN, Ways, played_reference, whose, with_noise
+from tightrope.settings import FINDING_STEPS, LIBRARY_BACKEND, Count, SearchConfig, require
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
-DEFAULT_BUDGET = Budget(steps=200_000)
 FINDING_SHARE, PROBING_SHARE = 0.4, 0.3
 """Of the budget, for finding ways and for proving their boundary states; the rest, and what is left of these, goes to
 moments on the agents' runs where too few have any."""
@@ -57,9 +55,9 @@ def find_references(
 
     In turn: given traces, runs of the agents that reach the goal (from many reset seeds, as they are and with a little
     noise), and searches from other reset seeds, with other seeds and orders of the actions. Where no way reaches the
-    goal, the agents' longest runs serve, and their ``method`` says so. Where probing finds boundary states on too few
-    of them, runs in which an agent fails, by itself or after a small disturbance, serve as well: up to before the harm,
-    with the moment that it was lost as boundary state.
+    goal, the agents' longest runs serve, as their ``trace.outcome`` says. Where probing finds boundary states on too
+    few of them, runs in which an agent fails, by itself or after a small disturbance, serve as well (``by_failing``):
+    up to before the harm, with the moment that it was lost as boundary state.
 
     Args:
         task: The task to be solved.
@@ -112,13 +110,12 @@ def gather_references(
     on_progress: ProgressCallback | None = None,
 ) -> tuple[tuple[Reference, ...], int]:
     """What ``find_references`` gives, and the steps that all of it took."""
-    for name, value in (("count", count), ("reset_seeds", reset_seeds)):
-        if value is not None and value < 1:
-            raise UsageError(f"{name} must be 1 or more, not {value}")
+    require("count", count, Count)
+    require("reset_seeds", reset_seeds, Count | None)
     noisy = with_noise(task, agents)
     with borrowed_engine(task, {agent.name: agent for agent in (*agents, *noisy)}, engine, backend, workers) as runner:
         ways = Ways(task, count, seed, runner, reset_seeds or count, list(known), on_progress)
-        gathering = _Gathering(ways, (budget or DEFAULT_BUDGET).start(), [agent.name for agent in agents])
+        gathering = _Gathering(ways, (budget or Budget(steps=FINDING_STEPS)).start(), [agent.name for agent in agents])
         found = gathering.gather([agent.name for agent in noisy], demonstrations, probe)
         return tuple(found), gathering.meter.steps
 
@@ -202,8 +199,8 @@ class _Gathering:
         if moment is None or not len(trace) > 1:
             return None
         told = f" after {found.disturbance}" if found.disturbance.steps else ""
-        method = f"{FAILURE}{found.episode.rollout.agent}{told}"
-        reference = played_reference(self.ways.task, trace.prefix(len(trace) - 1), method)
+        name = found.episode.rollout.agent
+        reference = played_reference(self.ways.task, trace.prefix(len(trace) - 1), f"failing run of {name}{told}")
         self.meter.spend(len(reference))
         if moment.depth >= len(reference):
             return None
@@ -214,7 +211,7 @@ class _Gathering:
             proven=False,
             evidence={"unsafe": 1},
         )
-        return replace(reference, boundary_states=(state,))
+        return replace(reference, boundary_states=(state,), agent=whose(self.ways.engine, name), by_failing=True)
 
     def _probed(self, references: Sequence[Reference], budget: Budget) -> list[Reference]:
         """The references, those without boundary states probed for a share each, until that is seen to be in vain."""

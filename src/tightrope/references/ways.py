@@ -17,7 +17,7 @@ from tightrope.execution import Engine, Episode, Rollout
 from tightrope.exploration.playing import replay
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress, ProgressCallback
-from tightrope.reference import Reference
+from tightrope.reference import GIVEN, Reference
 from tightrope.references.searching import search
 from tightrope.seeding import derive_seed, generator
 from tightrope.simulation import conformance_of, open_simulator
@@ -76,21 +76,19 @@ class Ways:
     ) -> list[Episode]:
         """Take what each source gives in turn, so that no kind of reference crowds out another; the runs that fail."""
         for trace in demonstrations:
-            self._take(trace, "demonstration", meter, only_to_goal=True)
+            self._take(played_reference(self.task, trace, GIVEN), meter, only_to_goal=True)
         runs = [] if self.enough else self._runs([*agents, *noisy], meter)
         for searched, solved in zip_longest(self._searches(meter), _goals(runs)):
             # A search comes with boundary states; a good agent's run may stay away from all of them.
             if searched is not None:
                 self._add(searched)
             if solved is not None:
-                trace, method = solved
-                self._take(trace, method, meter)
+                self._take(self._run_of(solved), meter)
             if self.enough:
                 break
         for episode in sorted(runs, key=lambda episode: -len(episode.actions)):
             if episode.outcome is not Outcome.GOAL:
-                method = f"run of {episode.rollout.agent}, which does not reach the goal"
-                self._take(_before_harm(episode), method, meter)
+                self._take(self._run_of(episode), meter)
         failed = [episode for episode in runs if episode.outcome is Outcome.UNSAFE]
         often = Counter(episode.rollout.agent for episode in failed)
         # What an agent does by itself comes before what noise made of it; and who seldom fails was seldom lost from the
@@ -165,8 +163,14 @@ class Ways:
         conformance_of(varied, conformance_of(self.task))
         return varied
 
-    def _take(self, trace: ActionTrace, method: str, meter: Meter, *, only_to_goal: bool = False) -> None:
-        reference = played_reference(self.task, trace, method)
+    def _run_of(self, episode: Episode) -> Reference:
+        """An agent's run up to its end, or to before it became unsafe."""
+        name = episode.rollout.agent
+        return replace(
+            played_reference(self.task, _before_harm(episode), f"run of {name}"), agent=whose(self.engine, name)
+        )
+
+    def _take(self, reference: Reference, meter: Meter, *, only_to_goal: bool = False) -> None:
         meter.spend(len(reference))
         if reference.trace.outcome is Outcome.GOAL or not only_to_goal:
             self._add(reference)
@@ -200,10 +204,14 @@ def played_reference(task: Task, trace: ActionTrace, method: str) -> Reference:
     )
 
 
-def _goals(episodes: Sequence[Episode]) -> Iterator[tuple[ActionTrace, str]]:
-    for episode in episodes:
-        if episode.outcome is Outcome.GOAL:
-            yield episode.trace, f"run of {episode.rollout.agent}"
+def whose(engine: Engine, name: str | None) -> str | None:
+    """The agent that played under a name, which may be that of its noisy copy; None: nobody did."""
+    played = None if name is None else engine.agents[name]
+    return played.agent.name if isinstance(played, NoisyAgent) else name
+
+
+def _goals(episodes: Sequence[Episode]) -> Iterator[Episode]:
+    return (episode for episode in episodes if episode.outcome is Outcome.GOAL)
 
 
 def _before_harm(episode: Episode) -> ActionTrace:

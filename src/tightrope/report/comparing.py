@@ -222,11 +222,15 @@ def _sorted(changes: Iterable[Change]) -> list[Change]:
     return sorted(known, key=lambda each: (each.what != "newly failing", -each.difference, -(each.now.value or 0.0)))
 
 
+def kind_place(group: FailureGroup) -> str:
+    """Where a kind of failure is met, in short."""
+    place = group.representative.case.place
+    return group.representative.case.id[:8] if place is None else f"#{place}"
+
+
 def kind_name(run: RunResults, group: FailureGroup) -> str:
     """A kind of failure by the place of its representative and its decision, or the cause: ``#7, step 31: left``."""
-    place = group.representative.case.place
-    where = group.representative.case.id[:8] if place is None else f"#{place}"
-    why = group.explanation
+    where, why = kind_place(group), group.explanation
     if why is not None and why.cause is not None:
         return f"{where}: {why.cause}"
     if why is None or why.depth is None or why.action is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tightrope.errors import UsageError
 from tightrope.evaluation import compare_plain
 from tightrope.outcome import joint_verdict
+from tightrope.report.references import chosen_text
 from tightrope.report.results import Gate, RunResults
 from tightrope.report.verdict import (
     AgentVerdict,
@@ -20,12 +21,11 @@ from tightrope.report.verdict import (
     verdicts,
 )
 from tightrope.report.views import SuiteView
-from tightrope.report.ways import chosen_text
-from tightrope.report.wording import NO_DATA, change_text, count, interval_text, listed, percent
+from tightrope.report.wording import count, interval_text, listed, part_text, percent
 from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
-NO_MORE_THAN_THE_BEST = "no more often than the best player known there"
+NO_MORE_THAN_THE_BEST = "none of that is shown to be avoidable: it fails no more often than the best player known there"
 NEXT_TO_NOTHING = 0.005
 APART = 0.05
 """Places that were chosen because an agent failed there are told in the headline where they change its rate by so much;
@@ -103,7 +103,7 @@ def headline(run: RunResults) -> Headline:
 
 def _of_agent(verdict: AgentVerdict) -> str:
     """``late: …``; of nothing, ``late has no data: …``."""
-    return f"{verdict.agent}{' has' if verdict.sentence.startswith(NO_DATA) else ':'} {verdict.sentence}"
+    return f"{verdict.agent}{':' if verdict.known else ' has'} {verdict.sentence}"
 
 
 def _parts(run: RunResults, worst: SuiteView, best: SuiteView | None) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def _parts(run: RunResults, worst: SuiteView, best: SuiteView | None) -> tuple[s
 def worst_and_best(run: RunResults) -> tuple[SuiteView | None, SuiteView | None]:
     """The agents that fail most and least: in plain episodes, then with the suite that the headline speaks of."""
     name = headline_suite(run)
-    ranked = sorted((suite for suite in run.measured if suite.name == name), key=badness)
+    ranked = sorted((suite for suite in run.measured if suite.name == name), key=from_best_to_worst)
     return (ranked[-1], ranked[0]) if ranked else (None, None)
 
 
@@ -123,7 +123,7 @@ def worst_places(suite: SuiteView) -> tuple[int, ...]:
     return tuple(1 - number for value, number in sorted(known, reverse=True)[:WORST_PLACES] if value > 0)
 
 
-def badness(suite: SuiteView) -> tuple[float, ...]:
+def from_best_to_worst(suite: SuiteView) -> tuple[float, ...]:
     """The order from the best to the worst: how it does as it is used counts first, then what was avoidable."""
     result = suite.result
     shares = (_unsafe(suite.run, suite.agent), result.avoidable_fail_frequency.value, result.fail_frequency.value)
@@ -182,7 +182,7 @@ def _whose_fault(suite: SuiteView) -> str:
     if not fated(suite):
         return "all of that was avoidable"
     if not suite.doomed:
-        return change_text(avoidable, "the best player known there")
+        return part_text(avoidable, "avoidable")
     return f"leaving out what no player could have survived, it fails in {percent(avoidable.value)}"
 
 

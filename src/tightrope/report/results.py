@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tightrope.display import Shown
 from tightrope.evaluation import Evaluation
@@ -42,28 +42,20 @@ GOING = "going"
 """A run that is being written while somebody looks."""
 
 
-class Gate(Protocol):
-    """One condition the user set; ``passed`` None: too little was measured to judge it."""
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """One condition that the user set, and whether it held; where gates are judged stands in ``runs/gates.py``."""
 
-    @property
-    def name(self) -> str:
-        """What is limited."""
-
-    @property
-    def agent(self) -> str | None:
-        """Whose; None: nobody's, since nothing was measured."""
-
-    @property
-    def suite(self) -> str:
-        """Where it was measured."""
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether it held."""
-
-    @property
-    def detail(self) -> str:
-        """The numbers, in words."""
+    name: str
+    """What is limited."""
+    agent: str | None
+    """Whose; None: nobody's, since nothing was measured."""
+    suite: str
+    """The suite, or where else it was measured."""
+    passed: bool | None
+    """None: too little was measured to judge it."""
+    detail: str
+    """The numbers, in words."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from tightrope.evaluation import Evaluation
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
+from tightrope.report.references import chosen_text
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
-from tightrope.report.ways import chosen_text
 from tightrope.report.wording import NO_DATA, change_text, count, estimate_text, interval_text, number, percent
 from tightrope.safety import Guidance, compare_guidance
 from tightrope.safety.judging.avoidable import left_to_chance
@@ -24,6 +24,8 @@ class AgentVerdict:
 
     agent: str
     suite: SuiteView | None
+    known: bool
+    """Whether anything was measured of it."""
     sentence: str
     details: tuple[str, ...]
     passed: bool | None
@@ -46,11 +48,12 @@ def verdicts(run: RunResults) -> tuple[AgentVerdict, ...]:
 
 
 def _verdict(run: RunResults, agent: str) -> AgentVerdict:
-    suite = run.suite(headline_suite(run), agent)
+    suite, plainly = run.suite(headline_suite(run), agent), _plainly(run, agent)
     return AgentVerdict(
         agent=agent,
         suite=suite,
-        sentence="; ".join(filter(None, (_plainly(run, agent), _sentence(run, suite)))),
+        known=bool(plainly) or (suite is not None and suite.result.fail_frequency.value is not None),
+        sentence="; ".join(filter(None, (plainly, _sentence(run, suite)))),
         details=_details(run, suite),
         passed=joint_verdict(gate.passed for gate in run.gates if gate.agent in (None, agent)),
     )
@@ -65,7 +68,7 @@ def _plainly(run: RunResults, agent: str) -> str:
         return away_text(plain)
     share, episodes = plain.unsafe_rate, count(len(plain.judged), "plain episode")
     if share.value == 0:
-        bound = "" if not share.high else f", though up to {percent(share.high)} of them may"
+        bound = "" if not share.high else f" (its true rate may be up to {percent(share.high)})"
         return f"ends unsafe in none of {episodes}{bound}"
     if share.low == share.high:
         return f"ends unsafe in {'every plain episode' if share.value == 1 else percent(share.value)}"
@@ -96,7 +99,7 @@ def _sentence(run: RunResults, suite: SuiteView | None) -> str:
     share = suite.result.fail_frequency
     these = of_these_cases(suite)
     if share.value == 0:
-        bound = f"; there its true rate may still be as high as {percent(share.high)}" if share.high else ""
+        bound = f" (its true rate there may be up to {percent(share.high)})" if share.high else ""
         return f"never failed in the tests {these}{bound}"
     how = "every test" if share.value == 1 else percent(share.value)
     of = "" if share.value == 1 else " of the tests"

@@ -16,7 +16,7 @@ from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.report.wording import action_text, count
 from tightrope.safety import BoundaryResult, CaseResult, SafetyResult
 from tightrope.safety.judging.avoidable import left_to_chance, shown_part, tried_by_chance
-from tightrope.safety.judging.standing import Standing, standing
+from tightrope.safety.judging.case_standing import Standing, standing
 from tightrope.trace import ActionTrace
 
 if TYPE_CHECKING:

@@ -53,8 +53,9 @@ def estimate_failure(
             eight plain episodes.
         seed: Determines everything random.
         learn_from: What the guide is learned from where there is no ``danger``: a run (``open_run``), results of
-            suites, plain episodes or searches for failures, explanations, episodes, traces of failures, or lists of
-            these. Their episodes are replayed, which counts. None, or too few fails: episodes with random actions.
+            suites, plain episodes or searches for failures, explanations, references, episodes, traces of failures, or
+            lists of these. Their episodes are replayed, which counts. None, or too few fails: episodes with random
+            actions.
         engine: The engine whose workers to use; default: a temporary one.
         backend: The temporary engine's back end, by name.
         workers: The temporary engine's number of processes; default: one per core.
@@ -74,7 +75,9 @@ def estimate_failure(
         return work.counted(pilot, work.hardly_begun(pilot))
     guide = GivenGuide(task, danger) if danger is not None else work.learned_guide(pilot, known)
     if isinstance(guide, NoGuide):
-        return work.counted(pilot, "no failure was met even with random actions, so nothing tells what comes close")
+        return work.counted(
+            pilot, "no failure was met even with random actions, so nothing shows what comes close to one"
+        )
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         tried = work.tried(runner, guide)
         if work.left < FEWEST_EPISODES * tried.each:

@@ -40,7 +40,7 @@ def splitting_estimate(
     plain = rate_estimate(plain_failures, plain_episodes)
     if not repetitions:
         return plain, (
-            "no repetition of splitting was finished: they turned out far dearer than a first trial; give a danger "
+            "no repetition of splitting was finished: they cost far more than the first trial; give a danger "
             "function, or a larger budget",
         )
     estimates = np.array([repetition.estimate for repetition in repetitions])
@@ -49,13 +49,13 @@ def splitting_estimate(
     doubts = tuple(_doubts(repetitions, estimates, error))
     if n < 2:
         doubts += (
-            "only one repetition of splitting was finished: they turned out far dearer than a first trial; give a "
+            "only one repetition of splitting was finished: they cost far more than the first trial; give a "
             "danger function, or a larger budget",
         )
     low, high = (0.0, 1.0) if error is None else error.limits(value)
     if not doubts and plain.low is not None and plain.low > high:
         doubts = (
-            f"{plain_failures} of {plain_episodes} plain episodes failed, more than the repetitions tell: the guide "
+            f"{plain_failures} of {plain_episodes} plain episodes failed, more than the repetitions suggest: the guide "
             f"does not lead to every kind of failure; give a danger function that does",
         )
     if doubts:
@@ -76,13 +76,13 @@ def _doubts(repetitions: Sequence[Repetition], estimates: Floats, error: _Error 
         )
     if error is not None and error.relative > error.most:
         doubts.append(
-            f"its standard error is {error.relative:.0%} of the number: the repetitions disagree, or a few families of "
-            f"episodes carry them; give a danger function, or a larger budget"
+            f"its standard error is {error.relative:.0%} of the number: the repetitions disagree, or they rest on "
+            f"a few families of episodes; give a danger function, or a larger budget"
         )
     if error is not None and all(repetition.roots == 1 for repetition in repetitions if repetition.estimate > 0):
         doubts.append(
-            f"in every repetition all failures descend from one of its {repetitions[0].size} first episodes: a few "
-            f"starts carry the number; give a danger function, or a larger budget"
+            f"in every repetition all failures descend from one of its {repetitions[0].size} first episodes: it "
+            f"rests on a few starts; give a danger function, or a larger budget"
         )
     return doubts
 

@@ -75,6 +75,8 @@ def fitted_guide(task: Task, paths: Sequence[Path], *, taught: bool = False) -> 
         observations += before_the_end
         left = np.arange(len(before_the_end))[::-1]
         near = np.exp(-left / horizon) if path.failed else np.zeros(len(left))
+        for depth, chance in path.losing:
+            near[depth : depth + 1] = np.maximum(near[depth : depth + 1], chance)
         if path.lost_at is not None:
             near[path.lost_at + 1 :] = 1.0
         targets += list(near)

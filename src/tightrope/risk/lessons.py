@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -13,9 +13,11 @@ from tightrope.execution import Episode
 from tightrope.explanation import Explanation
 from tightrope.failures import FailureSearch, FoundFailure
 from tightrope.outcome import Outcome
+from tightrope.reference import Reference, Survivability
 from tightrope.risk.guides import NoGuide
 from tightrope.risk.result import FailureEstimate
 from tightrope.risk.swarm import Path, Swarm
+from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -32,6 +34,16 @@ class Lesson:
     agent: str | None = None
     lost_at: int | None = None
     """The step of the decision that lost it, where that was found out."""
+    losing: tuple[tuple[int, float], ...] = ()
+    """By depth how often even the best known player is lost from there, where that was estimated."""
+    doomed: bool = False
+    """Whether it ends where harm is sure but has not come yet, and not with the harm itself."""
+
+    def merged(self, other: Lesson) -> Lesson:
+        """Both of one episode: all that is known of it."""
+        lost_at = self.lost_at if self.lost_at is not None else other.lost_at
+        losing = tuple(sorted({*self.losing, *other.losing}))
+        return replace(self, agent=self.agent or other.agent, lost_at=lost_at, losing=losing)
 
 
 def lessons_from(task: Task, agent: str, source: Any) -> list[Lesson]:
@@ -44,12 +56,11 @@ def lessons_from(task: Task, agent: str, source: Any) -> list[Lesson]:
                 f"was found in the same task"
             )
         known = found.get(lesson.trace.id)
-        if known is None or known.lost_at is None:
-            found[lesson.trace.id] = lesson
+        found[lesson.trace.id] = lesson if known is None else known.merged(lesson)
     if not any(lesson.failed for lesson in found.values()):
         raise UsageError(
-            "learn_from has no failed episode, so it tells nothing about harm; leave it out, and a guide is learned "
-            "from episodes with random actions"
+            "learn_from has no failed episode and no boundary state, so it tells nothing about harm; leave it out, and "
+            "a guide is learned from episodes with random actions"
         )
     # A failure of the agent itself says where it comes to harm; one of another agent, where harm is.
     return sorted(found.values(), key=lambda lesson: lesson.agent != agent)
@@ -63,12 +74,18 @@ def replayed_lessons(task: Task, agent: Agent, lessons: Sequence[Lesson], *, mos
     passed = [lesson for lesson in lessons if not lesson.failed]
     turns = [lesson for pair in zip_longest(failed, passed) for lesson in pair if lesson is not None]
     swarm, paths = Swarm(task, agent, NoGuide(), length=None), []
+    # Where chance decides, a step that did harm once need not do so again.
+    sure = conformance_of(task).deterministic
     try:
         for lesson in turns[:MOST_LESSONS]:
             if swarm.steps + len(lesson.trace) > most_steps:
                 break
             path = swarm.replayed(lesson.trace)
+            if lesson.doomed and sure and not path.failed and path.watched:
+                # Nothing is decided at the end of an episode, so that is not learned from; here it is what matters.
+                path.failed, path.watched = True, [*path.watched, path.watched[-1]]
             path.lost_at = lesson.lost_at if path.failed else None
+            path.losing = lesson.losing
             paths.append(path)
         return paths, swarm.steps
     finally:
@@ -82,13 +99,40 @@ def _each(source: Any) -> Iterator[Lesson]:
         if source.error is None:
             yield Lesson(source.trace, source.outcome is Outcome.UNSAFE, source.rollout.agent)
     elif isinstance(source, Explanation):
-        yield Lesson(source.trace, failed=True, lost_at=source.depth)
+        losing = tuple((depth, 1 - each.value) for depth, each in source.estimates if each.value is not None)
+        yield Lesson(source.trace, failed=True, lost_at=source.depth, losing=losing)
+    elif isinstance(source, Reference):
+        yield from _steps_off(source)
     elif isinstance(source, FoundFailure):
         moment = source.moment
         yield Lesson(source.trace, True, source.episode.rollout.agent, None if moment is None else moment.depth)
+    elif isinstance(source, Lesson):
+        yield source
     else:
         for part in _parts(source):
             yield from _each(part)
+
+
+def _steps_off(reference: Reference) -> Iterator[Lesson]:
+    """From each boundary state the steps that are proven to lose: what lies before them is the nearer to harm, the
+    nearer it is to the boundary state."""
+    for state in reference.boundary_states:
+        proven = [each.action for each in state.successors if each.survivable is Survivability.NO]
+        for action in dict.fromkeys([*(state.actions if state.proven else ()), *proven]):
+            trace = reference.actions.prefix(state.depth).then([action])
+            yield Lesson(trace, failed=True, lost_at=state.depth, doomed=True)
+
+
+def _of_case(case: Any) -> Iterator[Lesson]:
+    """Executions of a case of a suite, with what is known about whoever plays on from it."""
+    depth, survival = len(case.case.prefix), case.survival
+    best = None if survival.best is None else survival.best.value
+    for episode in case.episodes:
+        there = survival.checksum is None or survival.checksum == episode.checksum
+        for lesson in _each(episode):
+            if there and survival.survivable is Survivability.NO:
+                lesson = replace(lesson, lost_at=depth - 1)
+            yield replace(lesson, losing=((depth, 1 - best),)) if there and best is not None else lesson
 
 
 def _parts(source: Any) -> Iterable[Any]:
@@ -99,7 +143,9 @@ def _parts(source: Any) -> Iterable[Any]:
         return source.values()
     if isinstance(source, str):
         raise _refused(source)
-    for names in (("safety", "plain"), ("explanations", "cases"), ("members",), ("episodes",)):
+    if all(hasattr(source, name) for name in ("case", "survival", "episodes")):
+        return _of_case(source)
+    for names in (("safety", "plain", "references"), ("explanations", "cases"), ("members",), ("episodes",)):
         if all(hasattr(source, name) for name in names):
             return [getattr(source, name) for name in names]
     if isinstance(source, Iterable):

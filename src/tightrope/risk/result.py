@@ -108,8 +108,8 @@ class FailureEstimate(Shown):
         if alone <= within:
             return None
         return (
-            f"{self.agent}: this is about the kinds of failure that the guide leads to. Of a kind that it leads away "
-            f"from, {self.plain.n:,} plain episodes alone tell: at most {percent(alone)}."
+            f"{self.agent}: this is about the kinds of failure that the guide leads to. For a kind that it leads away "
+            f"from, only the {self.plain.n:,} plain episodes count: at most {percent(alone)}."
         )
 
     def probability_text(self) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 GOES_ON = 0.25
 """Share of the episodes that go on. Where one in twenty comes back, this is about the root of it, which balances the
@@ -52,31 +53,55 @@ class Roulette:
 
     def spared(self, courses: Sequence[Course]) -> float:
         """Steps that these episodes would have taken less."""
-        later = [
-            len(course.dangers) - recoveries[0][0]
-            for course in courses
-            if not course.first and (recoveries := self._recoveries(course))
-        ]
-        return (1 - GOES_ON) * sum(later)
+        walked = _walked(courses, self)
+        starts = self._recoveries(walked)[0]
+        which, first = np.unique(walked.course[starts], return_index=True)
+        later = walked.ends[which] - starts[first]
+        return float((1 - GOES_ON) * later[[not courses[one].first for one in which]].sum())
 
     def share_back(self, courses: Sequence[Course]) -> float:
         """Of all recoveries, those after which the episode came closer to harm than before; one of either is added."""
-        recoveries = [back for course in courses for _, back in self._recoveries(course)]
-        return (sum(recoveries) + 1) / (len(recoveries) + 2)
+        return self._share_back(_walked(courses, self))
 
-    def _recoveries(self, course: Course) -> list[tuple[int, bool]]:
-        """Where the episode was far back, at most once after each record, and whether another record followed."""
-        found: list[tuple[int, bool]] = []
-        record, low = course.dangers[0], False
-        for place, danger in enumerate(course.dangers):
-            if danger > record:
-                if low:
-                    found[-1] = (found[-1][0], True)
-                record, low = danger, False
-            elif not low and self.far_back(record, danger):
-                found.append((place, False))
-                low = True
-        return found
+    def _share_back(self, walked: _Walked) -> float:
+        back = self._recoveries(walked)[1]
+        return (int(back.sum()) + 1) / (len(back) + 2)
+
+    def _recoveries(self, walked: _Walked) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Where an episode was far back, at most once after each record, and whether another record followed."""
+        far = np.flatnonzero(walked.behind >= self.recovery)
+        records, first = np.unique(walked.record[far], return_index=True)
+        starts = far[first]
+        return starts, records < walked.record[walked.ends[walked.course[starts]] - 1]
+
+
+@dataclass(frozen=True)
+class _Walked:
+    """Every step of several episodes, one episode after the other."""
+
+    course: NDArray[np.int64]
+    """Of which episode it is."""
+    ends: NDArray[np.int64]
+    """Of each episode, the place after its last step."""
+    record: NDArray[np.int64]
+    """The number of the last record; it rises with every one, through all episodes."""
+    behind: NDArray[np.float64]
+    """How much less rare the level of the step is than that of the record."""
+
+
+def _walked(courses: Sequence[Course], scale: Roulette) -> _Walked:
+    course = np.repeat(np.arange(len(courses)), [len(one.dangers) for one in courses])
+    dangers, rank = np.unique([danger for one in courses for danger in one.dangers], return_inverse=True)
+    # Ranks of a later episode are above those of all earlier ones, so that each begins with a record.
+    lifted = rank + course * len(dangers)
+    highest = np.maximum.accumulate(lifted)
+    rareness = np.asarray(scale.rareness)[np.searchsorted(scale.dangers, dangers)]
+    return _Walked(
+        course,
+        np.searchsorted(course, np.arange(len(courses)), side="right"),
+        np.cumsum(np.diff(highest, prepend=-1) > 0),
+        rareness[highest % len(dangers)] - rareness[rank],
+    )
 
 
 def learned_roulette(levels: Sequence[tuple[float, float]], courses: Sequence[Course]) -> Roulette | None:
@@ -87,9 +112,10 @@ def learned_roulette(levels: Sequence[tuple[float, float]], courses: Sequence[Co
         courses: Its episodes.
     """
     dangers, rareness = _scale(levels)
+    walked = _walked(courses, Roulette(dangers, rareness, 0.0))
     for recovery in RECOVERIES:
         roulette = Roulette(dangers, rareness, recovery)
-        if roulette.share_back(courses) <= SELDOM:
+        if roulette._share_back(walked) <= SELDOM:
             return roulette
     return None
 

@@ -66,6 +66,8 @@ class Path:
     """The observation of every step, when somebody learns from them."""
     lost_at: int | None = None
     """Of a failed one that was explained: the step of the decision after which harm was sure."""
+    losing: tuple[tuple[int, float], ...] = ()
+    """By depth how often even the best known player is lost from there."""
 
     @property
     def top(self) -> Level:

@@ -163,7 +163,7 @@ class Work:
         """Why splitting was not tried."""
         return (
             f"the budget of {self.most_steps:,} steps pays for little more than {len(pilot.paths)} episodes, so plain "
-            f"episodes were counted, {len(pilot.paths)} at the least"
+            f"episodes were counted, at least {len(pilot.paths)} of them"
         )
 
     def too_little(self, each: float) -> str:

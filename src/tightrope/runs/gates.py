@@ -12,29 +12,16 @@ from operator import attrgetter
 
 from tightrope.evaluation import Evaluation
 from tightrope.outcome import joint_verdict
+from tightrope.report.results import Gate as Gate
 from tightrope.report.wording import THIN, percent
 from tightrope.risk import FailureEstimate
 from tightrope.runs.configuration.config import CampaignConfig, sections
-from tightrope.runs.measured import Measurement, measured_fails, measured_plainly, measured_risk
+from tightrope.runs.measurements import Measurement, measured_fails, measured_plainly, measured_risk
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import GateDecision, SafetyResult
 
 SMALL = 0.001
 """Shares below this are told as they are: nobody reads 0.0001 % at a glance."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gate:
-    """One condition and whether it held; ``passed`` is None when too little was measured to say so."""
-
-    name: str
-    """What is limited."""
-    agent: str | None
-    """None: of nobody, since nothing was measured."""
-    suite: str
-    """The suite, or where else it was measured."""
-    passed: bool | None
-    detail: str
 
 
 @dataclass(frozen=True, kw_only=True)

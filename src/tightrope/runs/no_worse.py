@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tightrope.evaluation import PlainComparison
-from tightrope.report.wording import change_text
+from tightrope.report.wording import change_text, count
 from tightrope.runs.gates import Gate
-from tightrope.runs.measured import PLAIN
+from tightrope.runs.measurements import PLAIN
 from tightrope.safety import SafetyComparison
 
 
@@ -40,7 +40,7 @@ def _no_worse_plainly(plain: PlainComparison) -> Gate:
         worse = "worse beyond doubt" if plain.worse else "not worse beyond doubt"
         detail = f"{worse}: it ends unsafe {change_text(plain.difference, plain.agent_a)}"
     if plain.errors:
-        detail += f"; {plain.errors} episodes raised errors, which it leaves out"
+        detail += f"; {count(plain.errors, 'episode')} raised errors, which it leaves out"
     return Gate(name="no worse", agent=plain.agent_b, suite=PLAIN, passed=passed, detail=detail)
 
 
@@ -63,5 +63,5 @@ def _compared(comparison: SafetyComparison, *, in_general: bool) -> str:
         worse = "worse beyond doubt" if difference.low > 0 else "not worse beyond doubt"
         detail = f"{worse}: {difference.question} it fails {change_text(difference, comparison.agent_a)}"
     if comparison.errors:
-        detail += f"; {comparison.errors} executions raised errors, which it leaves out"
+        detail += f"; {count(comparison.errors, 'execution')} raised errors, which it leaves out"
     return detail

@@ -29,7 +29,7 @@ from tightrope.runs.storage.store import EpisodeStore, RememberingEngine
 from tightrope.runs.storage.stored_things import StoredThings
 from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
-from tightrope.safety.failing.whys import Why, with_whys
+from tightrope.safety.failing.explained_groups import Why, with_whys
 from tightrope.simulation import is_known_stochastic, remember_stochastic
 from tightrope.tasks import Task, make_task
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tightrope.display import Shown
-from tightrope.drawing import Bar, shares_svg
 from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
@@ -24,6 +23,7 @@ from tightrope.statistics import (
     general_estimate,
     stratified_difference,
 )
+from tightrope.svg import Bar, shares_svg
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,12 +215,11 @@ def _strata(cases: Iterable[CaseResult], of_b: dict[str, CaseResult], pairs: Pai
 
 def _in_general(cases: list[CaseResult], of_b: dict[str, CaseResult], pairs: Pairs, suite: TestSuite) -> Estimate:
     """Over references, but for those that are here because an agent failed on them: they are no sample."""
-    by_case = suite.kind == "random"
-    groups = by_reference(cases, by_case=by_case)
+    groups = by_reference(cases, by_case=suite.by_case)
     sample = [group for group in groups if group[0].case.reference not in suite.chosen]
     values = [stratified_difference(_strata(group, of_b, pairs))[0].value for group in sample]
     known = [value for value in values if value is not None]
-    unit = "random case" if by_case else "reference"
+    unit = "random case" if suite.by_case else "reference"
     return general_estimate(known, bounds=(-1.0, 1.0), unit=unit, left_out=len(groups) - len(sample))
 
 

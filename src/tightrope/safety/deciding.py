@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from tightrope.agents import Agent
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
+from tightrope.exploration.watch_length import choose_watch
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
-from tightrope.safety.drawing import Drawing
+from tightrope.safety.gate_draws import Drawing
 from tightrope.safety.judging.avoidable import fate_of
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.frequencies import rate_without_doomed
@@ -21,8 +22,7 @@ from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.suite import TestCase, TestSuite
-from tightrope.safety.suites.watching import choose_watch
-from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
+from tightrope.settings import LIBRARY_BACKEND, Count, Fraction, SafetyConfig, require
 from tightrope.statistics import Decision, Estimate, SequentialGate
 from tightrope.statistics.sequential import ALPHA
 from tightrope.statistics.words import count, plainly
@@ -82,10 +82,11 @@ def decide_gate(
         workers: The temporary engine's number of processes; default: one per core.
         on_progress: Called with a ``Progress`` as the work goes on.
     """
-    watch = choose_watch(task, suite, length)
+    watch = choose_watch(task, suite.longest_way, length)
     length = watch.steps
     check_suite(task, suite, repetitions, allow_changed)
-    SafetyConfig.settings()["max_fail"].require(limit, "limit")
+    require("limit", limit, Fraction)
+    require("most", most, Count)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         if survivable is True:

@@ -16,16 +16,16 @@ from tightrope.execution import (
     begun_again_if_stochastic,
     borrowed_engine,
 )
+from tightrope.exploration.watch_length import choose_watch
 from tightrope.outcome import Verdict
 from tightrope.progress import Progress, ProgressCallback
-from tightrope.safety.failing.telling import explain_failures
+from tightrope.safety.failing.explained_cases import explain_failures
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.judge import judge_episode, judge_suite
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.suite import TestCase, TestSuite
-from tightrope.safety.suites.watching import choose_watch
 from tightrope.seeding import derive_seed
 from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
 from tightrope.statistics.words import count, plainly
@@ -80,7 +80,7 @@ def run_suite(
         workers: The temporary engine's number of processes; default: one per core.
         on_progress: Called with a ``Progress`` as the work goes on.
     """
-    watch = choose_watch(task, suite, length)
+    watch = choose_watch(task, suite.longest_way, length)
     length = watch.steps
     check_suite(task, suite, repetitions, allow_changed)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:

@@ -13,17 +13,38 @@ from tightrope.settings.failures import FailuresConfig
 from tightrope.settings.fuzzing import BREEDING_STEPS_BY_REPLAY, FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
 from tightrope.settings.plain import PlainConfig
-from tightrope.settings.ranges import Count, Fraction, Natural, Range, Share, broken_rule, parse_share, shown
+from tightrope.settings.ranges import (
+    Count,
+    Fraction,
+    Natural,
+    Range,
+    Share,
+    Weight,
+    broken_rule,
+    parse_share,
+    require,
+    shown,
+)
 from tightrope.settings.report import ReportConfig
 from tightrope.settings.risk import RiskConfig
 from tightrope.settings.safety import LONGEST_WATCH, STATES_OF_SEVERAL, SURVIVAL_STEPS, SafetyConfig
-from tightrope.settings.search import SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY, SearchConfig
+from tightrope.settings.search import (
+    FINDING_STEPS,
+    PROBING_SECONDS,
+    PROBING_STEPS,
+    SEARCH_STEPS,
+    SEARCH_STEPS_BY_REPLAY,
+    SearchConfig,
+)
 from tightrope.settings.section import Section, Setting, setting
 
 __all__ = [
     "BREEDING_STEPS_BY_REPLAY",
+    "FINDING_STEPS",
     "LIBRARY_BACKEND",
     "LONGEST_WATCH",
+    "PROBING_SECONDS",
+    "PROBING_STEPS",
     "SEARCH_STEPS",
     "SEARCH_STEPS_BY_REPLAY",
     "STATES_OF_SEVERAL",
@@ -47,8 +68,10 @@ __all__ = [
     "Section",
     "Setting",
     "Share",
+    "Weight",
     "broken_rule",
     "parse_share",
+    "require",
     "setting",
     "shown",
 ]

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from tightrope.errors import UsageError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
@@ -38,7 +40,10 @@ class Range:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         bounds = {"ge": self.at_least, "gt": self.above, "le": self.at_most, "lt": self.below}
-        return {**handler(source), **{name: bound for name, bound in bounds.items() if bound is not None}}
+        schema = {**handler(source), **{name: bound for name, bound in bounds.items() if bound is not None}}
+        if schema["type"] != "float" or self.at_most != 1:
+            return schema
+        return {"type": "function-before", "function": {"type": "no-info", "function": _as_share}, "schema": schema}
 
 
 Count = Annotated[int, Range(at_least=1)]
@@ -53,10 +58,19 @@ def parse_share(text: str) -> float:
     """A share as people write it: ``0.05``, ``5%`` or ``1/20``."""
     number = text.strip().removesuffix("%")
     part, _, whole = number.partition("/")
-    if (of := float(whole or 1)) == 0:
-        raise ValueError(f"{text} is no share")
-    value = float(part) / of
+    try:
+        value = float(part) / float(whole or 1)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text!r} is not a share; write 5% or 0.05") from None
     return value / 100 if text.strip().endswith("%") else value
+
+
+def _as_share(value: Any) -> Any:
+    """A share that is written as people write it in a file; what is none stays what it is, and is refused as such."""
+    try:
+        return parse_share(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def shown(value: Any) -> str:
@@ -83,6 +97,12 @@ def broken_rule(type_: Any, value: Any) -> str:
     accepted, rule = _PLAIN.get(type_, (object, ""))
     wrong = not isinstance(value, accepted) or (isinstance(value, bool) and type_ in (int, float))
     return rule if wrong else ""
+
+
+def require(called: str, value: Any, type_: Any, advice: str = "") -> None:
+    """Refuse a value that something of this name may not have, and say what to do about it."""
+    if rule := broken_rule(type_, value):
+        raise UsageError(f"{called} must be {rule}, not {value!r}{advice}")
 
 
 _PLAIN: Mapping[Any, tuple[Any, str]] = {

@@ -13,6 +13,14 @@ SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY = 500_000, 100_000
 situations are put back by replay, nearly all of them are ways back: what is not found by a controller or the first few
 thousand moves is not found by ten times as many, and runs of agents serve instead."""
 
+FINDING_STEPS = 200_000
+"""What ``find_references`` may take where it is called alone. In a run the main way was found before, and the others
+get ``reference_steps``."""
+
+PROBING_STEPS, PROBING_SECONDS = 100_000, 600.0
+"""What ``probe_boundary`` may take where it is called alone: about two minutes on an emulator; the seconds are for what
+is slower still. A run has other references to prove things on, and spends ``probe_steps``."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(Section):

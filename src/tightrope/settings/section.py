@@ -8,8 +8,7 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from tightrope.errors import UsageError
-from tightrope.settings.ranges import Range, broken_rule, shown
+from tightrope.settings.ranges import Range, require, shown
 
 T = TypeVar("T")
 
@@ -138,9 +137,7 @@ class Setting:
 
     def require(self, value: Any, called: str = "") -> None:
         """Refuse a value that it may not have, by the name it was given under."""
-        rule = broken_rule(self.type, value)
-        if rule:
-            raise UsageError(f"{called or self.name} must be {rule}, not {value!r}{self.advice}")
+        require(called or self.name, value, self.type, self.advice)
 
     @property
     def advice(self) -> str:

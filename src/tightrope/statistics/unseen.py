@@ -29,7 +29,6 @@ from tightrope.statistics.words import THIN
 
 NEXT_EXECUTION = "in the next execution"
 """One more execution of a case drawn from these, each alike."""
-SINCE, WITHOUT = "since the last new kind", "without a failure"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +48,8 @@ class Unseen(Shown):
     """Those of them in whole rounds, each of which asks every case."""
     new_kind: Estimate
     """How likely the next execution is to show a new kind: Good and Turing's value, and a limit that holds."""
+    by_quiet: bool = False
+    """Whether that limit follows from the executions since the last new kind."""
 
     @property
     def at_least(self) -> float:
@@ -63,7 +64,7 @@ class Unseen(Shown):
         limit = f"with probability at most {_percent(self.new_kind.high)}"
         if self.kinds == 0:
             return f"{_executions(self.executions)} without a failure: the next one is a failure {limit}"
-        if self.new_kind.method.endswith(SINCE):
+        if self.by_quiet:
             return f"{_executions(self.quiet)} since the last new kind of failure: the next one is a new kind {limit}"
         kinds = "1 kind" if self.kinds == 1 else f"{self.kinds:,} kinds"
         return f"{kinds} of failure in {_executions(self.executions)}: the next one is a new kind {limit}"
@@ -90,6 +91,7 @@ def unseen_kinds(rounds: Iterable[Sequence[Hashable | None]], *, confidence: flo
         # A round that leaves cases out says nothing of them.
         quiet = 0 if len(seen) > met else quiet + len(shown) * (len(shown) == widest)
     counts = Counter(seen.values())
+    new_kind, by_quiet = _new_kind(counts[1], len(seen), executions, quiet, confidence)
     return Unseen(
         executions=executions,
         kinds=len(seen),
@@ -97,7 +99,8 @@ def unseen_kinds(rounds: Iterable[Sequence[Hashable | None]], *, confidence: flo
         twice=counts[2],
         since=since,
         quiet=quiet,
-        new_kind=_new_kind(counts[1], len(seen), executions, quiet, confidence),
+        new_kind=new_kind,
+        by_quiet=by_quiet,
     )
 
 
@@ -114,20 +117,22 @@ def nothing_unseen(executions: int, kinds: int, *, why: str) -> Unseen:
     )
 
 
-def _new_kind(once: int, kinds: int, executions: int, quiet: int, confidence: float) -> Estimate:
+def _new_kind(once: int, kinds: int, executions: int, quiet: int, confidence: float) -> tuple[Estimate, bool]:
+    """How likely a new kind is, and whether the limit is that of the executions since the last one."""
     if executions == 0:
-        return Estimate.of_nothing(question=NEXT_EXECUTION)
+        return Estimate.of_nothing(question=NEXT_EXECUTION), False
     miss = 1 - confidence
     all_told, since = _from_kinds(kinds, executions, miss / 2), _from_quiet(quiet, miss / 2)
+    by_quiet = kinds > 0 and since < all_told
     if kinds == 0:
-        high, source = _from_quiet(executions, miss), f"{executions} executions {WITHOUT}"
-    elif since < all_told:
-        high, source = since, f"{quiet} executions {SINCE}"
+        high, source = _from_quiet(executions, miss), f"{_executions(executions)} without a failure"
+    elif by_quiet:
+        high, source = since, f"{_executions(quiet)} since the last new kind"
     else:
-        high, source = all_told, f"{kinds} kinds in {executions} executions"
+        high, source = all_told, f"{kinds} kind{'' if kinds == 1 else 's'} in {_executions(executions)}"
     value = once / executions
     method = f"Good-Turing; {confidence:.0%} upper limit from {source}"
-    return Estimate(value, 0.0, max(value, high), executions, method, NEXT_EXECUTION)
+    return Estimate(value, 0.0, max(value, high), executions, method, NEXT_EXECUTION), by_quiet
 
 
 @lru_cache(maxsize=1024)

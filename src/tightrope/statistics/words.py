@@ -6,41 +6,16 @@ import math
 import re
 
 from tightrope.display import NBSP as NBSP
+from tightrope.display import NO_DATA as NO_DATA
 from tightrope.display import THIN as THIN
+from tightrope.display import number as number
+from tightrope.display import percent as percent
 from tightrope.display import plainly as plainly
 from tightrope.statistics.estimate import Estimate
 
-NO_DATA = "no data"
-SMALLEST_TOLD = 0.01
-"""Percent: what is nearer to 0 or to 100 is told as less, or more, than that."""
 PERCENT = re.compile(r"(?<=\d)%")
-
-
-def percent(value: float | None) -> str:
-    """``7.2 %``; one decimal below ten and above ninety, where it matters. Only nothing reads 0, only all reads 100."""
-    if value is None or not math.isfinite(value):
-        return number(value)
-    share = 100 * value
-    if math.isclose(share, round(share), rel_tol=0, abs_tol=1e-9):
-        return f"{share:.0f}{THIN}%"
-    least = min(abs(share), abs(100 - share))
-    if least < SMALLEST_TOLD:
-        return f"{'<' if share < 50 else '>'}{SMALLEST_TOLD if share < 50 else 100 - SMALLEST_TOLD}{THIN}%"
-    digits = 2 if least < 0.095 else 1 if share < 9.95 or share > 90.05 else 0
-    # A half is rounded up whatever the last bits of it say: 82.5 reads the same however it was summed.
-    return f"{share + 1e-9:.{digits}f}{THIN}%"
-
-
-def number(value: float | None) -> str:
-    """Three or more significant digits, thousands set apart."""
-    if value is None:
-        return NO_DATA
-    if not math.isfinite(value):
-        return "not a number" if math.isnan(value) else f"{value:+}".replace("inf", "∞")
-    size = abs(value)
-    if size >= 100 or value == int(value):
-        return f"{value:,.0f}".replace(",", THIN)
-    return f"{value:.3g}"
+ACTION = re.compile(r"\([-+.\de]+(?:, [-+.\de]+){1,5}\)")
+"""An action of a few numbers; one of many has to be broken somewhere."""
 
 
 def value_text(value: float | None, *, share: bool = True) -> str:
@@ -75,10 +50,19 @@ def change_text(estimate: Estimate, other: str) -> str:
     if value is None:
         return NO_DATA
     between = "" if low is None or high is None else _between(value, low, high)
-    size, way = _points(abs(value)), "more" if value > 0 else "less"
-    if float(size) == 0:
+    if float(_points(abs(value))) == 0:
         return f"as often{between} as {other}"
-    return f"{size} percentage {'point' if float(size) == 1 else 'points'} {way} often{between} than {other}"
+    return f"{_in_points(abs(value))} {'more' if value > 0 else 'less'} often{between} than {other}"
+
+
+def part_text(estimate: Estimate, what: str) -> str:
+    """A part of a share: ``12 percentage points of that were avoidable (3.1 to 20)``."""
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None:
+        return NO_DATA
+    between = "" if low is None or high is None else _between(value, low, high)
+    were = "was" if float(_points(value)) == 1 else "were"
+    return f"{_in_points(value)} of that {were if low else 'may have been'} {what}{between}"
 
 
 def points_text(estimate: Estimate) -> str:
@@ -116,11 +100,17 @@ def _points(value: float) -> str:
     return f"{points:.{0 if whole or 9.95 <= points <= 90.05 else 1}f}"
 
 
+def _in_points(value: float) -> str:
+    size = _points(value)
+    return f"{size} percentage {'point' if float(size) == 1 else 'points'}"
+
+
 def count(amount: int, singular: str, plural: str = "") -> str:
     """``1 case``, ``39 cases``."""
     return f"{number(amount)} {singular if amount == 1 else plural or singular + 's'}"
 
 
 def typeset(text: str) -> str:
-    """A sentence that was written for a terminal, with the page's narrow space before its percent signs."""
-    return PERCENT.sub(f"{THIN}%", text)
+    """A sentence that was written for a terminal, with the page's narrow space before its percent signs, and actions of
+    a few numbers kept in one line."""
+    return ACTION.sub(lambda found: found[0].replace(" ", NBSP), PERCENT.sub(f"{THIN}%", text))

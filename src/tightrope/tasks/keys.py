@@ -60,7 +60,7 @@ def require_hashable(label: str, role: str, key: Any) -> Hashable:
     except TypeError:
         raise TaskError(
             f"task {label}: {role} returned {type(key).__name__} {key!r:.80}, which is not hashable; return a tuple, "
-            f"bytes or a number (tightrope.tasks.freeze makes one of an array)"
+            f"bytes or a number (of an array: array.tobytes(), or tuple(array.tolist()))"
         ) from None
     return key  # type: ignore[no-any-return]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import os
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,9 +13,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from tightrope.errors import TaskError, TightropeError, UnknownName, UsageError, how_a_file_is_named
+from tightrope.errors import TaskError, TightropeError, UnknownName, UsageError
 from tightrope.extensions import Extension, extensions
 from tightrope.guards.faults import misdeed
+from tightrope.guards.importing import import_object, look_in_this_folder
 from tightrope.tasks.task import Task
 
 GROUP = "tightrope.tasks"
@@ -158,7 +157,7 @@ def _of_family(name: str) -> TaskBuilder | None:
 
 def _of_other_family(name: str, library: str) -> TaskBuilder:
     """What the user's own module of that name holds; TaskError where it is the library that is meant."""
-    _look_in_this_folder()
+    look_in_this_folder()
     try:
         if find_spec(library) is not None and (builder := _imported(name)):
             return builder
@@ -171,31 +170,12 @@ def _of_other_family(name: str, library: str) -> TaskBuilder:
     )
 
 
-def _look_in_this_folder() -> None:
-    """A command does not have the user's folder on its path, as a script there would."""
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-
-
 def _imported(name: str) -> TaskBuilder | None:
     """The builder that ``package.module:name`` points to; None when the name is not of that form."""
-    module_name, colon, attribute = name.partition(":")
+    _, colon, attribute = name.partition(":")
     if not colon or not attribute.isidentifier():
         return None
-    _look_in_this_folder()
-    if move := how_a_file_is_named(name):
-        raise TaskError(f"{name!r} is no task. {move}")
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise TaskError(
-            f"{name!r}: there is no module {error.name!r}; run from the folder that holds it, or install its package"
-        ) from None
-    except BaseException as error:
-        raise TaskError(f"{name!r}: importing its module {module_name} {misdeed(error)}") from error
-    if not hasattr(module, attribute):
-        raise UnknownName(f"object in {module_name}", attribute, [key for key in vars(module) if key[0] != "_"])
-    found = getattr(module, attribute)
+    found = import_object(name, TaskError, "task")
     if isinstance(found, Task):
         return lambda: found
     if not callable(found) or (isinstance(found, type) and issubclass(found, gym.Env)):

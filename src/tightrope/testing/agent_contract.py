@@ -130,7 +130,7 @@ class AgentContract:
 
 def walk(task: Task, number: int = OBSERVATIONS) -> list[Any]:
     """Observations of a random walk through the task, always the same."""
-    env, stream = task.make_env(), generator("walk", task.label)
+    env, stream = task.open_env(), generator("walk", task.label)
     decode = action_decoder(env.action_space)
     observations: list[Any] = []
     observation, info = env.reset(seed=task.seed)

@@ -17,6 +17,7 @@ from tightrope.fuzzing import FuzzResult
 from tightrope.reference import Survivability
 from tightrope.safety import CaseResult, FailureGroup, SafetyResult, TestCase, TestSuite, load_suite
 from tightrope.safety.suites.controls import CONTROLS
+from tightrope.settings import Natural, require
 from tightrope.trace import ActionTrace
 from tightrope.tracefiles import read_traces
 
@@ -75,8 +76,7 @@ def situations_from(
         survivable: Of cases, take only those that somebody was shown to survive. Where doom cannot be proven (Box2D,
             continuous actions, chance), many of the others may be lost whatever the agent does.
     """
-    if steps_before < 0:
-        raise UsageError(f"steps_before must be 0 or more, not {steps_before}")
+    require("steps_before", steps_before, Natural)
     found: dict[str, Situation] = {}
     for situation in _each(sources, _Wanted(agent, survivable)):
         begun = situation.earlier(steps_before) if steps_before else situation

@@ -8,8 +8,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from tightrope.errors import UsageError
 from tightrope.seeding import derive_seed
+from tightrope.settings import Count, require
 from tightrope.tasks.task import Task, Transition
 from tightrope.training.choice import SHARE
 from tightrope.training.situations import SituationSource, situations_from
@@ -40,8 +40,7 @@ class SituationStartsVector(gym.vector.SyncVectorEnv):
         weights: str = "fails",
         unsafe: Callable[[Transition], bool] | None = None,
     ) -> None:
-        if count < 1:
-            raise UsageError(f"count must be 1 or more, not {count}")
+        require("count", count, Count)
         chosen = situations_from(situations)
 
         def made(number: int) -> SituationStarts:

@@ -42,7 +42,9 @@ def converted(agent: Any) -> tuple[Callable[[Any, Any], Any], Any]:
     if parts.prepare is not None or agent.recurrent:
         raise _refused(agent, "it normalises its observations, or remembers")
     if not isinstance(agent._spaces.action, gym.spaces.Discrete):
-        raise _refused(agent, f"its actions are {agent._spaces.action}, and only those of a Discrete space are known")
+        raise _refused(
+            agent, f"its actions are {agent._spaces.action}, and only those of a Discrete space can be converted"
+        )
     network = parts.network
     try:
         if isinstance(network, OnnxNetwork):
@@ -54,7 +56,7 @@ def converted(agent: Any) -> tuple[Callable[[Any, Any], Any], Any]:
         else:
             raise UnknownLayer(type(network).__name__)
     except UnknownLayer as unknown:
-        raise _refused(agent, f"{unknown} is no layer that is known") from None
+        raise _refused(agent, f"{unknown} is not a layer that can be converted") from None
     kinds, weights = tuple(kind for kind, _ in found), tuple(weights for _, weights in found)
     return partial(apply, kinds), weights
 
@@ -68,8 +70,8 @@ def apply(kinds: tuple[Layer, ...], weights: tuple[Weights, ...], observations: 
 
 def _refused(agent: Any, why: str) -> AgentError:
     return AgentError(
-        f"agent {agent.name!r} cannot be written down for JAX: {why}. Known are torch.nn.Sequential of Linear, Conv2d, "
-        f"Flatten, {', '.join(ACTIVATIONS)}, the policies of PPO, A2C and DQN made of these, and .onnx files of "
+        f"agent {agent.name!r} cannot be converted to JAX: {why}. Convertible: torch.nn.Sequential of Linear, "
+        f"Conv2d, Flatten, {', '.join(ACTIVATIONS)}, the policies of PPO, A2C and DQN made of these and .onnx files of "
         f"{', '.join(OPERATORS)}; write its function yourself and give it as tr.JaxNetwork(function, parameters)"
     )
 
@@ -91,7 +93,7 @@ def _graph(agent: Any, network: OnnxNetwork) -> tuple[Callable[[Any, Any], Any],
     except (TypeError, ValueError, LookupError, NotImplementedError) as error:
         raise _refused(agent, f"JAX cannot run its graph: {str(error).partition(chr(10))[0]}") from error
     if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max()):
-        raise _refused(agent, "its graph gives other scores there")
+        raise _refused(agent, "its graph gives different scores there")
     return function, weights
 
 

@@ -175,7 +175,7 @@ def _matched_inputs(path: Path, inputs: Sequence[Any], parts: Sequence[Part]) ->
 
 def _matched(path: Path, given: Any, part: Part) -> OnnxInput:
     if given.type not in DTYPES:
-        raise AgentError(f"input {given.name!r} of {path} is of type {given.type}; known are {sorted(DTYPES)}")
+        raise AgentError(f"input {given.name!r} of {path} is of type {given.type}; supported are {sorted(DTYPES)}")
     dtype, wanted = DTYPES[given.type], tuple(given.shape[1:])
     if _fits(wanted, part.shape):
         return OnnxInput(given.name, dtype, part.shape, None)

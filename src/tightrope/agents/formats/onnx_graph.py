@@ -46,7 +46,7 @@ def graph_of(path: Path) -> tuple[Graph, dict[str, Any]]:
     Args:
         path: A file that ONNX Runtime has opened, with one input.
     """
-    onnx = require_extra("onnx", "jax", "Writing an .onnx file down for JAX")
+    onnx = require_extra("onnx", "jax", "Converting an .onnx file to JAX")
     external_files(path)  # refuses weights that are not in the file's folder
     graph = onnx.load(str(path)).graph
     constants = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}

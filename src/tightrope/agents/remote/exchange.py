@@ -115,7 +115,7 @@ def _checked(address: str) -> Any:
         parts = urllib.parse.urlsplit(address)
         port = parts.port
     except ValueError as error:
-        raise AgentError(f"{address!r} is no address ({error}); write http://host:port/path") from error
+        raise AgentError(f"{address!r} is not an address ({error}); write http://host:port/path") from error
     if not parts.hostname or port == 0:
         raise AgentError(f"{address!r} names no host; write http://host:port/path")
     if parts.username is not None or parts.password is not None:

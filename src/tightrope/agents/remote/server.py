@@ -50,7 +50,7 @@ def described(said: Any, address: str) -> Description:
     """A server's description, checked field by field."""
     if not isinstance(said, Mapping) or said.get("protocol") != PROTOCOL:
         raise AgentError(
-            f"{address} answered {f'{said!r:.120}'}; an agent's server tells on GET {{"
+            f"{address} answered {f'{said!r:.120}'}; to a GET an agent's server answers {{"
             f'"protocol": "{PROTOCOL}", "name": …, "fingerprint": …, "deterministic": true or false, …}}'
         )
     return Description(
@@ -64,7 +64,7 @@ def described(said: Any, address: str) -> Description:
 
 def _field(said: Mapping[str, Any], name: str, kind: type[Any], address: str, *, default: Any = None) -> Any:
     value = said.get(name, default)
-    wanted = {str: "a text of 1 to 200 signs", bool: "true or false", int: "a whole number from 1 on"}[kind]
+    wanted = {str: "a text of 1 to 200 characters", bool: "true or false", int: "a whole number from 1 on"}[kind]
     fits = type(value) is kind and (kind is bool or (0 < len(value) <= 200 if kind is str else value > 0))
     if not fits:
         raise AgentError(f"{address}: the field {name!r} of an agent's description is {wanted}, not {f'{value!r:.60}'}")

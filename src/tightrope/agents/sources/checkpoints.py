@@ -34,7 +34,7 @@ def checkpoints_in(folder: Path) -> list[Path]:
     endings = tuple(ending for loader in all_loaders() for ending in loader.endings)
     files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name.endswith(endings)]
     if not files:
-        raise UsageError(f"there is no agent file in {folder}; known are {', '.join(endings)}")
+        raise UsageError(f"there is no agent file in {folder}; tightrope reads {', '.join(endings)}")
     steps = [training_step(path.name) for path in files]
     if any(step is None for step in steps) or len(set(steps)) < len(files):
         return files

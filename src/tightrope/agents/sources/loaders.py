@@ -157,7 +157,7 @@ def no_such_file(source: str) -> AgentError:
 def _refused(source: Any) -> AgentError:
     if not isinstance(source, str):
         return AgentError(
-            f"{source!r:.80} is no agent: give a function of an observation, an object with predict() or act(), "
+            f"{source!r:.80} is not an agent: give a function of an observation, an object with predict() or act(), "
             f"a path, or package.module:factory"
         )
     path, endings = (
@@ -171,8 +171,8 @@ def _refused(source: Any) -> AgentError:
     if not path.exists():
         return no_such_file(source)
     return AgentError(
-        f"{source}: files that end in {path.suffix!r} are not agents tightrope can read; known are {endings}. "
-        f"Anything else comes in by a function: package.module:factory"
+        f"{source}: files that end in {path.suffix!r} cannot be read as agents; those that can: {endings}. "
+        f"Give anything else as a function: package.module:factory"
     )
 
 

@@ -39,7 +39,7 @@ def tested_together(
         raise UsageError(f"{run} is a run, which knows its task; leave out --task")
     config = CampaignConfig(task=task, options=task_options(settings), agents=agent_configs(sides, given, trust))
     if len(config.agents) < 2:
-        raise UsageError("a comparison needs two agents at least")
+        raise UsageError("a comparison needs at least two agents")
     interface = current_interface()
     with interface.progress(stages(config, len(config.agents))) as show:
         run_of_all = run_campaign(config, folder, on_progress=show, command=interface.command)

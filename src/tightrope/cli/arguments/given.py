@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import typer
 
@@ -35,6 +35,8 @@ class Option:
         told = about.sentence[0].upper() + about.sentence[1:]
         if self.zero_is_none:
             told += f"; 0: {about.none}"
+        if self.setting.is_share:
+            told += " (5% or 0.05)"
         usual = about.none if default is None else "" if isinstance(default, bool) else shown(default)
         return f"{told}; default: {usual}." if usual else f"{told}."
 
@@ -57,6 +59,7 @@ class Option:
             max=None if bounds.at_most is None else int(bounds.at_most) if whole else bounds.at_most,
             metavar=METAVARS.get(self.setting.name) or ("SHARE" if self.setting.is_share else None),
             parser=parse_share if self.setting.is_share else None,
+            autocompletion=_one_of(get_args(kind)) if get_origin(kind) is Literal else None,
             show_default=False,
         )
         annotation = list[str] if several else str if get_origin(kind) is Literal else kind
@@ -76,6 +79,15 @@ class Option:
         value = tuple(told) if isinstance(told, list) else told
         self.setting.require(value, self.flags[0].partition("/")[0])
         return value
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """What a shell offers where only these words may stand."""
+
+    def offered(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return offered
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,21 @@ if TYPE_CHECKING:
     from tightrope.agents import Agent
     from tightrope.tasks import Task
 
+
+def tasks_like(incomplete: str) -> list[str]:
+    """The named tasks that a shell offers; of nothing typed yet it offers files, as everywhere."""
+    from tightrope.tasks.registry import task_builders
+
+    return [name for name in task_builders() if incomplete and name.startswith(incomplete)]
+
+
 TaskArgument = Annotated[
-    str, typer.Argument(metavar="TASK", help="A task: its name (`tightrope tasks` lists them) or module:name of yours.")
+    str,
+    typer.Argument(
+        metavar="TASK",
+        help="A task: its name (`tightrope tasks` lists them) or module:name of yours.",
+        autocompletion=tasks_like,
+    ),
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 OutOption = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The run folder to write.")]

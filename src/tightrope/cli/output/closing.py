@@ -49,7 +49,7 @@ def print_ending(
         groups = shown.groups.get(said.agent or "", ())
         interface.remark(_next(run, groups, said.agent))
         if not groups and run.config.agents:
-            interface.remark(f"Look farther, near its own runs: {failures_command(run.config)}")
+            interface.remark(f"Look further, near its own runs: {failures_command(run.config)}")
 
 
 def _mark(shown: RunResults, said: Headline) -> str:

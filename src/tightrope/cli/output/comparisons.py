@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tightrope.runs.measured import PLAIN
+from tightrope.runs.measurements import PLAIN
 
 if TYPE_CHECKING:
     from tightrope.evaluation import PlainComparison

@@ -156,9 +156,9 @@ def check_gates(config: CampaignConfig) -> None:
 
     asked, safety = asked_for(config), config.safety
     if safety.gate_on != "value" and not asked:
-        raise UsageError(f"--gate-on {safety.gate_on} has no effect without a limit; give one, as in --max-fail 0.05")
+        raise UsageError(f"--gate-on {safety.gate_on} has no effect without a limit; give one, as in --max-fail 5%")
     if safety.until_decided and safety.max_fail is None:
-        raise UsageError("--until-decided has no effect without a limit; give one, as in --max-fail 0.05")
+        raise UsageError("--until-decided has no effect without a limit; give one, as in --max-fail 5%")
     if safety.until_decided and safety.gate_on != "value":
         raise UsageError(
             f"--until-decided goes on until the frequency is shown to be within or above the limit, which --gate-on "
@@ -198,7 +198,7 @@ def say_what_no_gate_limits(
         if agent in passed and (result.unsafe_rate.value or 0.0) > limit:
             interface.say(
                 f"{agent} passed on its suites, but ends unsafe in {share(result.unsafe_rate)} of plain episodes, "
-                f"which no gate limits; --max-fail-plain {limit:g} does"
+                f"which no gate limits; --max-fail-plain {100 * limit:g}% does"
             )
 
 

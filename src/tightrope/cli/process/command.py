@@ -72,7 +72,9 @@ def _told(error: BaseException) -> int:
         return WRONG_USE
     if isinstance(error, OSError) and error.errno in UNWRITABLE:
         where = "the results" if error.filename is None else error.filename
-        interface.error(f"{where} could not be written ({error.strerror}); with room again, the same command continues")
+        interface.error(
+            f"{where} could not be written ({error.strerror}); free some space, and the same command continues"
+        )
         return NOTHING_JUDGED
     if isinstance(error, OSError) and error.filename is not None:
         interface.error(f"{error.filename}: {error.strerror}")

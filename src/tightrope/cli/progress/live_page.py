@@ -15,7 +15,7 @@ from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
 
 if TYPE_CHECKING:
-    from tightrope.live.beside import LivePage
+    from tightrope.live.page_process import LivePage
 
 
 @contextmanager
@@ -23,12 +23,12 @@ def live_page(interface: Interface, folder: Path, *, wanted: bool, port: int | N
     """The page of a run folder, if one is wanted; its address is printed."""
     if not wanted:
         if port is not None:
-            raise UsageError(f"--port {port} is the port of the live page; use it together with --live")
+            raise UsageError(f"--port {port} is the port of the live page; use it with --live")
         yield None
         return
-    from tightrope.live import beside
+    from tightrope.live import page_process
 
-    with beside.live_page(folder, port) as page:
+    with page_process.live_page(folder, port) as page:
         interface.notice(f"Live: {page.url}")
         try:
             yield page

@@ -159,8 +159,8 @@ def _gain(difference: Estimate) -> str:
 def _say_what_to_watch(comparison: AgentComparison) -> None:
     """What became of it in one sentence, and the clearest regression with the command that shows it."""
     from tightrope.report.wording import listed
-    from tightrope.runs.questions.reasons import case_command
     from tightrope.runs.storage.layout import CONTROLS
+    from tightrope.runs.trust import is_code
 
     interface, a, b = current_interface(), comparison.agent_a, comparison.agent_b
     suites = [each for name, each in comparison.suites.items() if name not in CONTROLS]
@@ -183,11 +183,11 @@ def _say_what_to_watch(comparison: AgentComparison) -> None:
         _say_what_still_fails(comparison)
         return
     suite, worst = max(fails_more, key=lambda one: (one[1].survivable != "no", one[1].certain, one[1].difference))
-    if b in comparison.run.agents and not comparison.options:
-        interface.remark(f"Watch: {case_command('replay', comparison.run, worst.case.id[:8], b)}")
-    elif comparison.options:
-        where = ["tightrope", "replay", str(comparison.homes[suite].path), worst.case.id[:8]]
-        interface.remark(f"Watch: {shlex.join([*where, *comparison.options])}")
+    if naming := comparison.naming[suite]:
+        home = comparison.homes[suite]
+        trust = ["--trust"] if is_code(home.config.task) and "--trust" not in naming else []
+        command = ["tightrope", "replay", str(home.path), worst.case.id[:8], *naming, *trust]
+        interface.remark(f"Watch: {shlex.join(command)}")
 
 
 def _say_what_still_fails(comparison: AgentComparison) -> None:
@@ -195,11 +195,16 @@ def _say_what_still_fails(comparison: AgentComparison) -> None:
     from tightrope.runs.questions.reasons import case_command
     from tightrope.runs.storage.layout import CONTROLS
 
-    suites = (each for name, each in comparison.suites.items() if name not in CONTROLS)
-    still = [case for each in suites for case in each.cases if case.fail_frequency_b.value]
-    if still and comparison.agent_b in comparison.run.agents and not comparison.options:
-        worst = max(still, key=lambda case: (case.survivable != "no", case.fail_frequency_b.value or 0.0))
-        command = case_command("explain", comparison.run, worst.case.id[:8], comparison.agent_b)
+    still = [
+        (name, case)
+        for name, each in comparison.suites.items()
+        if name not in CONTROLS and comparison.naming[name][1:] and comparison.naming[name][1] in comparison.run.agents
+        for case in each.cases
+        if case.fail_frequency_b.value
+    ]
+    if still:
+        suite, worst = max(still, key=lambda one: (one[1].survivable != "no", one[1].fail_frequency_b.value or 0.0))
+        command = case_command("explain", comparison.run, worst.case.id[:8], comparison.naming[suite][1])
         current_interface().remark(f"Where it still fails: {command}")
 
 

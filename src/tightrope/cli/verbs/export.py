@@ -9,6 +9,7 @@ import typer
 
 from tightrope.cli.arguments.options import TrustOption
 from tightrope.cli.output.interface import current_interface
+from tightrope.cli.output.words import counted
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.errors import UnknownName, UsageError
@@ -59,6 +60,6 @@ def command(
         write_npz(npz, opened.task, found)
         written["npz"] = str(npz)
     steps = sum(map(len, found))
-    interface.say(f"{len(found)} episodes, {steps} steps: " + ", ".join(written.values()))
+    interface.say(f"{counted(len(found), 'episode')}, {counted(steps, 'step')}: " + ", ".join(written.values()))
     interface.data({**written, "episodes": len(found), "steps": steps})
     return PASSED

@@ -17,6 +17,7 @@ from tightrope.cli.arguments.options import (
     agents_to_test,
 )
 from tightrope.cli.output.interface import current_interface
+from tightrope.cli.output.words import counted
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 from tightrope.settings import AgentConfig, ExecutionConfig, FailuresConfig
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 EXAMPLE = "tightrope failures CartPole-v1 --agent agent.onnx --steps 20000 --traces failures.json"
 NEEDS_ARGUMENTS = True
 MOST_SHOWN = 10
-WORDS = {True: "yes", False: "no: lost in the disturbance", None: "nobody was found who survives"}
-NOT_LOOKED = "not looked at: the steps were spent"
+WORDS = {True: "yes", False: "no: lost in the disturbance", None: "no survivor found"}
+NOT_LOOKED = "not examined: out of steps"
 
 
 @verb
@@ -95,9 +96,10 @@ def _print(result: FailureSearch) -> None:
     interface.table(f"Failures of {result.agent} on {result.task}, the most likely first", columns, rows)
     unseen = sum(not failure.looked for failure in result.failures)
     interface.say(
-        f"{len(result.failures)} different failures in {result.episodes} episodes and {result.steps:,} steps, "
+        f"{counted(len(result.failures), 'different failure')} in {counted(result.episodes, 'episode')} and "
+        f"{counted(result.steps, 'step')}, "
         f"{len(result.avoidable)} of them shown to be avoidable"
-        + (f", {unseen} not looked at for want of steps." if unseen else ".")
+        + (f", {unseen} not examined, because the steps ran out." if unseen else ".")
     )
 
 

@@ -11,6 +11,7 @@ import typer
 
 from tightrope.cli.arguments.options import TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
+from tightrope.cli.output.risks import say_reservations
 from tightrope.cli.output.words import amount, counted, share
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
@@ -106,6 +107,7 @@ def _print(interface: Interface, history: History, risks: dict[str, FailureEstim
     suites = (f"fails, {suite}" for suite in history.suites)
     columns = ("checkpoint", "step", "plain: unsafe", "plain: return", *suites, *(["risk in use"] if risks else []))
     interface.table(f"{history.task} through training", columns, rows)
+    say_reservations(interface, risks.values())
     kinds = [
         (
             history.name_of(row),
@@ -120,7 +122,7 @@ def _print(interface: Interface, history: History, risks: dict[str, FailureEstim
         legend = f"{NEVER} does not fail so, {SOME} fails so, {HALF} half of the time or more, space: not tested"
         interface.table(
             f"Kinds of failure ({legend})",
-            ("case", "over training", "appears at", "met no more at", "avoidable"),
+            ("case", "over training", "appears at", "gone at", "avoidable"),
             kinds,
         )
     _say(interface, history.failures, history)
@@ -133,7 +135,7 @@ def _say(interface: Interface, failures: tuple[FailureRow, ...], history: Histor
     left = sum(row.gone is None for row in failures)
     newest = history.checkpoints[-1].agent
     kinds = counted(len(failures), "kind of failure", "kinds of failure")
-    gone = counted(len(failures) - left, "is met no more", "are met no more")
+    gone = counted(len(failures) - left, "is gone", "are gone")
     interface.say(f"Of {kinds} {gone}, and {counted(left, 'is', 'are')} left at {newest}.")
 
 

@@ -12,7 +12,7 @@ from tightrope.cli.arguments.manner import manner_of, manner_options
 from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.arguments.stored import stored_config
 from tightrope.cli.output.interface import current_interface
-from tightrope.cli.output.words import percent
+from tightrope.cli.output.words import counted, percent
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 from tightrope.errors import UsageError
@@ -86,9 +86,10 @@ def _report(run: Run, keeping: Keeping, out: Path) -> None:
         for failure in keeping.failures
     ]
     columns = ("case", "agent", "of all fails", "actions to it as found", "as kept", "in the suite")
-    interface.table(f"Kept: {len(keeping.suite)} situations in {out}", columns, rows)
+    interface.table(f"Kept: {counted(len(keeping.suite), 'situation')} in {out}", columns, rows)
     if keeping.left_out:
-        interface.say(f"Left out, because no player could have avoided them: {keeping.left_out} failure groups.")
+        left_out = counted(keeping.left_out, "failure group")
+        interface.say(f"Left out, because no player could have avoided them: {left_out}.")
     played = manner_options(manner_of(run, Given()))
     interface.remark(f"Run it on every checkpoint: tightrope safety {out} --agent AGENT{played} --max-fail 0")
     interface.data(

@@ -15,6 +15,7 @@ from tightrope.cli.arguments.options import (
 )
 from tightrope.cli.arguments.stored import stored_config
 from tightrope.cli.output.interface import current_interface
+from tightrope.cli.output.words import amount, share
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.settings import AgentConfig, ExecutionConfig, PerformanceConfig
@@ -53,10 +54,10 @@ def command(
         rows = [
             (
                 point.prefix_length,
-                format(point.agent, ".1f"),
-                format(point.traces, ".1f"),
-                format(point.difference, ".1f"),
-                format(point.agent_goal_share, ".2f"),
+                amount(point.agent),
+                amount(point.traces),
+                amount(point.difference),
+                share(point.agent_goal_share),
             )
             for point in result.points
         ]

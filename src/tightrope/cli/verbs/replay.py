@@ -82,7 +82,8 @@ def command(
     episode = stored.episode(execution)
     verify_replay(opened, episode)
     interface.say(
-        f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: {episode.prefix_steps} steps to hand-over, "
+        f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: "
+        f"{counted(episode.prefix_steps, 'step')} to hand-over, "
         f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
         f"Survivable: {stored.result.survivable}. The environment still behaves as it did in that run."
     )

@@ -17,6 +17,7 @@ from tightrope.cli.arguments.options import (
     agents_to_test,
 )
 from tightrope.cli.output.interface import Interface, current_interface
+from tightrope.cli.output.risks import say_reservations
 from tightrope.cli.output.verdicts import code_of, print_gates
 from tightrope.cli.output.words import counted
 from tightrope.cli.process.command import verb
@@ -101,10 +102,7 @@ def _print(interface: Interface, title: str, found: list[FailureEstimate]) -> No
     interface.table(title, columns, rows)
     for risk in found:
         interface.say(risk.sentence())
-        if reserved := risk.reservation():
-            interface.say(reserved)
-        for note in risk.notes:
-            interface.say(f"{risk.agent}: {note}.")
+        say_reservations(interface, [risk])
 
 
 def _code(interface: Interface, found: list[FailureEstimate], limit: float | None) -> int:

@@ -18,6 +18,7 @@ from tightrope.cli.arguments.options import (
     agent_configs,
     execution_config,
     task_options,
+    tasks_like,
     uses_stored_cluster,
 )
 from tightrope.cli.arguments.stored import stored_config
@@ -42,6 +43,7 @@ from tightrope.runs.configuration.config import CampaignConfig, sections, settin
 from tightrope.settings import AgentConfig, parse_share
 
 if TYPE_CHECKING:
+    from tightrope.reference import Reference
     from tightrope.runs.run import Run
 
 EXAMPLE = "tightrope run FrozenLake-v1 --agent agent.zip --out run/   or   tightrope run campaign.yaml"
@@ -53,7 +55,10 @@ FILES = (".yaml", ".yml", ".toml", ".json")
 @takes(agents=in_run(AgentConfig), **{name: in_run(section) for name, section in sections().items()})
 def command(
     task_or_file: Annotated[
-        str | None, typer.Argument(metavar="TASK|FILE", help="A task's name, or a campaign file (YAML, TOML).")
+        str | None,
+        typer.Argument(
+            metavar="TASK|FILE", help="A task's name, or a campaign file (YAML, TOML).", autocompletion=tasks_like
+        ),
     ] = None,
     agent: AgentOption = [],  # noqa: B006 - typer reads the default, nobody changes it
     out: Annotated[
@@ -137,27 +142,31 @@ def _configuration(task_or_file: str | None) -> CampaignConfig:
 def _ways(run: Run) -> str:
     """On what the suites stand, and whether any of it reaches the goal."""
     references = run.references
-    kinds = Counter(reference.method.partition(" after ")[0].partition(",")[0] for reference in references)
-    listed = ", ".join(_ways_of(kind, number) for kind, number in kinds.items())
+    kinds = Counter(map(_kind_of_way, references))
+    listed = ", ".join(_ways_of(*kind, number) for kind, number in kinds.items())
     states = sum(len(reference.boundary_states) for reference in references)
     resets = counted(len({reference.actions.seed for reference in references}), "reset")
     told = (
         f"{counted(len(references), 'reference')} from {resets} ({listed}), with {counted(states, 'boundary state')}."
     )
     if not states:
-        from tightrope.report.ways import why_no_places
+        from tightrope.report.references import why_no_places
 
         told += f" {why_no_places(references)}"
     if any(reference.trace.outcome is Outcome.GOAL for reference in references):
         return told
-    return f"{told} None reaches the goal: the agents' own runs serve."
+    return f"{told} None reaches the goal, so the agents' own runs are used."
 
 
-def _ways_of(kind: str, number: int) -> str:
-    """How so many references were found: ``3 by dfs``, ``1 run of late``, ``2 runs of late``."""
-    if not kind.startswith("run of "):
-        return f"{number} by {kind}"
-    return f"{number} {'run' if number == 1 else 'runs'}{kind.removeprefix('run')}"
+def _kind_of_way(reference: Reference) -> tuple[str, str]:
+    if reference.agent is None:
+        return "", reference.method
+    return "failing run" if reference.by_failing else "run", reference.agent
+
+
+def _ways_of(run: str, whose: str, number: int) -> str:
+    """How so many references were found: ``3 by dfs``, ``1 run of late``, ``2 failing runs of late``."""
+    return f"{number} {run}{'' if number == 1 else 's'} of {whose}" if run else f"{number} by {whose}"
 
 
 def _say_effort(interface: Interface, run: Run) -> None:

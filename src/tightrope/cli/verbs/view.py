@@ -30,16 +30,16 @@ def command(
 
     Serves this machine alone, until Ctrl-C. Nothing is played, and nothing is written.
     """
+    from tightrope.live.served_runs import ServedRuns
     from tightrope.live.server import open_server
-    from tightrope.live.shelf import Shelf
 
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; name a run folder, or one with run folders in it")
     interface = current_interface()
-    shelf = Shelf(root=folder.resolve(), trust=trust)
-    with open_server(shelf, port) as server, suppress(KeyboardInterrupt):
-        places = list(shelf.places().values())
-        url = server.url_of(places[0]) if [place.path for place in places] == [shelf.root] else server.url
+    served = ServedRuns(root=folder.resolve(), trust=trust)
+    with open_server(served, port) as server, suppress(KeyboardInterrupt):
+        places = list(served.known().values())
+        url = server.url_of(places[0]) if [place.path for place in places] == [served.root] else server.url
         interface.say(f"{_found(len(places))} Live: {url}")
         interface.data({"url": url, "runs": len(places)})
         interface.remark("Ctrl-C ends it.")

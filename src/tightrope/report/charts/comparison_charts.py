@@ -15,6 +15,7 @@ from tightrope.report.comparing import (
     in_order,
     kind_changes,
     kind_name,
+    kind_place,
     kind_shares,
     pairs,
     place_changes,
@@ -30,9 +31,9 @@ from tightrope.statistics import Estimate
 
 KINDS = "kinds of failure"
 MOST_ROWS = 40
-"""Lines of a pair that are drawn; the table has all."""
+"""Lines of a pair that are drawn; the table has all of them."""
 MOST_COLUMNS = 60
-"""Situations of a grid that are drawn; the table has all."""
+"""Situations of a grid that are drawn; the table has all of them."""
 MOST_NAMED = 3
 """Agents that are named one by one where they are equal."""
 SHARE = "share of tests that ended unsafe, on these cases"
@@ -118,7 +119,7 @@ def agents_by_situation(run: RunResults) -> Chart:
         views.append(_kinds_view(run, agents))
     most = max((len(view["columns"]) for view in views), default=0)
     left_out = (
-        "" if most < MOST_COLUMNS else f" Drawn are the {MOST_COLUMNS} at which agents fail most; the table has all."
+        "" if most < MOST_COLUMNS else f" Only the {MOST_COLUMNS} where agents fail most are drawn; the table has all."
     )
     return Chart(
         id="situations",
@@ -188,7 +189,7 @@ def most_telling(cells: Sequence[Json]) -> list[str]:
 
 def _kinds_view(run: RunResults, agents: Sequence[str]) -> Json:
     kinds, homes = run.kinds[:MOST_COLUMNS], home_suites(run)
-    columns = [{"name": str(at), "text": kind_name(run, kind).partition(",")[0]} for at, kind in enumerate(kinds)]
+    columns = [{"name": str(at), "text": kind_place(kind)} for at, kind in enumerate(kinds)]
     cells = [
         estimate_point(
             share,

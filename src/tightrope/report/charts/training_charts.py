@@ -13,7 +13,7 @@ from tightrope.tasks.task import Task
 
 PLAIN = "plain episodes: ends unsafe"
 MOST_KINDS = 30
-"""Kinds of failure that are drawn; the table has all."""
+"""Kinds of failure that are drawn; the table has all of them."""
 
 
 def training_charts(history: History, task: Task) -> tuple[Chart, ...]:
@@ -28,7 +28,7 @@ def _rates(history: History) -> Chart:
     reward = _line(history, "plain episodes: mean return", 0, _return, share=False)
     risk = _line(history, "probability that an episode ends unsafe", 0, _risk)
     views = [
-        _view("fail frequency", [*fails, plainly], share=True),
+        _view("fail frequency", [*fails, plainly], share=True, domain=(0.0, 1.0)),
         _view("plain return", [reward], share=False),
         _view("risk in use", [risk], share=True),
     ]
@@ -39,13 +39,13 @@ def _rates(history: History) -> Chart:
         views=tuple(view for view in views if view["series"]),
         table=_table(history),
         x_label="training step" if _has_steps(history) else "checkpoint, in order",
-        note="Fail frequencies are on the cases of each suite; plain episodes are what use is like.",
+        note="Fail frequencies are on the cases of each suite; plain episodes show normal use.",
     )
 
 
-def _view(label: str, series: Sequence[Json], *, share: bool) -> Json:
+def _view(label: str, series: Sequence[Json], *, share: bool, domain: tuple[float, float] | None = None) -> Json:
     known = [one for one in series if one["points"]]
-    return plot_view(label, known, share=share, domain=(0.0, 1.0) if label == "fail frequency" else None, y=label)
+    return plot_view(label, known, share=share, domain=domain, y=label)
 
 
 def _line(
@@ -141,7 +141,7 @@ def _kinds_said(history: History) -> str:
     left = sum(row.gone is None for row in history.failures)
     kinds, newest = len(history.failures), history.checkpoints[-1].agent
     no_more, still = (f"{number(count)} {'is' if count == 1 else 'are'}" for count in (kinds - left, left))
-    return f"Of {number(kinds)} kinds of failure {no_more} met no more, and {still} left at {newest}"
+    return f"Of {number(kinds)} kinds of failure {no_more} gone, and {still} left at {newest}"
 
 
 def _cell(history: History, row: FailureRow, name: str, place: int, task: Task) -> Json:
@@ -159,7 +159,7 @@ def _cell(history: History, row: FailureRow, name: str, place: int, task: Task) 
 
 def _kinds_table(history: History, task: Task) -> Table:
     names = [each.agent for each in history.checkpoints]
-    header = ("case", "place", "appears at", "met no more at", "avoidable", "why", *names)
+    header = ("case", "place", "appears at", "gone at", "avoidable", "why", *names)
     rows = tuple(
         (
             history.name_of(row),

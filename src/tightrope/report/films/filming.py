@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from tightrope.errors import EnvironmentFailure, MissingExtra, NotReproducible
+from tightrope.errors import MissingExtra, TightropeError
 from tightrope.reference import Survivability
 from tightrope.report.films.video import film_failure, first_step
 from tightrope.report.results import Results, RunResults
@@ -61,7 +61,7 @@ def film_failures(
             film = film_failure(task, trace, case.handover)
         except MissingExtra as error:
             return Films(notes=(str(error),))
-        except (NotReproducible, EnvironmentFailure) as error:
+        except TightropeError as error:
             notes[str(error)] = None
             continue
         if film is None:

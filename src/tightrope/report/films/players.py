@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.errors import EnvironmentFailure, NotReproducible
+from tightrope.errors import TightropeError
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.closeup import escape_of
 from tightrope.report.films.images import sheet_bytes
@@ -88,7 +88,7 @@ def draw_sheets(
             continue
         try:
             frames = [_smaller(frame) for frame in scene.frames(task)]
-        except (NotReproducible, EnvironmentFailure):
+        except TightropeError:
             continue
         if not frames:
             del by_label[task.label]

@@ -74,7 +74,7 @@ def record(task: Task, trace: ActionTrace, *, first: int, expect: Outcome | None
     Raises NotReproducible when the trace no longer leads to ``expect``: a film of something else would be a lie.
     """
     _need_no_display()
-    env = task.make_env()
+    env = task.open_env()
     try:
         look = camera(task, env, trace)
         rate = int(env.metadata.get("render_fps") or RATE)

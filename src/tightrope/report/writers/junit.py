@@ -15,9 +15,9 @@ from tightrope.reference import Survivability
 from tightrope.report.measures import MEASURES
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.views import CaseView, SuiteView
-from tightrope.report.wording import estimate_text, listed
+from tightrope.report.wording import count, estimate_text, listed
 from tightrope.safety.judging.avoidable import tried_by_chance
-from tightrope.safety.judging.standing import Standing
+from tightrope.safety.judging.case_standing import Standing
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -58,7 +58,7 @@ def _add_case(node: Element, suite: SuiteView, case: CaseView) -> None:
     times = case.told
     match case.standing:
         case Standing.RAISED:
-            SubElement(test, "error", message=f"{case.result.errors} executions raised")
+            SubElement(test, "error", message=f"{count(case.result.errors, 'execution')} raised")
         case Standing.INVALID:
             SubElement(test, "skipped", message="invalid: the prefix ended before hand-over")
         case Standing.UNTESTED:

@@ -108,7 +108,7 @@ def _findings(run: RunResults) -> Iterator[str]:
 
 def _worst(run: RunResults, agent: str) -> Iterator[str]:
     suite = run.suite(headline_suite(run), agent)
-    failing = sorted((case for case in (suite.distinct if suite else ()) if case.replay), key=_badness)[:WORST]
+    failing = sorted((case for case in (suite.distinct if suite else ()) if case.replay), key=_worst_first)[:WORST]
     if not failing:
         return
     yield from (f"<details><summary>{_escape(agent)}: replay the worst fails</summary>", "")
@@ -119,7 +119,7 @@ def _worst(run: RunResults, agent: str) -> Iterator[str]:
     yield from ("", "</details>", "")
 
 
-def _badness(case: CaseView) -> tuple[bool, float, int]:
+def _worst_first(case: CaseView) -> tuple[bool, float, int]:
     """Survivable fails first, the most frequent first."""
     return (case.doomed, -(case.result.fail_frequency.value or 0.0), case.handover)
 

@@ -20,18 +20,18 @@ from tightrope.report.charts.comparison_charts import agents_compared
 from tightrope.report.charts.performance_charts import performance_table
 from tightrope.report.charts.training_charts import training_charts
 from tightrope.report.comparing import MANY, Rank, ranking
+from tightrope.report.definitions import WORDS
 from tightrope.report.films.filming import captions, film_name
 from tightrope.report.films.players import Scene, scenes, sheet_sizes
 from tightrope.report.films.video import LINGER
-from tightrope.report.headline import Headline, badness, headline
-from tightrope.report.meeting import meeting
+from tightrope.report.headline import Headline, from_best_to_worst, headline
+from tightrope.report.references import reference_notes, references_of, why_no_places
 from tightrope.report.results import Finding, Results, RunResults
+from tightrope.report.shared_cases import on_shared_cases
 from tightrope.report.training import History, through_training
 from tightrope.report.verdict import AgentVerdict, verdicts
 from tightrope.report.views import CaseView
-from tightrope.report.ways import reference_notes, references_of, why_no_places
 from tightrope.report.wording import count, estimate_text, interval_text, number, percent, settings_text, typeset
-from tightrope.report.words import WORDS
 from tightrope.report.writers.pagedata import escape_text, run_data, shortened
 from tightrope.report.writers.playerdata import group_words, player_data
 from tightrope.report.writers.resultfile import finite
@@ -197,7 +197,7 @@ def _overall(results: Results) -> tuple[Chart, ...]:
     against reward."""
     history = results.history or through_training(results.runs)
     trained = () if history is None else training_charts(history, results.runs[0].task)
-    met = meeting(results.runs)
+    met = on_shared_cases(results.runs)
     beside = () if met is None else agents_compared(met)
     charts = (*trained, *beside, safety_charts.safety_against_reward(results.runs))
     return tuple(replace(chart, options={**chart.options, "click": None}) for chart in charts if not chart.empty)
@@ -212,7 +212,7 @@ def _run_page(name: str, run: RunResults, videos: Mapping[str, str], history: Hi
         id=name,
         run=run,
         headline=headline(run),
-        verdicts=tuple(sorted(verdicts(run), key=_badness, reverse=True)),
+        verdicts=tuple(sorted(verdicts(run), key=_from_best_to_worst, reverse=True)),
         sections={**section_charts(run), "training": trained},
         films=films,
         players={f"{name}-why{index}": scene for index, scene in enumerate(scenes(run))},
@@ -220,8 +220,8 @@ def _run_page(name: str, run: RunResults, videos: Mapping[str, str], history: Hi
     )
 
 
-def _badness(verdict: AgentVerdict) -> tuple[float, ...]:
-    return badness(verdict.suite) if verdict.suite is not None else ()
+def _from_best_to_worst(verdict: AgentVerdict) -> tuple[float, ...]:
+    return from_best_to_worst(verdict.suite) if verdict.suite is not None else ()
 
 
 def _player(scene: Scene, videos: Mapping[str, str]) -> dict[str, Any]:
@@ -230,14 +230,19 @@ def _player(scene: Scene, videos: Mapping[str, str]) -> dict[str, Any]:
     return player_data(scene, sheet, sizes.get(scene.name))
 
 
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("tightrope.report"),
+def templates(package: str) -> Environment:
+    """The templates of a package: what they show is text unless it says otherwise, and nothing is missing unseen."""
+    return Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _environment() -> Environment:
+    environment = templates("tightrope.report")
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
     environment.filters.update(way_out=escape_text, shortened=shortened, tone=TONES.get)
     environment.filters.update(typeset=typeset, settings=settings_text)

@@ -15,10 +15,10 @@ from tightrope.report.charts.fuzz_charts import generation_rows
 from tightrope.report.comparing import compared, pairs
 from tightrope.report.films.filming import film_name
 from tightrope.report.measures import MEASURES, STATE_MEASURES
+from tightrope.report.references import references_of
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.training import through_training
 from tightrope.report.views import CaseView, SuiteView
-from tightrope.report.ways import references_of
 from tightrope.safety import BoundaryResult, FailureGroup
 from tightrope.trace import ActionTrace
 

@@ -37,6 +37,8 @@ class Contender(Shown):
     run: Run
     load: Callable[[], Agent] = field(repr=False)
     """Loads the agent; called only when something has to be executed."""
+    stored_as: str = ""
+    """Its name in the run; empty: it is not one of the run's agents."""
     options: tuple[str, ...] = ()
     """Of an agent that is in no run: how a command names it, after ``tightrope replay RUN CASE``."""
     safety: Mapping[str, SafetyResult] = field(default_factory=dict, repr=False)
@@ -50,6 +52,16 @@ class Contender(Shown):
     def suites(self) -> tuple[str, ...]:
         """Names of the suites that it has met."""
         return tuple(result.suite.name for result in self.safety.values())
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """How a command names it in another run than its own; empty where none can."""
+        if self.options or not self.stored_as:
+            return self.options
+        settings = self.run.agents[self.stored_as].settings
+        played = ("--behaviour", settings.behaviour, "--epsilon", f"{settings.epsilon:g}")
+        trust = ("--trust",) if settings.trust else ()
+        return ("--agent", f"{self.stored_as}={settings.source}", *played, *trust)
 
     @classmethod
     def of_run(
@@ -77,6 +89,7 @@ class Contender(Shown):
         return cls(
             name=name,
             run=run,
+            stored_as=agent,
             load=load or partial(stored_agent, run, agent, trust=trust),
             safety={result.suite.id: replace(result, agent=name) for result in rows.values()},
             plain=run.plain.get(agent),
@@ -109,9 +122,9 @@ class AgentComparison(Shown):
     run: Run = field(repr=False)
     """Where B's episodes can be replayed."""
     homes: Mapping[str, Run] = field(default_factory=dict, repr=False)
-    """By name of the suite, the run whose cases it has."""
-    options: tuple[str, ...] = ()
-    """How a command names B, where it is in no run."""
+    """By name of the suite, a run that has its cases: B's own where B met them there."""
+    naming: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """By name of the suite, how a command names B in that run; empty where none can."""
     executed: int = 0
     """How often a suite was executed now, because one of the two had not met it."""
     left_out: tuple[str, ...] = ()
@@ -145,7 +158,7 @@ def compare_agents(
         on_progress: Called with a ``Progress`` as the work goes on.
     """
     if len(contenders) < 2:
-        raise UsageError("a comparison needs two agents at least")
+        raise UsageError("a comparison needs at least two agents")
     names = [each.name for each in contenders]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"two contenders are called {twice!r}; give one of them another name")
@@ -247,6 +260,7 @@ def _compared(
             f"{a.left_out or b.left_out}"
         )
     known = {each.name: each.safety for each in before}
+    own = {label for suite, label in shared.items() if suite in known[b.name] and b.stored_as}
     plain = None if a.plain is None or b.plain is None else compare_plain(a.plain, b.plain)
     return AgentComparison(
         agent_a=a.name,
@@ -255,8 +269,8 @@ def _compared(
         suites={label: compare_safety(a.safety[suite], b.safety[suite]) for suite, label in shared.items()},
         returns=tuple(_returns(a.performance, b.performance)),
         run=b.run,
-        homes={label: homes[label] for label in shared.values()},
-        options=b.options,
+        homes={label: b.run if label in own else homes[label] for label in shared.values()},
+        naming={label: ("--agent", b.stored_as) if label in own else b.elsewhere for label in shared.values()},
         executed=sum(suite not in known[each.name] for each in (a, b) for suite in shared),
         left_out=tuple(each.left_out for each in (a, b) if each.left_out),
     )

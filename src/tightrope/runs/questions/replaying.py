@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tightrope.agents.agent import Agent
 from tightrope.errors import NotReproducible, UnknownName, UsageError
 from tightrope.execution import Episode
+from tightrope.reference import Survivability
 from tightrope.runs.run import Run
 from tightrope.safety import CaseResult, run_suite
 from tightrope.seeding import stable_hash
@@ -78,7 +79,7 @@ def stored_fails(run: Run, agent: str | None = None, suite: str | None = None) -
     return sorted(
         fails.values(),
         key=lambda stored: (
-            stored.result.survivable == "no",
+            stored.result.survivable is Survivability.NO,
             -(stored.result.fail_frequency.value or 0),
             stored.result.case.depth or 0,
         ),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.agents import Agent, own_actions
+from tightrope.exploration.watch_length import choose_watch
 from tightrope.reference import BoundaryState, Reference
 from tightrope.runs.steps.search_step import SearchStep
 from tightrope.runs.storage import layout
@@ -26,10 +27,9 @@ from tightrope.safety import (
     run_suite,
     uniform_suite,
 )
-from tightrope.safety.failing.whys import explain_groups, with_whys
+from tightrope.safety.failing.explained_groups import explain_groups, with_whys
 from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.suites.replay import replayed_reference
-from tightrope.safety.suites.watching import choose_watch
 from tightrope.settings import STATES_OF_SEVERAL, SafetyConfig
 from tightrope.trace import Action
 
@@ -156,7 +156,7 @@ class SafetyStep(SearchStep):
         )
 
     def _watched(self, suite: TestSuite) -> int:
-        return choose_watch(self.run.task, suite, self.config.safety.length).steps
+        return choose_watch(self.run.task, suite.longest_way, self.config.safety.length).steps
 
     def _survival(
         self,

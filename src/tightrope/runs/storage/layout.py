@@ -26,7 +26,7 @@ from tightrope.runs.configuration.config import CampaignConfig, deciding
 from tightrope.runs.storage.artefacts import Codec
 from tightrope.runs.storage.names import file_name, suite_file_name
 from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
-from tightrope.safety.failing.whys import Why, whys_from_json, whys_to_json
+from tightrope.safety.failing.explained_groups import Why, whys_from_json, whys_to_json
 from tightrope.safety.judging.storage import survival_from_json, survival_to_json
 from tightrope.safety.suites import controls
 from tightrope.safety.suites.files import suite_from_json, suite_to_json

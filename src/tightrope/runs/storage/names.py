@@ -34,6 +34,6 @@ def require_name(name: str, source: str) -> None:
     """Refuse a name that cannot be printed in one line."""
     if not (name.strip() and name.isprintable() and len(name) <= LONGEST):
         raise UsageError(
-            f"an agent's name is one line of printable text with up to {LONGEST} signs, and {name!r:.200} is not; give "
-            f"another, as in --agent new={source!r:.200}"
+            f"an agent's name is one line of printable text with up to {LONGEST} characters, and {name!r:.200} is not; "
+            f"give another, as in --agent new={source!r:.200}"
         )

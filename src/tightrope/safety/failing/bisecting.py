@@ -120,7 +120,8 @@ def bisect_checkpoints(
         on_progress: Called with a ``Progress`` as the work goes on.
     """
     if len(checkpoints) < 2:
-        raise UsageError(f"a bisection needs an old and a new checkpoint at least, not {len(checkpoints)}")
+        raise UsageError(f"a bisection needs at least an old and a new checkpoint, not {len(checkpoints)}")
+    BisectConfig.require(limit=limit, length=length, most=most)
     checked: dict[int, CheckedAgent] = {}
     low, high = 0, len(checkpoints) - 1
     wanted: int | None = low

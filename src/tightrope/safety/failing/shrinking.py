@@ -14,7 +14,7 @@ from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochas
 from tightrope.explanation import Explanation, explain_episodes
 from tightrope.explanation.by_learning import FEWEST_MOMENTS
 from tightrope.explanation.explaining import EFFORT as FULL_EFFORT
-from tightrope.explanation.explaining import WATCH
+from tightrope.exploration.watch_length import choose_watch
 from tightrope.outcome import Outcome
 from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.suites.replay import replay_trace
@@ -64,7 +64,7 @@ def shrink(
         task: The task that was to be solved.
         agent: The agent that fails.
         case: A failing case of a result, or a case in which the agent fails.
-        length: Steps to watch after hand-over; default: as in the result, or 40.
+        length: Steps to watch after hand-over; default: as in the result, or as a suite has it.
         budget: What it may cost, finding out why it fails included (half of it at most, at first); a budget in steps
             gives the same result everywhere.
         engine: The engine to run on; default: a temporary one.
@@ -101,7 +101,8 @@ class _Shrinker:
         self.engine, self.agent, self.meter = engine, agent, meter
         failing = case.failing_episodes if isinstance(case, CaseResult) else ()
         self.case = case.case if isinstance(case, CaseResult) else case
-        self.length = length or (failing[0].rollout.length if failing else None) or WATCH
+        known = failing[0].rollout.length if length is None and failing else length
+        self.length = choose_watch(engine.task, len(self.case.prefix), known).steps
         quiet = engine.deterministic and agent.deterministic
         seeds = [episode.rollout.seed for episode in failing]
         seeds += [derive_seed("shrink", number) for number in range(EXECUTIONS)]

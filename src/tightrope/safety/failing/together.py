@@ -16,7 +16,6 @@ from tightrope.execution import Engine, Rollout
 from tightrope.explanation import Cause, Explanation, explain_episodes
 from tightrope.explanation.by_model import explain_by_model
 from tightrope.explanation.explaining import EFFORT
-from tightrope.exploration.best_survival import played_by
 from tightrope.outcome import Outcome
 from tightrope.safety.judging.avoidable import tried_by_chance
 from tightrope.safety.judging.case_results import CaseResult
@@ -88,6 +87,7 @@ def _bare(case: CaseResult, length: int) -> Explanation:
         agents_fault=None,
         proven=False,
         estimates=() if best is None else ((episode.prefix_steps, best),),
+        who=case.survival.who,
     )
 
 
@@ -124,7 +124,7 @@ def _compared(engine: Engine, agent: str, cases: Mapping[str, CaseResult], lengt
     found = {
         name: replace(_bare(case, length), cause=Cause.UNBEATEN)
         for name, case in known.items()
-        if case.survival.best is not None and played_by(case.survival.best) == agent
+        if case.survival.best is not None and case.survival.who == agent
     }
     known = _rest(known, found)
     mostly = {name: case for name, case in known.items() if (case.fail_frequency.value or 0.0) > MOSTLY}

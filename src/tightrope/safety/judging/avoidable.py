@@ -42,7 +42,7 @@ def avoidable_part(case: CaseResult) -> Estimate:
         return fails if known else replace(fails, low=0.0, method=UNDECIDED)
     if best.low == best.high:
         return fails
-    if not _started_there(case):
+    if _tried_elsewhere(case):
         return replace(fails, value=None, low=None, high=None, n=0, method=NOT_THERE)
     value = max(0.0, fails.value - (1 - best.value)) if case.survival.thorough else fails.value
     low = max(0.0, (fails.low or 0.0) - (1 - best.low))
@@ -59,7 +59,7 @@ def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, float]]) -> Estimate
     The lower limit joins those of both (Newcombe 1998), or is what single cases show, if that is more; the upper limit
     is that of the fail frequency, since somebody may do better.
     """
-    if any(case.avoidable.method == NOT_THERE for case, _ in weighted):
+    if any(_tried_elsewhere(case) for case, _ in weighted):
         return Estimate.of_nothing(NOT_THERE, ON_THESE_CASES)
     fails = stratified_rate_estimate([_fails(case, weight) for case, weight in weighted])
     at_most = stratified_rate_estimate([_fate_at_most(case, weight) for case, weight in weighted])
@@ -112,8 +112,7 @@ def left_to_chance(case: CaseResult) -> bool:
 
 def tried_by_chance(case: CaseResult) -> bool:
     """Whether others were tried from the very situations that it took over in, where chance decides."""
-    best = case.survival.best
-    return best is not None and best.value is not None and best.low != best.high and _started_there(case)
+    return _tried(case) and _started_there(case)
 
 
 def fate_of(known: Sequence[tuple[Survival, float]]) -> Estimate | None:
@@ -152,6 +151,17 @@ def _runs(best: Estimate, weight: float) -> Stratum:
     """The runs behind a ``best_survival``: 1 for each that did harm."""
     survived = round((best.value or 0.0) * best.n)
     return Stratum(values=[0.0] * survived + [1.0] * (best.n - survived), weight=weight, certain=best.low == best.high)
+
+
+def _tried(case: CaseResult) -> bool:
+    best = case.survival.best
+    return best is not None and best.value is not None and best.low != best.high
+
+
+def _tried_elsewhere(case: CaseResult) -> bool:
+    """Whether it failed in other situations than those that others were tried in: nothing can be set off."""
+    counted = case.survivable is not Survivability.NO and case.fail_frequency.value is not None
+    return counted and _tried(case) and not _started_there(case)
 
 
 def _started_there(case: CaseResult) -> bool:

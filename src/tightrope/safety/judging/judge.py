@@ -107,7 +107,7 @@ def judge_suite(
 def _in_general(suite: TestSuite, cases: Sequence[CaseResult]) -> Estimate:
     if suite.kind == KEPT:
         return Estimate.of_nothing(NO_SAMPLE, IN_GENERAL)
-    return fail_frequency_in_general(cases, by_case=suite.kind == "random", chosen=suite.chosen)
+    return fail_frequency_in_general(cases, by_case=suite.by_case, chosen=suite.chosen)
 
 
 def _stopped_early(result: SafetyResult, decision: GateDecision) -> SafetyResult:

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 from tightrope.display import Shown
-from tightrope.drawing import Bar, shares_svg
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.exploration.escapes import Survival as Survival
 from tightrope.outcome import Verdict
@@ -27,6 +26,7 @@ from tightrope.safety.judging.findings import Finding
 from tightrope.safety.judging.gate_decision import GateDecision
 from tightrope.safety.suites.suite import TestSuite
 from tightrope.statistics import Estimate, Unseen
+from tightrope.svg import Bar, shares_svg
 
 
 @dataclass(frozen=True, kw_only=True)

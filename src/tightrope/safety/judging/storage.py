@@ -13,6 +13,7 @@ from tightrope.errors import FormatError
 from tightrope.execution import Episode, Rollout
 from tightrope.execution.episode_codec import episode_from_json, episode_to_json
 from tightrope.explanation.storage import explanation_from_json, explanation_to_json
+from tightrope.exploration.best_survival import told_player
 from tightrope.exploration.escapes import Survival
 from tightrope.files import DAMAGE, Migrations, check_header, hash_from_text, migrated
 from tightrope.reference import Survivability
@@ -223,6 +224,7 @@ def _survival_to_json(survival: Survival) -> dict[str, Any]:
         "evidence": survival.evidence,
         "steps": survival.steps,
         "best": None if survival.best is None else survival.best.to_json(),
+        "who": survival.who,
         "checksum": None if survival.checksum is None else f"{survival.checksum:x}",
         "thorough": survival.thorough,
     }
@@ -230,12 +232,14 @@ def _survival_to_json(survival: Survival) -> dict[str, Any]:
 
 def _survival_from_json(data: Mapping[str, Any]) -> Survival:
     witness = data["witness"]
+    best = None if data.get("best") is None else _best_from_json(data["best"])
     known = Survival(
         survivable=Survivability(data["survivable"]),
         witness=None if witness is None else tuple(action_from_json(action) for action in witness),
         evidence=data["evidence"],
         steps=data.get("steps"),
-        best=None if data.get("best") is None else _best_from_json(data["best"]),
+        best=best,
+        who=str(data["who"]) if "who" in data else "" if best is None else told_player(best),
         checksum=None if data.get("checksum") is None else hash_from_text(data["checksum"]),
         thorough=bool(data.get("thorough", False)),
     )

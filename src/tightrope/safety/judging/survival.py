@@ -146,6 +146,7 @@ class _Search:
                 evidence=f"{best.policy} survived {survived} of {seen.n} times",
                 steps=self.length,
                 best=seen,
+                who=best.policy,
                 checksum=best.checksum,
                 thorough=best.thorough,
             )

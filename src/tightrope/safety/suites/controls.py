@@ -19,6 +19,7 @@ from tightrope.safety.judging.frequencies import fail_frequency
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.seeding import generator
+from tightrope.settings import Natural, require
 from tightrope.statistics import Estimate, mean_estimate
 from tightrope.statistics.words import change_text, count, interval_text, percent, plainly
 
@@ -40,8 +41,7 @@ def uniform_suite(reference: Reference | Sequence[Reference], n: int, seed: int 
         n: How many cases.
         seed: Determines everything random.
     """
-    if n < 0:
-        raise UsageError(f"a uniform suite needs 0 or more cases, not {n}")
+    require("n, the cases of a uniform suite,", n, Natural)
     references = [reference] if isinstance(reference, Reference) else list(reference)
     if not references:
         raise UsageError("a suite needs a reference; find_references found none, so give it a larger budget or agents")

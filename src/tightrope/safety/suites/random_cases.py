@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tightrope.errors import UsageError
 from tightrope.safety.suites.suite import TestCase, TestSuite, Way
 from tightrope.seeding import generator
+from tightrope.settings import Natural, require
 from tightrope.tasks.spaces import plain_action
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
@@ -30,8 +30,7 @@ def random_suite(
         like: The suite whose prefix lengths the cases get; None: lengths are drawn from 1 … 40.
         actions: What to draw from; default: the task's search actions.
     """
-    if n < 0:
-        raise UsageError(f"a random suite needs 0 or more cases, not {n}")
+    require("n, the cases of a random suite,", n, Natural)
     choices = task.search_actions if actions is None else tuple(plain_action(action) for action in actions)
     lengths = [len(case.prefix) for case in like.cases] if like is not None and like.cases else None
     rng = generator("random suite", seed, task.label)

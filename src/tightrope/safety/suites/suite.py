@@ -149,6 +149,16 @@ class TestSuite(Shown):
         """Numbers of the references that are here because an agent failed on them: no sample of how often one does."""
         return frozenset(number for number, way in enumerate(self.ways) if way.by_failing)
 
+    @property
+    def longest_way(self) -> int:
+        """The most actions of a reference."""
+        return max(len(way.actions) for way in self.ways)
+
+    @property
+    def by_case(self) -> bool:
+        """Whether no reference joins its cases, so that each of them is a sample of its own."""
+        return not self.reference.actions and not self.depths
+
     def way_of(self, case: TestCase) -> Way:
         """The reference that a case is made from; an empty one where its number is that of none."""
         nothing = Way(actions=self.reference.prefix(0), checksums=self.checksums[:1])

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tightrope.tasks.adapters.renewed import renewed_env
-from tightrope.tasks.builtin.making import elapsed_steps, ended_badly, ended_well, make_environment
+from tightrope.tasks.builtin.making import elapsed_steps, ended_rewarded, ended_unrewarded, make_environment
 from tightrope.tasks.keys import LossyKey, rounded_key
 from tightrope.tasks.predicates import at_end_only
 from tightrope.tasks.task import Task, Transition, Visit
@@ -31,8 +31,8 @@ def lunar_lander(*, enable_wind: bool = False, max_episode_steps: int = 1000) ->
             enable_wind=enable_wind,
             max_episode_steps=max_episode_steps,
         ),
-        goal=ended_well,
-        unsafe=ended_badly,
+        goal=ended_rewarded,
+        unsafe=ended_unrewarded,
         state_key=motion,
         order_actions=steer_for_the_pad,
         action_names=("no engine", "left engine", "main engine", "right engine"),

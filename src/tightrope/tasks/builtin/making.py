@@ -38,13 +38,13 @@ def register_library(library: str, extra: str, name: str) -> None:
 
 
 @at_end_only
-def ended_well(transition: Transition) -> bool:
+def ended_rewarded(transition: Transition) -> bool:
     """The episode ended with a reward."""
     return transition.terminated and transition.reward > 0
 
 
 @at_end_only
-def ended_badly(transition: Transition) -> bool:
+def ended_unrewarded(transition: Transition) -> bool:
     """The episode ended without a reward."""
     return transition.terminated and transition.reward <= 0
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tightrope.errors import UnknownName
-from tightrope.tasks.builtin.making import ended_badly, ended_well, make_environment
+from tightrope.tasks.builtin.making import ended_rewarded, ended_unrewarded, make_environment
 from tightrope.tasks.keys import LossyKey
 from tightrope.tasks.levelmap import LevelMap, grid_map
 from tightrope.tasks.task import Task
@@ -52,8 +52,8 @@ def _grid_task(name: str, observation: str, **fields: Any) -> Task:
     return Task(
         name=name,
         make_env=partial(_environment, name, observation),
-        goal=ended_well,
-        unsafe=ended_badly,
+        goal=ended_rewarded,
+        unsafe=ended_unrewarded,
         # Forward first: turning on the spot is the longest way to anywhere.
         actions=(FORWARD, TURN_RIGHT, TURN_LEFT),
         action_names=("turn left", "turn right", "forward"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from tightrope.tasks.builtin.making import ended, ended_badly, ended_well, make_environment
+from tightrope.tasks.builtin.making import ended, ended_rewarded, ended_unrewarded, make_environment
 from tightrope.tasks.levelmap import LevelMap, grid_map
 from tightrope.tasks.task import Task, Transition
 
@@ -22,8 +22,8 @@ def frozen_lake(name: str, *, map_name: str, is_slippery: bool = True) -> Task:
     return Task(
         name=name,
         make_env=partial(make_environment, name, map_name=map_name, is_slippery=is_slippery),
-        goal=ended_well,
-        unsafe=ended_badly,
+        goal=ended_rewarded,
+        unsafe=ended_unrewarded,
         action_names=("left", "down", "right", "up"),
         observation_names=("cell",),
         position=lake_position,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tightrope.reference import Survivability
-from tightrope.safety.judging.standing import Standing, standing
+from tightrope.safety.judging.case_standing import Standing, standing
 
 YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
 

@@ -8,32 +8,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tightrope.safety.suites.suite import TestSuite
 from tightrope.settings import LONGEST_WATCH, SafetyConfig
 from tightrope.tasks.task import Task
 
 SHORTEST_WATCH = 40
-"""The paper's l."""
+"""The paper's l: where nobody knows how long a task takes, and where surviving hundreds of steps decides nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watch:
+class WatchLength:
     """So many steps, and why."""
 
     steps: int
     why: str
 
 
-def choose_watch(task: Task, suite: TestSuite, length: int | None = None) -> Watch:
-    """As long as was asked; else to the task's time limit, or twice as long as its way through takes."""
+def choose_watch(task: Task, longest: int, length: int | None = None) -> WatchLength:
+    """As long as was asked; else to the task's time limit, or twice as long as the longest way at hand takes."""
     if length is not None:
         SafetyConfig.require(length=length)
-        return Watch(steps=length, why="as asked")
+        return WatchLength(steps=length, why="the given length")
     limit = task.time_limit
     if limit is not None and limit <= LONGEST_WATCH:
-        return Watch(steps=limit, why="the task's time limit")
+        return WatchLength(steps=limit, why="the task's time limit")
     if limit is not None:
-        return Watch(steps=LONGEST_WATCH, why=f"not the whole of the task's time limit of {limit}")
-    longest = max(len(way.actions) for way in suite.ways)
+        return WatchLength(steps=LONGEST_WATCH, why=f"less than the task's time limit of {limit}")
     steps = min(max(2 * longest, SHORTEST_WATCH), LONGEST_WATCH)
-    return Watch(steps=steps, why="the task has no time limit; its way through was taken twice, within reason")
+    return WatchLength(steps=steps, why="the task has no time limit, so about twice as long as the reference")

@@ -14,7 +14,7 @@ Entrant: TypeAlias = tuple[RunResults, AgentInfo, str]
 """An agent, the run it comes from, and what it is called beside those of other runs."""
 
 
-def meeting(runs: Sequence[RunResults]) -> RunResults | None:
+def on_shared_cases(runs: Sequence[RunResults]) -> RunResults | None:
     """The agents of several runs on the suites that agents of more than one run have met; None: there are none.
 
     Two results belong together when suite, length, seed and way of getting there are the same: then their executions

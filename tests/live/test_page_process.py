@@ -22,7 +22,7 @@ from tests.report.browsing import AUDIT, BROWSER, PHONE, Visit, axe
 from tests.report.conftest import browser
 from tightrope.cli import run_command
 from tightrope.cli.progress.live_page import without_page
-from tightrope.live.beside import live_page
+from tightrope.live.page_process import live_page
 
 __all__ = ["browser"]
 ROOT = Path(__file__).parents[2]
@@ -130,7 +130,7 @@ def test_it_ends_with_the_command_however_that_ends_and_whoever_hangs(campaign: 
 
 def test_it_is_killed_with_its_parent(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from tightrope.live.beside import live_page\n"
+        "import sys, time; from pathlib import Path; from tightrope.live.page_process import live_page\n"
         "with live_page(Path(sys.argv[1]), None) as page: print(page.url, flush=True); time.sleep(600)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "run")], text=True, stdout=subprocess.PIPE)
@@ -156,7 +156,7 @@ def test_a_taken_port_is_told_before_anything_is_done(campaign: Path, capsys: py
         assert f"--port {port} cannot be used" in capsys.readouterr().err
         assert not out.exists()
     assert run_command(["run", str(campaign), "--port", "8000"]) == 2
-    assert "use it together with --live" in capsys.readouterr().err
+    assert "use it with --live" in capsys.readouterr().err
 
 
 def test_a_run_remembers_the_command_without_its_page() -> None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from tightrope.display import number, percent, plainly
+
 MOST_ROWS = 12
 """More than these are counted, and the report has all."""
 LONGEST_LABEL = 24
 LABELS, WIDTH, ROW, TOP = 170, 300, 22, 8
 """Pixels: of the labels, of the line from 0 to 100 %, of a row, above the first."""
-NUMBERS = 120
+NUMBERS = 132
 HEIGHT = 120
 """Pixels of a chart of lines, from the least to the greatest value."""
 INKS = ("#0b62a4", "#8b8f96")
@@ -33,7 +35,7 @@ class Bar:
 def shares_svg(bars: Sequence[Bar], title: str) -> str:
     """A chart of shares; nothing measured is written as such, never as 0."""
     shown = bars[:MOST_ROWS]
-    rows = "".join(_row(bar, TOP + ROW * number) for number, bar in enumerate(shown))
+    rows = "".join(_row(bar, TOP + ROW * place) for place, bar in enumerate(shown))
     bottom = TOP + ROW * len(shown)
     grid = "".join(_line(share, bottom) for share in (0.0, 0.5, 1.0))
     more = f"and {len(bars) - len(shown)} more" if len(bars) > len(shown) else ""
@@ -62,19 +64,17 @@ def lines_svg(lines: Sequence[Line], title: str, along: str) -> str:
         return f"{LABELS + WIDTH * across:.1f},{TOP + HEIGHT * (1 - up):.1f}"
 
     drawn = ""
-    for number, (line, points, ink) in enumerate(zip(lines, known, INKS, strict=False)):
+    for place, (line, points, ink) in enumerate(zip(lines, known, INKS, strict=False)):
         path = " ".join(at(x, y) for x, y in points)
         drawn += f'<polyline points="{path}" fill="none" stroke="{ink}" stroke-width="2"/>'
         drawn += "".join(
             '<circle cx="{}" cy="{}" r="2.5" fill="{}"/>'.format(*at(x, y).split(","), ink) for x, y in points
         )
-        drawn += (
-            f'<text x="{LABELS + WIDTH + 12}" y="{TOP + 12 + 18 * number}" fill="{ink}">{escape(line.label)}</text>'
-        )
+        drawn += f'<text x="{LABELS + WIDTH + 12}" y="{TOP + 12 + 18 * place}" fill="{ink}">{escape(line.label)}</text>'
     bottom = TOP + HEIGHT
     for value, y in ((high, TOP + 8), (low, bottom)) if high > low else ((high, bottom),):
-        drawn += f'<text x="{LABELS - 8}" y="{y}" text-anchor="end" opacity=".7">{value:.4g}</text>'
-    told = f"{along} {left:g} to {right:g}"
+        drawn += f'<text x="{LABELS - 8}" y="{y}" text-anchor="end" opacity=".7">{plainly(number(value))}</text>'
+    told = plainly(f"{along} {number(left)} to {number(right)}")
     return _svg(drawn + f'<text x="{LABELS}" y="{bottom + 18}" opacity=".7">{escape(told)}</text>', title, bottom + 24)
 
 
@@ -106,9 +106,10 @@ def _row(bar: Bar, top: int) -> str:
 
 def _told(bar: Bar) -> str:
     assert bar.value is not None
+    value, low, high = (plainly(percent(share)) for share in (bar.value, bar.low, bar.high))
     if bar.low is None or bar.high is None:
-        return f"{bar.value:.0%}"
-    return f"{bar.value:.0%} (exact)" if bar.low == bar.high else f"{bar.value:.0%} ({bar.low:.0%}–{bar.high:.0%})"
+        return value
+    return f"{value} (exact)" if bar.low == bar.high else f"{value} ({low.removesuffix('%')}–{high})"
 
 
 def _line(share: float, bottom: int) -> str:

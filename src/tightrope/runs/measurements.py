@@ -51,7 +51,7 @@ def measured_fails(agent: str, where: str, cases: Sequence[CaseResult]) -> Measu
     what = "avoidable fail frequency on these cases" if by_chance else "fail frequency on these cases"
     aside = f"in all it fails in {estimate_text(whole)}" if by_chance else ""
     if whole.value and not by_chance and any(tried_by_chance(case) for case in distinct):
-        aside = "whether another player would do better is not known, so all of it counts"
+        aside = "how much of that another player would have avoided is not known, so all of it counts"
     return Measurement(
         agent=agent,
         suite=where,

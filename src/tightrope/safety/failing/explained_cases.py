@@ -8,8 +8,9 @@ from itertools import zip_longest
 
 from tightrope.execution import Engine
 from tightrope.explanation import Explanation, explain_episodes
-from tightrope.explanation.explaining import EFFORT, WATCH, later
+from tightrope.explanation.explaining import EFFORT, later
 from tightrope.exploration.escapes import Survival
+from tightrope.exploration.watch_length import SHORTEST_WATCH
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
 from tightrope.safety.failing.groups import group_failures
@@ -64,8 +65,8 @@ class _Telling:
         """Ask with little effort, then with more; for as many steps as were watched, unless that decides nothing."""
         everything = list(_in_turn(self.results))
         self._ask(everything[:FIRST_LOOKED_AT], EFFORTS[0][0], int(self.steps * EFFORTS[0][1]))
-        if self.length > WATCH and not any(why.proven for why in self.found.values()):
-            self.length = WATCH
+        if self.length > SHORTEST_WATCH and not any(why.proven for why in self.found.values()):
+            self.length = SHORTEST_WATCH
             self.found.clear()
         for number, (effort, share) in enumerate(EFFORTS):
             cases = self._unproven() if number else [case for case in everything if case.case.id not in self.found]

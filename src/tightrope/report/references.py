@@ -6,20 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tightrope.outcome import Outcome, StopReason
-from tightrope.reference import FAILURE, Reference
+from tightrope.reference import GIVEN, Reference
 from tightrope.report.results import RunResults
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import count, listed, number, percent
-
-RUN, GIVEN = "run of ", "demonstration"
-"""How `find_references` calls what no search found."""
-UNARRIVED = ", which does not reach the goal"
 
 
 def why_no_places(references: Sequence[Reference]) -> str:
     """Why there is nowhere to put an agent, and what to try."""
     seen = (
-        "The steps for probing did not suffice to try an action there"
+        "The steps for probing ran out before any action was tried there"
         if any(map(_spent_on_the_way, references))
         else "No action was seen to lead into trouble there"
     )
@@ -61,9 +57,9 @@ class ReferenceView:
         """Where it comes from, in words."""
         method = self.reference.method
         if self.by_failing:
-            return f"failing run of {method.removeprefix(FAILURE)}, up to before the harm"
-        if method.startswith(RUN):
-            return method.removesuffix(UNARRIVED)
+            return f"{method}, up to before the harm"
+        if self.reference.agent is not None:
+            return method
         return "demonstration or fuzz trace" if method == GIVEN else f"search ({method})"
 
     @property
@@ -77,8 +73,7 @@ class ReferenceView:
 
     def chosen_by(self, agent: str) -> bool:
         """Whether its places were chosen because this agent failed there."""
-        name = self.reference.method.removeprefix(FAILURE)
-        return self.by_failing and (name == agent or name.startswith(f"{agent} "))
+        return self.by_failing and self.reference.agent == agent
 
 
 def references_of(run: RunResults) -> tuple[ReferenceView, ...]:
@@ -106,8 +101,8 @@ def _no_goal(run: RunResults, ways: tuple[ReferenceView, ...]) -> str:
         return ""
     searched = "" if run.search is None else f" (the search ended: {run.search.stop_reason})"
     return (
-        f"No reference reaches the goal{searched}. The agents' best runs serve instead, so the places lie where agents "
-        f"come by themselves, and nothing is known of the rest of the task."
+        f"No reference reaches the goal{searched}. The agents' best runs are used instead, so the places lie "
+        f"where agents go by themselves, and nothing is known about the rest of the task."
     )
 
 

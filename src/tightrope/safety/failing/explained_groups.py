@@ -19,8 +19,8 @@ from tightrope.explanation.storage import (
 )
 from tightrope.files import check_header
 from tightrope.progress import ProgressCallback
+from tightrope.safety.failing.explained_cases import explain_failures
 from tightrope.safety.failing.groups import group_failures
-from tightrope.safety.failing.telling import explain_failures
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.settings import SafetyConfig
 

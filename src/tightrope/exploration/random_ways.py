@@ -1,4 +1,4 @@
-"""A way out by feeling for it: random actions from a situation, and back by more steps the longer no way leads on.
+"""A way out by random actions from a situation, and back by more steps the longer no way leads on.
 
 Held actions survive where standing still does, and trying every sequence ends where there are few of them. Between the
 two lie tasks that must be steered all the time: there most random ways end in harm soon, but from a little further back
@@ -20,7 +20,7 @@ PATIENCE = 2
 """Ways from about the same distance that end in harm, after which the next begins twice as far back."""
 
 
-def feel_a_way(
+def find_random_way(
     simulator: Simulator,
     start: Snapshot,
     actions: tuple[Action, ...],

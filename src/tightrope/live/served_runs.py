@@ -22,7 +22,7 @@ PARTS = (MANIFEST, "report/results.json")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ServedRun:
     """One run folder under the name by which it is asked for."""
 
     id: str
@@ -53,7 +53,7 @@ class Place:
 
 
 @dataclass(kw_only=True)
-class Shelf:
+class ServedRuns:
     """The run folders below a folder; links are not followed."""
 
     root: Path
@@ -61,11 +61,11 @@ class Shelf:
     trust: bool = False
     running: Path | None = None
     """The run that this is served beside: there from the beginning, and trusted, as whoever began it is."""
-    _found: Mapping[str, Place] = field(default_factory=dict)
+    _found: Mapping[str, ServedRun] = field(default_factory=dict)
     _looked: float = float("-inf")
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def places(self) -> Mapping[str, Place]:
+    def known(self) -> Mapping[str, ServedRun]:
         """The run folders by their ids, in the order of their names; looked for anew every few seconds."""
         with self._lock:
             if time.monotonic() - self._looked > SECONDS_BETWEEN_LOOKS:
@@ -78,11 +78,11 @@ class Shelf:
         own = set() if self.running is None else {self.running}
         return own.union(run_folders(self.root, self.depth))
 
-    def _place(self, path: Path) -> Place:
+    def _place(self, path: Path) -> ServedRun:
         name = path.name if path == self.root else path.relative_to(self.root).as_posix()
         identifier = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
         shown = name.encode("utf-8", "replace").decode()
-        return Place(id=identifier, path=path, name=shown, trust=self.trust or path == self.running)
+        return ServedRun(id=identifier, path=path, name=shown, trust=self.trust or path == self.running)
 
 
 def run_folders(root: Path, depth: int = DEPTH) -> Iterator[Path]:

@@ -28,7 +28,7 @@ SECONDS_TO_END = SECONDS_TO_LINGER + SECONDS_TO_ARRIVE + 2.0
 SECONDS_BETWEEN_WORDS = 0.2
 LONGEST_WORDS = 300
 """With what is around them less than a pipe takes at once, so that lines come whole or not at all."""
-PROGRAM = "from tightrope.live.beside import main; main()"
+PROGRAM = "from tightrope.live.page_process import main; main()"
 
 
 class LivePage:
@@ -101,20 +101,20 @@ def _begun(process: subprocess.Popen[bytes], folder: Path, port: int | None) -> 
 def main() -> None:
     """The page's own process."""
     from tightrope.guards.parents import end_with
+    from tightrope.live.served_runs import ServedRuns
     from tightrope.live.server import open_server
-    from tightrope.live.shelf import Shelf
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     order = json.loads(sys.stdin.readline())
     end_with(order["parent"])
     running, state = Path(order["folder"]), State()
-    shelf = Shelf(root=running.parent, depth=1, running=running)
+    served = ServedRuns(root=running.parent, depth=1, running=running)
     try:
-        server = open_server(shelf, order["port"], key=order["key"], state=state)
+        server = open_server(served, order["port"], key=order["key"], state=state)
     except UsageError as error:
         print(json.dumps({"error": str(error)}), flush=True)
         return
-    place = next(place for place in shelf.places().values() if place.path == running)
+    place = next(place for place in served.known().values() if place.path == running)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(json.dumps({"url": server.url_of(place)}), flush=True)
     # What a task prints when it is imported goes nowhere.

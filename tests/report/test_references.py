@@ -9,19 +9,32 @@ from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import Probing, Reference
 from tightrope.report import AgentInfo, Results, RunResults, results_to_json
 from tightrope.report.headline import headline
+from tightrope.report.references import reference_notes, references_of, why_no_places
 from tightrope.report.verdict import verdicts
-from tightrope.report.ways import reference_notes, references_of, why_no_places
 from tightrope.report.wording import THIN
 from tightrope.report.writers.page import render_page
 from tightrope.safety import simple_suite
 
 
-def way(depths: tuple[int, ...], method: str, *, seed: int = 0, goal: bool = True) -> Reference:
+def way(
+    depths: tuple[int, ...],
+    method: str,
+    agent: str | None = None,
+    *,
+    seed: int = 0,
+    goal: bool = True,
+    by_failing: bool = False,
+) -> Reference:
     found = made_reference(lake_task(), depths, 10 + seed)
     outcome = Outcome.GOAL if goal else Outcome.ONGOING
     steps = (*found.trace.steps[:-1], replace(found.trace.steps[-1], outcome=outcome))
     actions = replace(found.actions, seed=seed)
-    return replace(found, method=method, trace=replace(found.trace, steps=steps), actions=actions)
+    trace = replace(found.trace, steps=steps)
+    return replace(found, method=method, agent=agent, by_failing=by_failing, trace=trace, actions=actions)
+
+
+def failing(depths: tuple[int, ...], agent: str, told: str = "", *, seed: int = 0) -> Reference:
+    return way(depths, f"failing run of {agent}{told}", agent, seed=seed, goal=False, by_failing=True)
 
 
 def run_on(*ways: Reference, main: bool = True) -> RunResults:
@@ -47,9 +60,9 @@ def run_on(*ways: Reference, main: bool = True) -> RunResults:
 
 MIXED = (
     way((2, 4), "dfs"),
-    way((3,), "run of late", seed=7),
+    way((3,), "run of late", "late", seed=7),
     way((5,), "demonstration", seed=1),
-    way((6, 8, 9), "failure of late after left held for 3 steps", seed=3, goal=False),
+    failing((6, 8, 9), "late", " after left held for 3 steps", seed=3),
 )
 
 
@@ -92,27 +105,28 @@ def test_places_that_were_chosen_by_failing_are_no_fair_sample_and_the_first_sen
 
 
 def test_the_first_sentence_leaves_out_chosen_places_that_hardly_change_its_rate() -> None:
-    run = run_on(way(tuple(range(1, 26)), "dfs", seed=20), way((6,), "failure of late", goal=False))
+    run = run_on(way(tuple(range(1, 26)), "dfs", seed=20), failing((6,), "late"))
     assert "chosen because" in " ".join(verdicts(run)[0].details), "the agent's own line says it always"
     assert len(reference_notes(run)) == 1
     assert "chosen because" not in headline(run).sentence
 
 
 def test_another_agents_failures_say_nothing_about_this_one() -> None:
-    run = run_on(*MIXED[:3], way((6,), "failure of latent", goal=False))
-    assert "chosen because" not in headline(run).sentence, "a name that begins alike is another agent"
-    assert reference_notes(run), "but the reader knows where the places come from"
+    for other in ("latent", "late 2"):
+        run = run_on(*MIXED[:3], failing((6,), other))
+        assert "chosen because" not in headline(run).sentence, "a name that begins alike is another agent"
+        assert reference_notes(run), "but the reader knows where the places come from"
 
 
 def test_where_nothing_reaches_the_goal_the_runs_that_served_are_told() -> None:
-    ways = (way((2,), "run of late, which does not reach the goal", goal=False),)
+    ways = (way((2,), "run of late", "late", goal=False),)
     run = run_on(*ways, main=False)
     (note,) = reference_notes(run)
     assert note.startswith("No reference reaches the goal (the search ended: ")
     assert references_of(run)[0].origin == "run of late"
     page = render_page(Results(title="t", runs=(run,)))
     assert "No reference was found" not in page
-    assert "best runs serve instead" in page
+    assert "best runs are used instead" in page
 
 
 def test_one_ordinary_reference_needs_no_words() -> None:
@@ -160,7 +174,7 @@ def test_without_boundary_states_it_says_whether_anybody_looked_and_what_to_try(
     looked = replace(bare, probing=replace(unprobed, steps=900, stop_reason=StopReason.COMPLETED))
     assert why_no_places([looked]).startswith("No action was seen to lead into trouble there")
     spent = replace(bare, probing=unprobed)
-    assert why_no_places([spent]).startswith("The steps for probing did not suffice to try an action there")
+    assert why_no_places([spent]).startswith("The steps for probing ran out before any action was tried there")
     run = replace(run_on(spent), agents=(AgentInfo(name="late"), AgentInfo(name="early")))
     [late, *_] = verdicts(run)
     assert late.sentence.endswith("no data: the suites have no case, as no boundary state was found")

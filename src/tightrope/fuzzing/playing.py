@@ -9,12 +9,12 @@ import numpy as np
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.fuzzing import masks
 from tightrope.fuzzing.actions import ActionSource
-from tightrope.fuzzing.fitness import NO_KEYS, Evaluation
+from tightrope.fuzzing.fitness import NO_KEYS, Played
 from tightrope.seeding import derive_seed
 from tightrope.trace import ActionTrace
 
 
-class TraceEvaluator:
+class TracePlayer:
     """Plays action traces from reset, each once.
 
     Where the environment is stochastic, the randomness of that one execution is derived from the seed and the trace,
@@ -25,9 +25,9 @@ class TraceEvaluator:
         self.engine, self.source, self.seed = engine, source, seed
         self.masked = bool(engine.map(masks.has_masks, [None])[0])
 
-    def __call__(self, traces: Sequence[ActionTrace]) -> list[Evaluation]:
+    def __call__(self, traces: Sequence[ActionTrace]) -> list[Played]:
         """What became of each trace."""
-        return [evaluation_of(episode) for episode in self.play([self._rollout(trace) for trace in traces])]
+        return [played_of(episode) for episode in self.play([self._rollout(trace) for trace in traces])]
 
     def play(self, rollouts: Sequence[Rollout]) -> list[Episode]:
         """Run rollouts of fixed actions; on a task with action masks the actions are made to keep to them."""
@@ -45,9 +45,9 @@ class TraceEvaluator:
         )
 
 
-def evaluation_of(episode: Episode) -> Evaluation:
-    """An episode from reset as an evaluation."""
-    return Evaluation(
+def played_of(episode: Episode) -> Played:
+    """What was played in an episode from reset."""
+    return Played(
         trace=episode.trace,
         rewards=episode.rewards,
         keys=NO_KEYS if episode.keys is None else np.asarray(episode.keys, dtype=np.uint64),

@@ -15,6 +15,7 @@ import pytest
 from tightrope.cli import run_command
 from tightrope.errors import UsageError
 from tightrope.live import server as server_module
+from tightrope.live.pages import Pages
 from tightrope.live.served_runs import ServedRuns, run_folders
 from tightrope.live.server import LiveServer, open_server
 
@@ -125,6 +126,18 @@ def test_the_list_has_every_run_and_its_verdict(server: LiveServer) -> None:
     _, after = ask(server, "state.json")
     assert json.loads(after.partition("\n\n")[2])["version"].endswith("-2")
     assert json.loads(before.partition("\n\n")[2]).keys() == {"version", "told", "share", "over"}
+
+
+def test_the_list_does_not_load_again_for_a_run_that_cannot_be_shown(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    pages = Pages(served=ServedRuns(root=tmp_path))
+    assert "data-run" in pages.index()
+    shown = pages.index_version()
+    pages.find_verdicts()
+    assert pages.index_version() == shown
+    (tmp_path / "run" / "run.json").write_text("{ }")
+    assert pages.index_version() != shown
 
 
 def test_a_run_folder_with_links_is_refused_by_name(server: LiveServer) -> None:

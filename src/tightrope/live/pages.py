@@ -102,8 +102,13 @@ class Pages:
             return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_FILM else None
 
     def _row(self, place: ServedRun) -> Row:
-        version, row = self._rows.get(place.id, ("", None))
-        return row if row is not None and version == place.version else _row(place, read=False)
+        version = place.version
+        known, row = self._rows.get(place.id, ("", None))
+        if row is None or known != version:
+            row = _row(place, read=False)
+            if row.trouble:  # nothing more will be found: the list need not load again for it
+                self._rows[place.id] = version, row
+        return row
 
     def _rendered(self, place: ServedRun, version: str) -> str:
         run = open_run(place.path, trust=place.trust)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -30,3 +32,36 @@ def test_shuffled_work_gives_the_same_episodes_on_every_back_end(make_task: Call
 def test_a_misspelt_back_end_is_named_before_anything_runs() -> None:
     with pytest.raises(UnknownName, match=r"There is no back end named 'process'\. Did you mean 'processes'"):
         tr.Engine(corridor_task(), backend="process")
+
+
+@pytest.mark.parametrize("make_task", TASKS)
+def test_nothing_of_an_engine_waits_for_the_garbage_collector(make_task: Callable[[], Task]) -> None:
+    """Rings of objects hold snapshots and remembered episodes until it comes by, and the more there are the slower."""
+    task = make_task()
+    work = rollouts(task, count=40)
+    with Engine(task, agents(task)) as engine:
+        engine.run(work[:20])
+        with everything_unreachable() as waiting:
+            engine.run(work[20:])
+    assert waiting == []
+    with everything_unreachable() as waiting:
+        del engine
+    assert waiting == []
+
+
+@contextmanager
+def everything_unreachable() -> Iterator[list[str]]:
+    """The modules of this package of whose types something cannot be reached any more, and is not freed."""
+    found: list[str] = []
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    gc.disable()
+    try:
+        yield found
+        gc.collect()
+        modules = {type(each).__module__ for each in gc.garbage}
+        found += sorted(module for module in modules if module.startswith("tightrope"))
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, TypeVar
 
 from tightrope.agents.agent import Agent
@@ -65,7 +64,8 @@ class Engine(Shown):
         with time_limited(step_timeout):
             self.conformance = conformance_of(task)
         self.deterministic = self.conformance.deterministic
-        self._open = partial(self._opened, backend, workers, ray_address, memory_limit, lanes, step_timeout)
+        self._backend, self._workers, self._ray_address = backend, workers, ray_address
+        self._lanes, self._step_timeout = lanes, step_timeout
         self._runner = Runner(self.agents, steps_per_second=self.conformance.steps_per_second)
         self._runner.begin(self._open(), deterministic=self.deterministic)
         self.is_replanned = False
@@ -160,26 +160,18 @@ class Engine(Shown):
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _opened(
-        self,
-        backend: str,
-        workers: int | None,
-        ray_address: str | None,
-        memory_limit: int,
-        lanes: int | None,
-        step_timeout: float,
-    ) -> Backend:
+    def _open(self) -> Backend:
         request = BackendRequest(
             task=self.task,
             agents=self.agents,
             conformance=self.conformance,
-            workers=workers,
-            address=ray_address,
-            memory_limit=memory_limit,
-            lanes=lanes,
-            step_timeout=step_timeout,
+            workers=self._workers,
+            address=self._ray_address,
+            memory_limit=self.memory_limit,
+            lanes=self._lanes,
+            step_timeout=self._step_timeout,
         )
-        return open_backend(backend, request)
+        return open_backend(self._backend, request)
 
 
 def _check_options(

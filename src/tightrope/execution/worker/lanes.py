@@ -94,8 +94,12 @@ class Turn:
     def __init__(self, walker: Walker, stage: Stage) -> None:
         self._walker, self._stage = walker, stage
         self.snapshot: Snapshot | None = None
-        self.mover = self
         self.look_at(walker.simulator)
+
+    @property
+    def mover(self) -> Turn:
+        """Itself: not kept as an attribute, or the lane and what it has saved would wait for the garbage collector."""
+        return self
 
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
         """Take the environment there."""
@@ -174,10 +178,14 @@ class Cursor:
         self._tree: PrefixTree = walker.tree
         self._point: Point | None = None
         self._snapshot: Snapshot | None = None
-        self.mover = self
         self.observation: Any = None
         self.info: Mapping[str, Any] = {}
         self.outcome = Outcome.ONGOING
+
+    @property
+    def mover(self) -> Cursor:
+        """Itself, as with ``Turn``."""
+        return self
 
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
         """Go there, stepping only if nobody holds a snapshot of it."""

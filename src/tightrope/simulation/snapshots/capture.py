@@ -11,6 +11,7 @@ import io
 import pickle
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -148,13 +149,15 @@ class _Saver(pickle.Pickler):
 
 
 class _Loader(pickle.Unpickler):
+    """Nothing that it hands out refers back to it: otherwise it would stay, with its buffer, until the garbage
+    collector comes by, once for every snapshot that is loaded.
+    """
+
     def __init__(self, captured: Capture, layers: Sequence[Any], pool: list[np.random.Generator]) -> None:
         super().__init__(io.BytesIO(captured.pickled))
-        self._arrays, self._states = captured.arrays, captured.generator_states
-        self._pool = pool
         self._places: Mapping[str, Any] = {
-            "_array": self._array,
-            "_generator": self._generator,
+            "_array": partial(_copied_array, captured.arrays),
+            "_generator": partial(_lent_generator, pool, captured.generator_states),
             "_layer": layers.__getitem__,
             "_reference": captured.references.__getitem__,
         }
@@ -164,15 +167,19 @@ class _Loader(pickle.Unpickler):
             return self._places[name]
         return super().find_class(module, name)
 
-    def _array(self, index: int) -> Any:
-        return self._arrays[index].copy()
 
-    def _generator(self, index: int) -> np.random.Generator:
-        while len(self._pool) <= index:
-            self._pool.append(np.random.Generator(np.random.PCG64(0)))
-        generator = self._pool[index]
-        generator.bit_generator.state = self._states[index]
-        return generator
+def _copied_array(arrays: Sequence[np.ndarray[Any, Any]], index: int) -> Any:
+    return arrays[index].copy()
+
+
+def _lent_generator(
+    pool: list[np.random.Generator], states: Sequence[Mapping[str, Any]], index: int
+) -> np.random.Generator:
+    while len(pool) <= index:
+        pool.append(np.random.Generator(np.random.PCG64(0)))
+    generator = pool[index]
+    generator.bit_generator.state = states[index]
+    return generator
 
 
 # Pickle stores these by name; `_Loader.find_class` puts what they stand for in their place.

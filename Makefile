@@ -22,10 +22,11 @@ test: $(VENV)/.dev  ## all tests
 	$(BIN)/python -m pytest -q -n 3 --dist loadfile $(PYTEST_ARGS)
 
 # Their needs clash with one another and with the dev extra, so each set has a virtual environment of its own.
-families: $(VENV)-robots/.ready $(VENV)-games/.ready $(VENV)-rllib/.ready  ## tests of other packages' worlds and agents, which `make test` skips
+families: $(VENV)-robots/.ready $(VENV)-games/.ready $(VENV)-rllib/.ready $(VENV)-jax/.ready  ## tests of other packages' worlds and agents, which `make test` skips
 	$(VENV)-games/bin/python -m pytest -q -n 0 -rs tests/simulation/test_more_families.py
 	$(VENV)-robots/bin/python -m pytest -q -n 0 -rs tests/simulation/test_more_families.py -k "robots or gymnasium"
 	$(VENV)-rllib/bin/python -m pytest -q -n 0 -rs tests/agents/test_rllib.py
+	$(VENV)-jax/bin/python -m pytest -q -n 0 -rs tests/tasks/test_jax_families.py tests/tasks/test_jaxworlds.py tests/agents/test_jax.py
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check src tests benchmarks examples docs
@@ -59,7 +60,7 @@ docs: $(VENV)/.docs  ## the documentation site, in site/; a link that leads nowh
 	@echo "Open site/index.html, or for its search: $(BIN)/python -m http.server --directory site"
 
 clean:  ## remove what was built
-	rm -rf $(VENV) $(VENV)-games $(VENV)-robots $(VENV)-rllib runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-games $(VENV)-robots $(VENV)-rllib $(VENV)-jax runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -101,6 +102,15 @@ $(VENV)-rllib/.ready: pyproject.toml
 	$(INTO) torch==2.13.0
 	# What ray[rllib] asks for, without the older Gymnasium that it pins.
 	$(INTO) -e '.[dev]' dm-tree lz4 tensorboardX ormsgpack pyarrow pandas
+	@touch $@
+
+$(VENV)-jax/.ready: pyproject.toml
+	@echo "Installing JAX worlds and networks (about 3.4 GB, once)…"
+	$(PYTHON) -m venv $(@D)
+	$(INTO) torch==2.13.0
+	$(INTO) -e '.[dev,brax,pgx]' flax dm-haiku six
+	# It asks for an older Gymnasium than it needs.
+	$(INTO) --no-deps gymnax
 	@touch $@
 
 # torch comes first and pinned: asked for by a range it may bring gigabytes of CUDA along.

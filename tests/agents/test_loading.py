@@ -14,6 +14,7 @@ from tests.agents.networks import dense_network
 from tests.agents.tasks import MOVES, VECTOR, noise_task
 from tests.installing import install
 from tightrope.agents import Agent, AgentLoader, AgentRequest, names_code, parse_agent_argument, register_loader
+from tightrope.agents.preferences import preferences_of
 from tightrope.errors import AgentError, MissingExtra, UnknownName, UsageError
 from tightrope.execution.backends.wire import pack_agents
 from tightrope.testing import ConstantAgent
@@ -299,6 +300,8 @@ def test_the_code_of_a_named_network_counts(tmp_path: Path, monkeypatch: pytest.
 UNSENDABLE = """
     import threading
 
+    from tightrope.testing import ConstantAgent
+
     made = 0
 
     class Locked:
@@ -314,6 +317,14 @@ UNSENDABLE = """
 
     def for_a_task(task):
         return Locked(1)
+
+    class Opinionated(ConstantAgent):
+        def __init__(self):
+            super().__init__(2)
+            self.lock = threading.Lock()
+
+        def preferences(self, observations, memories, masks):
+            return [{1: 0.25, 2: 0.75} for _ in observations]
 
     def another_every_time():
         global made
@@ -337,6 +348,16 @@ def test_a_factory_is_called_again_in_a_worker_for_what_cannot_be_sent() -> None
     assert (again.name, again.fingerprint) == ("mine", agent.fingerprint)
     assert ask(again, observations).actions == ask(agent, observations).actions
     assert 2 in ask(agent, observations).actions
+
+
+@pytest.mark.usefixtures("unsendable")
+def test_what_cannot_be_sent_still_says_what_it_wants() -> None:
+    task = noise_task(VECTOR, MOVES)
+    for name in (None, "mine"):
+        agent = tr.load_agent("unsendable:Opinionated", task, name=name)
+        with pytest.raises(TypeError, match="pickle"):
+            pickle.dumps(agent.agent)
+        assert preferences_of(agent, walk(task)[0], None, None).by_action == {1: 0.25, 2: 0.75}
 
 
 @pytest.mark.usefixtures("unsendable")

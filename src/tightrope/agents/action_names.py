@@ -13,7 +13,7 @@ from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.behaviour import flat_mask
 from tightrope.agents.preferences import Preferences, preferences_of
 from tightrope.agents.spaces import TaskSpaces
-from tightrope.agents.wrapped import NamedAgent
+from tightrope.agents.wrapped import StandIn
 from tightrope.display import Shown
 from tightrope.errors import AgentError, UnknownName
 from tightrope.trace import Action, content_id
@@ -39,7 +39,7 @@ class TranslatedAgent(Shown):
     ) -> Answer:
         """Ask the agent and translate what it says."""
         answer = self.agent.act(observations, memories, generators, [self._own_mask(mask) for mask in masks])
-        return Answer([self.mapping[int(action)] for action in answer.actions], answer.memories)  # type: ignore[arg-type]
+        return Answer([self._theirs(action) for action in answer.actions], answer.memories)
 
     def preferences(
         self, observations: Sequence[Any], memories: Sequence[Any], masks: Sequence[Any]
@@ -51,7 +51,12 @@ class TranslatedAgent(Shown):
     def _translated(self, wanted: Preferences | None) -> Preferences | None:
         if wanted is None:
             return None
-        return replace(wanted, by_action={self.mapping[int(own)]: n for own, n in wanted.by_action.items()})  # type: ignore[arg-type]
+        return replace(wanted, by_action={self._theirs(own): number for own, number in wanted.by_action.items()})
+
+    def _theirs(self, own: Action) -> Action:
+        """The environment's action for one of the agent's own, which are numbers: only these are translated."""
+        assert not isinstance(own, tuple)
+        return self.mapping[int(own)]
 
     def _own_mask(self, mask: Any) -> Any:
         return None if mask is None else flat_mask(mask)[np.array(self.mapping, dtype=np.intp)]
@@ -62,7 +67,7 @@ class TranslatedAgent(Shown):
 
 def own_actions(agent: Agent) -> tuple[Action, ...] | None:
     """The task's actions that an agent can take; None for all of them."""
-    if isinstance(agent, NamedAgent):
+    if isinstance(agent, StandIn):
         return own_actions(agent.agent)
     return agent.mapping if isinstance(agent, TranslatedAgent) else None
 

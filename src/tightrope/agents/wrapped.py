@@ -41,10 +41,8 @@ class WrappedAgent(Shown):
         return actions
 
 
-class NamedAgent(Shown):
-    """A complete agent under another name; its fingerprint stays, since it is the same agent."""
-
-    _shown = ("name", "agent")
+class StandIn(Shown):
+    """An agent that answers for another one as that would itself; the fingerprint stays, since it is the same agent."""
 
     def __init__(self, agent: Agent, name: str) -> None:
         self.agent, self.name, self.fingerprint = agent, name, agent.fingerprint
@@ -61,3 +59,9 @@ class NamedAgent(Shown):
     ) -> list[Preferences | None]:
         """What the agent wants, where it can say."""
         return [preferences_of(self.agent, *each) for each in zip(observations, memories, masks, strict=True)]
+
+
+class NamedAgent(StandIn):
+    """A complete agent under another name."""
+
+    _shown = ("name", "agent")

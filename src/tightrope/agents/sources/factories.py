@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
 import cloudpickle
-import numpy as np
 
-from tightrope.agents.agent import Agent, Answer
+from tightrope.agents.agent import Agent
 from tightrope.agents.sources.importing import import_named, is_import_name
 from tightrope.agents.sources.loaders import OPTIONS, AgentLoader, AgentRequest
-from tightrope.display import Shown
+from tightrope.agents.wrapped import StandIn
 from tightrope.errors import AgentError, TightropeError
 from tightrope.guards.faults import misdeed
 from tightrope.tasks.task import Task
@@ -38,25 +37,14 @@ def _can_travel(agent: Agent) -> bool:
     return True
 
 
-class AgentMadeAnew(Shown):
+class AgentMadeAnew(StandIn):
     """An agent that cannot be sent to a worker process (a session, a lock); there, its factory is called again."""
 
     _shown = ("agent", "source")
 
     def __init__(self, agent: Agent, request: AgentRequest) -> None:
-        self.agent, self.source, self._request = agent, request.source, request
-        self.name, self.fingerprint = agent.name, agent.fingerprint
-        self.deterministic, self.recurrent = agent.deterministic, agent.recurrent
-
-    def act(
-        self,
-        observations: Sequence[Any],
-        memories: Sequence[Any],
-        generators: Sequence[np.random.Generator | None],
-        masks: Sequence[Any],
-    ) -> Answer:
-        """Ask the agent."""
-        return self.agent.act(observations, memories, generators, masks)
+        super().__init__(agent, agent.name)
+        self.source, self._request = request.source, request
 
     def __reduce__(self) -> Any:
         if required_parameters(import_named(self.source)):

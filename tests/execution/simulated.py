@@ -79,12 +79,12 @@ class SimulatedBackend:
     def __init__(self, task: Task, agents: Mapping[str, Agent], conformance: Any, workers: int) -> None:
         costs = Costs(step=STEP, save=STEP / 10, load=STEP / 10)
         self.workers, self.clock = workers, 0.0
-        self._crew = [Worker(task, agents, conformance, memory_limit=2**30, costs=costs) for _ in range(workers)]
+        self._workers = [Worker(task, agents, conformance, memory_limit=2**30, costs=costs) for _ in range(workers)]
         self._due: dict[int, tuple[float, Report]] = {}
 
     def submit(self, worker: int, work: Work) -> None:
-        results = list(work_through(self._crew[worker], work))
-        counters = self._crew[worker].counters.taken()
+        results = list(work_through(self._workers[worker], work))
+        counters = self._workers[worker].counters.taken()
         seconds = MESSAGE + STEP * (counters.steps_executed or len(work))
         report = Report(worker, work, results, finished=True, counters=counters, seconds=seconds)
         self._due[worker] = self.clock + seconds, report
@@ -95,7 +95,7 @@ class SimulatedBackend:
         return [report]
 
     def add_agents(self, agents: Mapping[str, Agent]) -> None:
-        for worker in self._crew:
+        for worker in self._workers:
             worker.agents.update(agents)
 
     def replace(self, worker: int) -> None:
@@ -105,7 +105,7 @@ class SimulatedBackend:
         self._due.clear()
 
     def close(self) -> None:
-        for worker in self._crew:
+        for worker in self._workers:
             worker.close()
 
 

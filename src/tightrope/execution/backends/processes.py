@@ -69,7 +69,7 @@ class ProcessBackend:
         self._setup, self._step_timeout = setup, step_timeout
         self._agents: dict[str, Agent] = {}
         self._version = 0
-        self._crew: dict[int, _Process] = {}
+        self._processes: dict[int, _Process] = {}
         self.bytes_sent = 0
         self.bytes_received = 0
         self.messages = 0
@@ -78,7 +78,7 @@ class ProcessBackend:
 
     def submit(self, worker: int, work: Work) -> None:
         """Send work to a worker."""
-        member = self._crew.get(worker) or self._restarted(worker)
+        member = self._processes.get(worker) or self._restarted(worker)
         member.work = work
         with contextlib.suppress(OSError):  # it died; collect() will notice
             if not member.is_set_up:
@@ -96,7 +96,7 @@ class ProcessBackend:
         """Wait for messages, or for a death."""
         ends = None if timeout is None else monotonic() + timeout
         while True:
-            busy = {member.pipe: worker for worker, member in self._crew.items() if member.work is not None}
+            busy = {member.pipe: worker for worker, member in self._processes.items() if member.work is not None}
             left = SECONDS_BETWEEN_LOOKS if ends is None else max(0.0, min(SECONDS_BETWEEN_LOOKS, ends - monotonic()))
             looked = monotonic()
             speaking = {busy[pipe] for pipe in wait(list(busy), left)}  # type: ignore[index]
@@ -116,38 +116,38 @@ class ProcessBackend:
 
     def abandon(self) -> None:
         """Kill whoever is working; a worker holds nothing that cannot be made again."""
-        for worker in [worker for worker, member in self._crew.items() if member.work is not None]:
+        for worker in [worker for worker, member in self._processes.items() if member.work is not None]:
             self._bury(worker)
 
     def close(self) -> None:
         """Ask the workers to leave, and end those that do not."""
-        for member in self._crew.values():
+        for member in self._processes.values():
             with contextlib.suppress(OSError):
                 member.pipe.send_bytes(b"")
-        for worker in list(self._crew):
+        for worker in list(self._processes):
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._crew[worker].process.wait(SECONDS_TO_LEAVE)
+                self._processes[worker].process.wait(SECONDS_TO_LEAVE)
             self._bury(worker)
 
     @property
     def process_ids(self) -> list[int]:
         """Of the workers that run."""
-        return [member.process.pid for member in self._crew.values()]
+        return [member.process.pid for member in self._processes.values()]
 
     def _restarted(self, worker: int) -> _Process:
         self._start_missing()
-        return self._crew[worker]
+        return self._processes[worker]
 
     def _start_missing(self) -> None:
         for number in range(self.workers):
-            if number not in self._crew:
-                self._crew[number] = self._started()
+            if number not in self._processes:
+                self._processes[number] = self._started()
 
     def _silent(self, workers: Iterable[int], seconds: float) -> list[Report]:
         """What to report of busy workers that were not heard of meanwhile."""
         reports = []
         for worker in workers:
-            member = self._crew[worker]
+            member = self._processes[worker]
             if member.silence is None or member.work is None or not self._step_timeout:
                 continue
             # Whoever was itself suspended for an hour has not waited for an hour.
@@ -188,7 +188,7 @@ class ProcessBackend:
         member.pipe.send_bytes(message)
 
     def _heard(self, worker: int) -> Report | None:
-        member = self._crew[worker]
+        member = self._processes[worker]
         assert member.work is not None
         try:
             message = member.pipe.recv_bytes()
@@ -213,7 +213,7 @@ class ProcessBackend:
 
     def _bury(self, worker: int) -> str:
         """End a worker and say how it ended."""
-        member = self._crew.pop(worker)
+        member = self._processes.pop(worker)
         member.pipe.close()
         member.stack.close()
         if member.process.poll() is None:

@@ -15,7 +15,7 @@ from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshot import Snapshot
 
 
-class Walker:
+class TreePlayer:
     """Owns a simulator and the tree, and knows where in the tree the simulator stands."""
 
     def __init__(self, simulator: Simulator, tree: PrefixTree, spacing: int | None, counters: Counters) -> None:

@@ -10,7 +10,7 @@ from tightrope.agents.agent import Agent
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.snapshot_sizes import Scales
 from tightrope.execution.rollout import Rollout
-from tightrope.execution.worker.lane_runs import Drafting
+from tightrope.execution.worker.lane_runs import LaneRuns
 from tightrope.execution.worker.lanes import Lane
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
 from tightrope.trace import ActionTrace
@@ -50,7 +50,7 @@ class Remembered:
         self.__init__()  # type: ignore[misc]
 
 
-class Memories:
+class PrefixMemories:
     """One agent's memory at the end of prefixes that lead to one place; each is watched once for all repetitions."""
 
     def __init__(self, agent: Agent, known: Remembered) -> None:
@@ -64,17 +64,19 @@ class Memories:
             return True
         return not start.actions
 
-    def watch(self, drafting: Drafting, rollouts: Iterable[Rollout], lanes: Sequence[Lane], counters: Counters) -> None:
+    def watch(
+        self, lane_runs: LaneRuns, rollouts: Iterable[Rollout], lanes: Sequence[Lane], counters: Counters
+    ) -> None:
         """Let the agent watch the starts of these rollouts, as many as there is room for."""
         if self._known.full:
             self._known.clear()
         missing = {
             rollout.start: rollout
             for rollout in rollouts
-            if rollout.start.actions and rollout.start not in self._known and drafting.leads_to_one_place(rollout)
+            if rollout.start.actions and rollout.start not in self._known and lane_runs.leads_to_one_place(rollout)
         }
         watchers = (
-            drafting.watcher(rollout, self._agent, marks)
+            lane_runs.watcher(rollout, self._agent, marks)
             for rollout, marks in _longest(missing)
             if not self._known.full
         )

@@ -1,4 +1,4 @@
-"""The environments of one worker: the walker's, and those of its lanes."""
+"""The environments of one worker: the tree player's, and those of its lanes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from time import perf_counter
 from tightrope.agents.agent import Agent
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.costs import Costs, measure
-from tightrope.execution.prefixes.player import Walker
+from tightrope.execution.prefixes.player import TreePlayer
 from tightrope.execution.prefixes.tree import PrefixTree
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.scheduling.affinity import TYPICAL_LENGTH
@@ -25,7 +25,7 @@ OPENING_SHARE = 0.1
 """Opening more environments may take at most this share of the time the work takes."""
 
 
-class LaneCrew:
+class WorkerEnvironments:
     """Opens environments when they pay, and hands out lanes of the kind that suits the task."""
 
     def __init__(
@@ -44,8 +44,8 @@ class LaneCrew:
         self._opening_seconds = 0.0
         simulator = self._open()
         self._costs = costs or measure(simulator)
-        self.walker = Walker(simulator, tree, self._costs.snapshot_spacing, counters)
-        self.stage = Stage(self.walker)
+        self.tree_player = TreePlayer(simulator, tree, self._costs.snapshot_spacing, counters)
+        self.stage = Stage(self.tree_player)
         self._instances: list[Instance] = []
         self._agent_seconds: dict[str, dict[int, float]] = {}
         self._spare: Simulator | None = None
@@ -66,30 +66,30 @@ class LaneCrew:
 
     def lanes(self, name: str, agent: Agent, rollouts: Sequence[Rollout]) -> list[Lane]:
         """Lanes for an agent that has these rollouts before it."""
-        self.walker.tree.begun.clear()
+        self.tree_player.tree.begun.clear()
         kind = self.kind(rollouts)
         count = min(self._wanted_lanes or self._best_count(name, agent, rollouts[0], kind), len(rollouts))
         if kind is Cursor:
             count = self._wanted_lanes or min(max(count, FEWEST_CURSORS), len(rollouts))
-            return [Cursor(self.walker) for _ in range(count)]
+            return [Cursor(self.tree_player) for _ in range(count)]
         if kind is Turn:
             count = count if self._costs.save is not None else 1
-            return [Turn(self.walker, self.stage) for _ in range(count)]
+            return [Turn(self.tree_player, self.stage) for _ in range(count)]
         return list(self._open_instances(count, rollouts))
 
     def spare_simulator(self) -> Simulator:
         """An environment to run something alone, while lanes are under way."""
         if self._task.one_per_process:
             self.stage.clear()
-            self.walker.at = None
-            return self.walker.simulator
+            self.tree_player.at = None
+            return self.tree_player.simulator
         if self._spare is None:
             self._spare = self._open()
         return self._spare
 
     def turn(self) -> Turn:
-        """A lane on the walker's own environment."""
-        return Turn(self.walker, self.stage)
+        """A lane on the tree player's own environment."""
+        return Turn(self.tree_player, self.stage)
 
     def close(self) -> None:
         """Close all environments."""
@@ -98,10 +98,10 @@ class LaneCrew:
 
     def _best_count(self, name: str, agent: Agent, rollout: Rollout, kind: type) -> int:
         if name not in self._agent_seconds:
-            self.walker.go(self.walker.root(rollout.start.seed))
+            self.tree_player.go(self.tree_player.root(rollout.start.seed))
             started = perf_counter()
             self._agent_seconds[name] = seconds_per_observation(
-                agent, self.walker.simulator.transition, self._costs.step
+                agent, self.tree_player.simulator.transition, self._costs.step
             )
             self._counters.seconds_agent += perf_counter() - started
         switching = (self._costs.save or 0.0) + (self._costs.load or 0.0) if kind is Turn else 0.0
@@ -113,7 +113,7 @@ class LaneCrew:
         if self._wanted_lanes is None:
             count = min(count, max(len(self._instances), affordable, 1))
         while len(self._instances) < count:
-            self._instances.append(Instance(self.walker, self._open()))
+            self._instances.append(Instance(self.tree_player, self._open()))
         return self._instances[:count]
 
     def _open(self) -> Simulator:

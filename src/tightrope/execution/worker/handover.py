@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 
-from tightrope.execution.prefixes.player import Walker
+from tightrope.execution.prefixes.player import TreePlayer
 from tightrope.execution.prefixes.tree import Label, Point, PrefixTree, Reseeded
 from tightrope.execution.worker.recording import Wanted, running_sum
 from tightrope.outcome import Outcome
@@ -13,7 +13,7 @@ from tightrope.trace import ActionTrace
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class PathEnd:
     """The end of a path in the tree, and what was seen on the way."""
 
     point: Point
@@ -38,16 +38,16 @@ def path_labels(start: ActionTrace, *, deterministic: bool) -> list[Label]:
     return labels
 
 
-def depart(walker: Walker, seed: int, labels: list[Label], wanted: Wanted) -> Departure:
+def play_path(tree_player: TreePlayer, seed: int, labels: list[Label], wanted: Wanted) -> PathEnd:
     """Play the path as far as it goes, if it is not known, and tell what was seen on it."""
-    point, steps = walker.reach(seed, labels, wanted)
-    return Departure(
+    point, steps = tree_player.reach(seed, labels, wanted)
+    return PathEnd(
         point=point,
         steps=steps,
         outcome=point[0].outcome_at(point[1]),
-        rewards=_rewards(walker.tree, point),
-        keys=_keys(walker.tree, point) if wanted.keys else [],
-        positions=_positions(walker.tree, point) if wanted.positions else [],
+        rewards=_rewards(tree_player.tree, point),
+        keys=_keys(tree_player.tree, point) if wanted.keys else [],
+        positions=_positions(tree_player.tree, point) if wanted.positions else [],
     )
 
 

@@ -19,7 +19,7 @@ from tightrope.agents.formats.jax_network import JaxNetwork
 from tightrope.agents.networks.network_agent import NetworkAgent
 from tightrope.errors import NotReproducible
 from tightrope.execution.counters import Counters
-from tightrope.execution.prefixes.player import Walker
+from tightrope.execution.prefixes.player import TreePlayer
 from tightrope.execution.prefixes.tree import Point
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.jax_stretch import LONGEST, Met, Plan, Player, Scene, Stretch, stretches_of
@@ -37,9 +37,9 @@ LONGEST_KEPT = 2048
 """Steps that can be looked back on; a longer episode is run in ordinary lanes."""
 
 
-def runs_in_rows(walker: Walker, agent: Agent, rollouts: Sequence[Rollout], *, deterministic: bool) -> bool:
+def runs_in_rows(tree_player: TreePlayer, agent: Agent, rollouts: Sequence[Rollout], *, deterministic: bool) -> bool:
     """Whether world and agent are both JAX's, and nothing is asked that only a single environment can tell."""
-    simulator = walker.simulator
+    simulator = tree_player.simulator
     if not isinstance(simulator.env, JaxEnvironment) or not isinstance(agent, NetworkAgent):
         return False
     if not isinstance(agent.network, JaxNetwork) or not agent.picks_the_best_of_numbered:
@@ -56,11 +56,11 @@ def runs_in_rows(walker: Walker, agent: Agent, rollouts: Sequence[Rollout], *, d
 class RowLanes:
     """WIDTH rollouts of one agent at a time."""
 
-    def __init__(self, walker: Walker, agent: Agent, counters: Counters) -> None:
-        env: Any = walker.simulator.env
+    def __init__(self, tree_player: TreePlayer, agent: Agent, counters: Counters) -> None:
+        env: Any = tree_player.simulator.env
         assert isinstance(agent, NetworkAgent)
         assert isinstance(agent.network, JaxNetwork)
-        self._walker, self._agent, self._counters = walker, agent, counters
+        self._tree_player, self._agent, self._counters = tree_player, agent, counters
         self._rows: Rows = rows_of(env.world)
         space = env.action_space
         self._actions_from, self._number = int(space.start), int(space.n)
@@ -122,12 +122,12 @@ class RowLanes:
         if known is not None and known.point[0] is run.point[0] and known.point[1] == run.point[1]:
             return known
         try:
-            self._walker.go(run.point)
+            self._tree_player.go(run.point)
         except BaseException as error:
             require_fault(error)
             run.failed, run.failure = True, error
             return None
-        simulator: Any = self._walker.simulator
+        simulator: Any = self._tree_player.simulator
         self._start = _Start(
             run.point,
             simulator.env.situation,
@@ -220,7 +220,7 @@ class RowLanes:
         run.outcome = _outcome(met)
         # A world that goes on beyond the time limit it named: to be run alone, which looks at every step.
         run.failed = bool(met & Met.NO_NUMBER) or (run.outcome is Outcome.ONGOING and steps != run.limit)
-        self._walker.simulator.counters.steps += steps
+        self._tree_player.simulator.counters.steps += steps
         self._counters.observations_answered += steps
         self._runs[place], self._live[place] = None, False
         return run

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Protocol
 
-from tightrope.execution.prefixes.player import Walker
+from tightrope.execution.prefixes.player import TreePlayer
 from tightrope.execution.prefixes.tree import Point, PrefixTree
 from tightrope.outcome import Outcome
 from tightrope.simulation.simulator import Simulator
@@ -60,22 +60,22 @@ class Lane(Protocol):
 class Instance:
     """A lane with an environment of its own, which is played in without a detour."""
 
-    def __init__(self, walker: Walker, simulator: Simulator) -> None:
-        self._walker = walker
+    def __init__(self, tree_player: TreePlayer, simulator: Simulator) -> None:
+        self._tree_player = tree_player
         self.mover = simulator
 
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
-        """Go there, in the walker's environment or in a copy of it."""
-        walker = self._walker
-        walker.go(point)
-        if again and walker.simulator.snapshotter is not None:
-            snapshot = walker.save_here()
+        """Go there, in the tree player's environment or in a copy of it."""
+        tree_player = self._tree_player
+        tree_player.go(point)
+        if again and tree_player.simulator.snapshotter is not None:
+            snapshot = tree_player.save_here()
             started = perf_counter()
             self.mover.load(snapshot)
-            walker.counters.seconds_snapshot += perf_counter() - started
+            tree_player.counters.seconds_snapshot += perf_counter() - started
         else:
-            # The walker stands there already: trading environments is cheaper than copying what is in them.
-            self.mover, walker.simulator, walker.at = walker.simulator, self.mover, None
+            # The tree player stands there already: trading environments is cheaper than copying what is in them.
+            self.mover, tree_player.simulator, tree_player.at = tree_player.simulator, self.mover, None
         if reseed is not None:
             self.mover.reseed(reseed)
 
@@ -89,12 +89,12 @@ class Instance:
 
 
 class Turn:
-    """A lane that takes turns with others on the walker's environment."""
+    """A lane that takes turns with others on the tree player's environment."""
 
-    def __init__(self, walker: Walker, stage: Stage) -> None:
-        self._walker, self._stage = walker, stage
+    def __init__(self, tree_player: TreePlayer, stage: Stage) -> None:
+        self._tree_player, self._stage = tree_player, stage
         self.snapshot: Snapshot | None = None
-        self.look_at(walker.simulator)
+        self.look_at(tree_player.simulator)
 
     @property
     def mover(self) -> Turn:
@@ -103,10 +103,10 @@ class Turn:
 
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
         """Take the environment there."""
-        self._walker.go(point)
+        self._tree_player.go(point)
         if again:
-            self._walker.save_here()
-        simulator = self._walker.simulator
+            self._tree_player.save_here()
+        simulator = self._tree_player.simulator
         if reseed is not None:
             simulator.reseed(reseed)
         self._stage.taken_by(self)
@@ -129,16 +129,16 @@ class Turn:
 
     def standing(self) -> Simulator | None:
         """The one simulator, while it is this lane's turn."""
-        return self._walker.simulator if self._stage.is_taken_by(self) else None
+        return self._tree_player.simulator if self._stage.is_taken_by(self) else None
 
 
 class Stage:
     """Knows whose turn it is on the one environment; whoever leaves is saved, whoever enters is put back."""
 
-    def __init__(self, walker: Walker) -> None:
-        self._walker = walker
+    def __init__(self, tree_player: TreePlayer) -> None:
+        self._tree_player = tree_player
         self._on: Turn | None = None
-        walker.before_moving = self.clear
+        tree_player.before_moving = self.clear
 
     def enter(self, lane: Turn) -> Simulator:
         """The environment, standing where the lane left it."""
@@ -146,10 +146,10 @@ class Stage:
             self.clear()
             assert lane.snapshot is not None
             started = perf_counter()
-            self._walker.simulator.load(lane.snapshot)
-            self._walker.counters.seconds_snapshot += perf_counter() - started
+            self._tree_player.simulator.load(lane.snapshot)
+            self._tree_player.counters.seconds_snapshot += perf_counter() - started
             self.taken_by(lane)
-        return self._walker.simulator
+        return self._tree_player.simulator
 
     def is_taken_by(self, lane: Turn) -> bool:
         """Whether it is this lane's turn."""
@@ -157,7 +157,7 @@ class Stage:
 
     def taken_by(self, lane: Turn) -> None:
         """The lane has the environment, which thereby leaves the tree."""
-        self._on, self._walker.at = lane, None
+        self._on, self._tree_player.at = lane, None
 
     def clear(self) -> None:
         """Save whoever has the environment, if it is still under way."""
@@ -165,17 +165,17 @@ class Stage:
         if lane is None or lane.outcome.terminal:
             return
         started = perf_counter()
-        lane.snapshot = self._walker.simulator.save()
+        lane.snapshot = self._tree_player.simulator.save()
         lane.look_at(lane.snapshot)
-        self._walker.counters.seconds_snapshot += perf_counter() - started
+        self._tree_player.counters.seconds_snapshot += perf_counter() - started
 
 
 class Cursor:
     """A lane that is a place in the prefix tree, and steps only where nobody has been."""
 
-    def __init__(self, walker: Walker) -> None:
-        self._walker = walker
-        self._tree: PrefixTree = walker.tree
+    def __init__(self, tree_player: TreePlayer) -> None:
+        self._tree_player = tree_player
+        self._tree: PrefixTree = tree_player.tree
         self._point: Point | None = None
         self._snapshot: Snapshot | None = None
         self.observation: Any = None
@@ -193,8 +193,8 @@ class Cursor:
         self._tree.begun[id(self)] = self._tree.clock
         held = point[0].snapshots.get(point[1])
         if held is None:
-            self._walker.go(point)
-            held = self._walker.save_here()
+            self._tree_player.go(point)
+            held = self._tree_player.save_here()
         self._arrive(point, held)
 
     def advance(self, action: Action) -> float:
@@ -215,39 +215,39 @@ class Cursor:
     def simulator(self) -> Simulator:
         """The one simulator, standing where this lane stands."""
         self._stand_here()
-        return self._walker.simulator
+        return self._tree_player.simulator
 
     def standing(self) -> Simulator | None:
         """The one simulator, if this lane was the last to step."""
-        return self._walker.simulator if self._walker.at == self._point else None
+        return self._tree_player.simulator if self._tree_player.at == self._point else None
 
     def _step_anew(self, action: Action, known: Point | None) -> float:
         self._stand_here()
-        walker, simulator = self._walker, self._walker.simulator
+        tree_player, simulator = self._tree_player, self._tree_player.simulator
         assert self._point is not None
-        walker.at = None
+        tree_player.at = None
         reward = simulator.advance(action)
         outcome = simulator.outcome
         point = known or self._tree.add_step(self._point, action, reward, outcome)
-        walker.at = point
+        tree_player.at = point
         if outcome.terminal:
             self._end(point)
         else:
-            self._arrive(point, walker.save_here())
+            self._arrive(point, tree_player.save_here())
             self._tree.shrink_if_needed()
         return reward
 
     def _stand_here(self) -> None:
-        walker = self._walker
+        tree_player = self._tree_player
         assert self._point is not None
         assert self._snapshot is not None
-        if walker.at is not None and walker.at[0] is self._point[0] and walker.at[1] == self._point[1]:
+        if tree_player.at is not None and tree_player.at[0] is self._point[0] and tree_player.at[1] == self._point[1]:
             return
         started = perf_counter()
-        walker.at = None
-        walker.simulator.load(self._snapshot)
-        walker.counters.seconds_snapshot += perf_counter() - started
-        walker.at = self._point
+        tree_player.at = None
+        tree_player.simulator.load(self._snapshot)
+        tree_player.counters.seconds_snapshot += perf_counter() - started
+        tree_player.at = self._point
 
     def _arrive(self, point: Point, snapshot: Snapshot) -> None:
         self._point, self._snapshot = point, snapshot

@@ -18,10 +18,10 @@ from tightrope.execution.prefixes.costs import Costs
 from tightrope.execution.prefixes.tree import PrefixTree
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import path_order
-from tightrope.execution.worker.agent_memory import Memories, Remembered
-from tightrope.execution.worker.environments import LaneCrew
+from tightrope.execution.worker.agent_memory import PrefixMemories, Remembered
+from tightrope.execution.worker.environments import WorkerEnvironments
 from tightrope.execution.worker.jax_rows import RowLanes, runs_in_rows
-from tightrope.execution.worker.lane_runs import Drafting
+from tightrope.execution.worker.lane_runs import LaneRuns
 from tightrope.execution.worker.lockstep import Run, run_in_lanes
 from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance, conformance_of, fresh_seeds_of
@@ -53,7 +53,7 @@ class Worker:
         self._conformance = conformance_of(task, conformance)
         self._tree = PrefixTree(memory_limit)
         self._lanes, self._costs = lanes, costs
-        self._crew: LaneCrew | None = None
+        self._environments: WorkerEnvironments | None = None
         self._watched: dict[str, Remembered] = {}
         self._hangs: Counter[str | None] = Counter()
         """By agent, rollouts in which a call did not return in time even when they were run alone."""
@@ -63,18 +63,22 @@ class Worker:
 
         RandomnessMet when the task was taken for deterministic and an episode leads elsewhere under fresh seeds.
         """
-        crew = self._awake()
-        before = crew.steps_played
+        environments = self._awake()
+        before = environments.steps_played
         places = sorted(range(len(rollouts)), key=lambda place: path_order(rollouts[place]))
         thresholds = gc.get_threshold()
         gc.set_threshold(max(thresholds[0], OBJECTS_BETWEEN_COLLECTIONS), *thresholds[1:])
         try:
             for name, group in groupby(places, key=lambda place: rollouts[place].agent):
                 chosen = {place: rollouts[place] for place in group}
-                yield from self._run_fixed(crew, chosen) if name is None else self._run_agent(crew, name, chosen)
+                yield from (
+                    self._run_fixed(environments, chosen)
+                    if name is None
+                    else self._run_agent(environments, name, chosen)
+                )
         finally:
             gc.set_threshold(*thresholds)
-            self.counters.steps_executed += crew.steps_played - before
+            self.counters.steps_executed += environments.steps_played - before
 
     def call(self, function: Callable[[Task, Any], Any], payload: Any) -> Any:
         """Run a function of the task; it may open environments of its own."""
@@ -84,20 +88,22 @@ class Worker:
 
     def close(self) -> None:
         """Close all environments; they are opened again when needed."""
-        if self._crew is not None:
-            self._crew.close()
-        self._crew = None
+        if self._environments is not None:
+            self._environments.close()
+        self._environments = None
         self._tree.clear()
 
-    def _awake(self) -> LaneCrew:
-        if self._crew is None:
-            self._crew = LaneCrew(
+    def _awake(self) -> WorkerEnvironments:
+        if self._environments is None:
+            self._environments = WorkerEnvironments(
                 self.task, self._conformance, self._tree, self.counters, lanes=self._lanes, costs=self._costs
             )
-        return self._crew
+        return self._environments
 
-    def _run_fixed(self, crew: LaneCrew, rollouts: Mapping[int, Rollout]) -> Iterator[tuple[int, Episode]]:
-        drafting = Drafting(crew.walker, deterministic=self._conformance.deterministic)
+    def _run_fixed(
+        self, environments: WorkerEnvironments, rollouts: Mapping[int, Rollout]
+    ) -> Iterator[tuple[int, Episode]]:
+        lane_runs = LaneRuns(environments.tree_player, deterministic=self._conformance.deterministic)
         for place, rollout in rollouts.items():
             given_up = self._given_up(rollout)
             if given_up is not None:
@@ -105,71 +111,77 @@ class Worker:
                 continue
             episode, failure, drew = None, None, False
             try:
-                if drafting.deterministic:
-                    episode, drew = drafting.fixed_episode(rollout)
+                if lane_runs.deterministic:
+                    episode, drew = lane_runs.fixed_episode(rollout)
                 else:
-                    episode = self._play_with_fresh_randomness(crew, drafting, rollout)
+                    episode = self._play_with_fresh_randomness(environments, lane_runs, rollout)
             except BaseException as error:
                 require_fault(error)
                 failure = error
             # Outside of the except clause, so that this failure is no part of the next one's traceback.
-            episode = self._run_alone(crew, rollout, failure) if episode is None else episode
+            episode = self._run_alone(environments, rollout, failure) if episode is None else episode
             if drew:
-                self._doubt(crew, episode)
+                self._doubt(environments, episode)
             yield place, episode
 
-    def _play_with_fresh_randomness(self, crew: LaneCrew, drafting: Drafting, rollout: Rollout) -> Episode:
-        run, lane = drafting.run(rollout, None, again=True), crew.turn()
+    def _play_with_fresh_randomness(
+        self, environments: WorkerEnvironments, lane_runs: LaneRuns, rollout: Rollout
+    ) -> Episode:
+        run, lane = lane_runs.run(rollout, None, again=True), environments.turn()
         goes_on = run.begin(lane)
         for action in rollout.actions:
             if not goes_on:
                 break
             goes_on = run.tick(lane, action, None)
-        return drafting.episode(run, None)
+        return lane_runs.episode(run, None)
 
-    def _run_agent(self, crew: LaneCrew, name: str, rollouts: Mapping[int, Rollout]) -> Iterator[tuple[int, Episode]]:
+    def _run_agent(
+        self, environments: WorkerEnvironments, name: str, rollouts: Mapping[int, Rollout]
+    ) -> Iterator[tuple[int, Episode]]:
         agent = self.agents[name]
-        drafting = Drafting(crew.walker, deterministic=self._conformance.deterministic)
-        in_rows = runs_in_rows(crew.walker, agent, list(rollouts.values()), deterministic=drafting.deterministic)
-        lanes = [] if in_rows else crew.lanes(name, agent, list(rollouts.values()))
-        memories = Memories(agent, self._watched.setdefault(name, Remembered()))
+        lane_runs = LaneRuns(environments.tree_player, deterministic=self._conformance.deterministic)
+        in_rows = runs_in_rows(
+            environments.tree_player, agent, list(rollouts.values()), deterministic=lane_runs.deterministic
+        )
+        lanes = [] if in_rows else environments.lanes(name, agent, list(rollouts.values()))
+        memories = PrefixMemories(agent, self._watched.setdefault(name, Remembered()))
         if agent.recurrent:
-            memories.watch(drafting, rollouts.values(), lanes, self.counters)
-        runs = self._drafted(drafting, agent, rollouts, memories)
+            memories.watch(lane_runs, rollouts.values(), lanes, self.counters)
+        runs = self._runs_of_agent(lane_runs, agent, rollouts, memories)
         if in_rows:
-            finished = RowLanes(crew.walker, agent, self.counters).run(runs)
+            finished = RowLanes(environments.tree_player, agent, self.counters).run(runs)
         else:
-            finished = run_in_lanes(agent, runs, lanes, self.counters, note_draws=drafting.deterministic)
+            finished = run_in_lanes(agent, runs, lanes, self.counters, note_draws=lane_runs.deterministic)
         for run in finished:
             if run.failed:
-                yield run.place, self._run_alone(crew, run.rollout, run.failure)
+                yield run.place, self._run_alone(environments, run.rollout, run.failure)
             else:
-                episode = drafting.episode(run, agent)
+                episode = lane_runs.episode(run, agent)
                 if run.drew:
-                    self._doubt(crew, episode)
+                    self._doubt(environments, episode)
                 yield run.place, episode
 
-    def _doubt(self, crew: LaneCrew, episode: Episode) -> None:
+    def _doubt(self, environments: WorkerEnvironments, episode: Episode) -> None:
         """An episode on whose way something was drawn stands for others only if fresh seeds lead to the same."""
         start, exact = episode.rollout.start, not isinstance(self.task.state_key, LossyKey)
         # Many ways lead to the same situation, and what is played from there on was played again already.
         begun_at = (start.seed, episode.checksum) if exact and episode.checksum is not None else start
-        fresh_seeds_of(self.task).doubt(crew.spare_simulator(), episode.trace, begun_at=begun_at)
+        fresh_seeds_of(self.task).doubt(environments.spare_simulator(), episode.trace, begun_at=begun_at)
 
-    def _run_alone(self, crew: LaneCrew, rollout: Rollout, failure: BaseException | None) -> Episode:
+    def _run_alone(self, environments: WorkerEnvironments, rollout: Rollout, failure: BaseException | None) -> Episode:
         """By the definition of a rollout, so that an error reads the same wherever it happened."""
         given_up = self._given_up(rollout)
         if given_up is not None:
             return given_up
-        simulator = crew.spare_simulator()
+        simulator = environments.spare_simulator()
         episode = run_naively(simulator, self.agents, rollout, deterministic=self._conformance.deterministic)
         self._hangs[rollout.agent] += episode.error is not None and episode.error.kind is ErrorKind.HANG
         if episode.error is None and failure is not None:
             return replace(episode, error=EpisodeError.of(failure, repeated=False))
         return episode
 
-    def _drafted(
-        self, drafting: Drafting, agent: Agent, rollouts: Mapping[int, Rollout], memories: Memories
+    def _runs_of_agent(
+        self, lane_runs: LaneRuns, agent: Agent, rollouts: Mapping[int, Rollout], memories: PrefixMemories
     ) -> Iterator[Run]:
         """Each rollout's run, made when a lane is free for it."""
         uses = Counter(rollout.start for rollout in rollouts.values())
@@ -179,13 +191,13 @@ class Worker:
                 yield Run(rollout=rollout, point=None, place=place, failed=True)
                 continue
             try:
-                run = drafting.run(rollout, agent, again=uses[rollout.start] > 0)
+                run = lane_runs.run(rollout, agent, again=uses[rollout.start] > 0)
             except BaseException as error:
                 require_fault(error)
                 run = Run(rollout=rollout, point=None, failed=True, failure=error)
             begins_late = agent.recurrent and not run.failed and not run.forced and not run.prefix_outcome.terminal
             if begins_late and not memories.recall(run):
-                run = drafting.watched_run(rollout, agent)
+                run = lane_runs.watched_run(rollout, agent)
             run.place = place
             yield run
 

@@ -37,7 +37,7 @@ class FailingCase(Protocol):
 
 
 @runtime_checkable
-class Situation(Protocol):
+class CaseToRun(Protocol):
     """A case to be run."""
 
     @property
@@ -47,7 +47,7 @@ class Situation(Protocol):
 
 
 @runtime_checkable
-class Found(Protocol):
+class SearchedFailure(Protocol):
     """A failure that a search has found."""
 
     @property
@@ -56,7 +56,7 @@ class Found(Protocol):
         ...
 
 
-Failure: TypeAlias = Episode | FailingCase | Situation | Found
+Failure: TypeAlias = Episode | FailingCase | CaseToRun | SearchedFailure
 
 
 @begun_again_if_stochastic
@@ -119,13 +119,13 @@ def later(one: Explanation, other: Explanation | None) -> Explanation:
 
 def failed_episode(engine: Engine, agent: Agent, failure: Failure, length: int | None = None) -> Episode:
     """The failed episode that is meant."""
-    if isinstance(failure, Found):
+    if isinstance(failure, SearchedFailure):
         failure = failure.episode
     if isinstance(failure, FailingCase):
         if not failure.failing_episodes:
             raise UsageError("this case did not fail, so there is nothing to explain; take one of result.failing_cases")
         return failure.failing_episodes[0]
-    if isinstance(failure, Situation):
+    if isinstance(failure, CaseToRun):
         watch = choose_watch(engine.task, len(failure.prefix), length)
         rollout = Rollout(start=failure.prefix, agent=agent.name, length=watch.steps, fixed_prefix=True)
         [failure] = engine.run([rollout])

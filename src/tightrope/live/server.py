@@ -46,7 +46,7 @@ HEADERS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Response:
     """What is sent back."""
 
     status: HTTPStatus = HTTPStatus.OK
@@ -109,13 +109,13 @@ class LiveServer(socketserver.ThreadingTCPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that is gone, or a request that cannot be answered, is nobody's concern on the terminal."""
 
-    def answer(self, method: str, target: str, headers: Message) -> Answer:
+    def answer(self, method: str, target: str, headers: Message) -> Response:
         """What a request gets."""
         path, _, query = target.partition("?")
         refused = self.door.refusal(method, path, headers)
         if refused is not None:
             allow = {"Allow": "GET, HEAD"} if refused.status is HTTPStatus.METHOD_NOT_ALLOWED else {}
-            return Answer(status=refused.status, content=f"{refused.reason}\n".encode(), headers=allow)
+            return Response(status=refused.status, content=f"{refused.reason}\n".encode(), headers=allow)
         route = ROUTE.fullmatch(path)
         if route is None:
             return NOT_FOUND
@@ -124,13 +124,13 @@ class LiveServer(socketserver.ThreadingTCPServer):
         place = self.served.known().get(route["run"])
         return NOT_FOUND if place is None else self._run(place, route, query, headers)
 
-    def _index(self, route: re.Match[str]) -> Answer:
+    def _index(self, route: re.Match[str]) -> Response:
         if route["film"]:
             return NOT_FOUND
         threading.Thread(target=self._find_verdicts, daemon=True).start()
         if route["state"]:
             return _json({"version": self.pages.index_version(), "told": "", "share": None, "over": False})
-        return Answer(kind=HTML, content=self.pages.index().encode())
+        return Response(kind=HTML, content=self.pages.index().encode())
 
     def _find_verdicts(self) -> None:
         if self._finding.acquire(blocking=False):
@@ -139,7 +139,7 @@ class LiveServer(socketserver.ThreadingTCPServer):
             finally:
                 self._finding.release()
 
-    def _run(self, place: ServedRun, route: re.Match[str], query: str, headers: Message) -> Answer:
+    def _run(self, place: ServedRun, route: re.Match[str], query: str, headers: Message) -> Response:
         if route["film"]:
             name = unquote(route["film"])
             film = self.pages.film(place, name)
@@ -151,7 +151,7 @@ class LiveServer(socketserver.ThreadingTCPServer):
                 self.state.seen(query == f"v={version}")
             told = self.state.told() if beside else {"told": "", "share": None, "over": False}
             return _json({"version": version, **told})
-        return Answer(kind=HTML, content=self.pages.run(place).encode())
+        return Response(kind=HTML, content=self.pages.run(place).encode())
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -166,7 +166,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         head = _head(self.request)
         if head is None:
-            self._send(Answer(status=HTTPStatus.BAD_REQUEST, content=b"a request is short, and sent at once\n"))
+            self._send(Response(status=HTTPStatus.BAD_REQUEST, content=b"a request is short, and sent at once\n"))
             return
         self.rfile = io.BytesIO(head)
         self.raw_requestline = self.rfile.readline()
@@ -175,13 +175,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What the parser of requests says to one that is none."""
-        self._send(Answer(status=HTTPStatus(code), content=b"this is no request\n"))
+        self._send(Response(status=HTTPStatus(code), content=b"this is no request\n"))
 
     def handle_expect_100(self) -> bool:
         """Nobody is asked for more than a request."""
         return True
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Response) -> None:
         self.request.settimeout(SECONDS_TO_TAKE)
         headers = {**HEADERS, **answer.headers, "Content-Type": answer.kind, "Content-Length": str(len(answer.content))}
         head = f"HTTP/1.1 {answer.status.value} {answer.status.phrase}\r\n"
@@ -211,18 +211,18 @@ def _head(request: socket.socket) -> bytes | None:
     return head if len(head) <= LONGEST_REQUEST else None
 
 
-def _film(content: bytes, kind: str, headers: Message) -> Answer:
+def _film(content: bytes, kind: str, headers: Message) -> Response:
     """A film, or the part of it that a player asks for to jump within it."""
     asked = re.fullmatch(r"bytes=(\d{1,12})-(\d{0,12})", headers.get("Range", ""))
     if asked is None or int(asked[1]) >= len(content):
-        return Answer(kind=kind, content=content, headers={"Accept-Ranges": "bytes"})
+        return Response(kind=kind, content=content, headers={"Accept-Ranges": "bytes"})
     first, last = int(asked[1]), min(int(asked[2] or len(content)), len(content) - 1)
     told = {"Accept-Ranges": "bytes", "Content-Range": f"bytes {first}-{last}/{len(content)}"}
-    return Answer(status=HTTPStatus.PARTIAL_CONTENT, kind=kind, content=content[first : last + 1], headers=told)
+    return Response(status=HTTPStatus.PARTIAL_CONTENT, kind=kind, content=content[first : last + 1], headers=told)
 
 
-def _json(content: dict[str, Any]) -> Answer:
-    return Answer(kind=JSON, content=json.dumps(content).encode())
+def _json(content: dict[str, Any]) -> Response:
+    return Response(kind=JSON, content=json.dumps(content).encode())
 
 
-NOT_FOUND = Answer(status=HTTPStatus.NOT_FOUND, content=b"there is nothing of that name here\n")
+NOT_FOUND = Response(status=HTTPStatus.NOT_FOUND, content=b"there is nothing of that name here\n")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tightrope.reference import BoundaryState, Successor, Survivability
-from tightrope.references.probe_blocks import Finding
+from tightrope.references.probe_blocks import ActionFinding
 
 
-def boundary_at(key: object, findings: Sequence[Finding], earlier: BoundaryState | None) -> BoundaryState | None:
+def boundary_at(key: object, findings: Sequence[ActionFinding], earlier: BoundaryState | None) -> BoundaryState | None:
     """The boundary state at one depth, if it is one: proven, or reported by the search and not refuted."""
     harmful = tuple(finding.action for finding in findings if finding.harmful)
     evidence: dict[str, int] = {"unsafe": sum(finding.harms for finding in findings if finding.harmful)}
@@ -31,14 +31,14 @@ def boundary_at(key: object, findings: Sequence[Finding], earlier: BoundaryState
     )
 
 
-def _longest_fuse(findings: Sequence[Finding]) -> int | None:
+def _longest_fuse(findings: Sequence[ActionFinding]) -> int | None:
     """Within how many steps harm follows, whichever of the harmful actions is taken; None where one of them is open."""
     fuses = [finding.fuse for finding in findings if finding.harmful]
     known = [fuse for fuse in fuses if fuse is not None]
     return max(known) if known and len(known) == len(fuses) else None
 
 
-def _successor(finding: Finding) -> Successor:
+def _successor(finding: ActionFinding) -> Successor:
     witness = finding.witness
     return Successor(
         action=finding.action,

@@ -56,7 +56,7 @@ class Block:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class ActionFinding:
     """What became of one action."""
 
     depth: int
@@ -79,7 +79,7 @@ class Finding:
 class BlockAnswer:
     """What a block found out, and what others can use of it."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ActionFinding, ...]
     learnt: Knowledge
     steps: int
     refutation: str = ""
@@ -132,9 +132,9 @@ def probe_block(task: Task, block: Block) -> BlockAnswer:
         return BlockAnswer(findings=tuple(findings), learnt=learnt, steps=classifier.spent, refutation=refutation)
 
 
-def _findings(classifier: Classifier, block: Block) -> list[Finding]:
+def _findings(classifier: Classifier, block: Block) -> list[ActionFinding]:
     """One finding per question; those the limit does not reach for stay open."""
-    simulator, asked, findings = classifier.simulator, dict(block.questions), list[Finding]()
+    simulator, asked, findings = classifier.simulator, dict(block.questions), list[ActionFinding]()
     if classifier.spent < block.limit:
         for depth in (moment.depth for moment in play(simulator, block.reference.prefix(max(asked)))):
             if depth in asked:
@@ -152,8 +152,8 @@ def _places(block: Block) -> list[tuple[int, Action]]:
     return [(depth, action) for depth, actions in block.questions for action in actions]
 
 
-def _open(depth: int, action: Action) -> Finding:
-    return Finding(depth=depth, action=action, survivable=Survivability.UNKNOWN, final=False)
+def _open(depth: int, action: Action) -> ActionFinding:
+    return ActionFinding(depth=depth, action=action, survivable=Survivability.UNKNOWN, final=False)
 
 
 def _reference_survives(names: list[Hashable], actions: tuple[Action, ...]) -> Knowledge:
@@ -164,7 +164,7 @@ def _reference_survives(names: list[Hashable], actions: tuple[Action, ...]) -> K
     return knowledge
 
 
-def _probe(classifier: Classifier, here: Snapshot, depth: int, action: Action, block: Block) -> Finding:
+def _probe(classifier: Classifier, here: Snapshot, depth: int, action: Action, block: Block) -> ActionFinding:
     left = block.limit - classifier.spent
     if left <= 0 or time.time() >= block.deadline:
         return _open(depth, action)
@@ -174,18 +174,20 @@ def _probe(classifier: Classifier, here: Snapshot, depth: int, action: Action, b
     return _sample(classifier, here, depth, action, block)
 
 
-def _follow(classifier: Classifier, depth: int, action: Action, effort: int) -> Finding:
+def _follow(classifier: Classifier, depth: int, action: Action, effort: int) -> ActionFinding:
     """Play the action and classify where it leads."""
     simulator = classifier.simulator
     simulator.advance(action)
     outcome = simulator.outcome
     if outcome is Outcome.UNSAFE:
-        return Finding(depth=depth, action=action, survivable=Survivability.NO, harms=1, harmful=True, fuse=1)
+        return ActionFinding(depth=depth, action=action, survivable=Survivability.NO, harms=1, harmful=True, fuse=1)
     if outcome.terminal:
         end = End.GOAL if outcome is Outcome.GOAL else End.TRUNCATED
-        return Finding(depth=depth, action=action, survivable=Survivability.YES, witness=Witness((), end.value, 0))
+        return ActionFinding(
+            depth=depth, action=action, survivable=Survivability.YES, witness=Witness((), end.value, 0)
+        )
     survivable, witness = classifier.classify(effort)
-    return Finding(
+    return ActionFinding(
         depth=depth,
         action=action,
         survivable=survivable,
@@ -199,12 +201,12 @@ def _follow(classifier: Classifier, depth: int, action: Action, effort: int) -> 
     )
 
 
-def _sample(classifier: Classifier, here: Snapshot, depth: int, action: Action, block: Block) -> Finding:
+def _sample(classifier: Classifier, here: Snapshot, depth: int, action: Action, block: Block) -> ActionFinding:
     """Play an action of a stochastic task many times: what it can lead to, and whether that can be survived.
 
     Only an unsafe successor is proof of harm there, and surviving once, with some luck, is proof that one can.
     """
-    findings: list[Finding] = []
+    findings: list[ActionFinding] = []
     for repetition in range(block.repetitions):
         if classifier.spent >= block.limit:
             break
@@ -213,7 +215,7 @@ def _sample(classifier: Classifier, here: Snapshot, depth: int, action: Action, 
         findings.append(_follow(classifier, depth, action, 0 if survived else block.effort // block.repetitions))
     best = next((finding for finding in findings if finding.survivable is Survivability.YES), None)
     harms = sum(finding.harms for finding in findings if finding.harmful)
-    return Finding(
+    return ActionFinding(
         depth=depth,
         action=action,
         survivable=Survivability.UNKNOWN if best is None else Survivability.YES,

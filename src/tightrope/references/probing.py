@@ -20,7 +20,7 @@ from tightrope.outcome import StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import BoundaryState, Probing, Reference, Survivability
 from tightrope.references.boundaries import boundary_at
-from tightrope.references.probe_blocks import Block, Finding, Question, probe_block, survey
+from tightrope.references.probe_blocks import ActionFinding, Block, Question, probe_block, survey
 from tightrope.references.sampling import repetitions
 from tightrope.settings import LIBRARY_BACKEND, PROBING_SECONDS, PROBING_STEPS
 from tightrope.tasks.task import Task
@@ -90,7 +90,7 @@ class _Probe:
         self.task, self.reference, self.meter, self.engine = task, reference, meter, engine
         self.seed, self.on_progress = seed, on_progress
         self.knowledge = Knowledge()
-        self.findings: dict[tuple[int, Action], Finding] = {}
+        self.findings: dict[tuple[int, Action], ActionFinding] = {}
         self.refutation = ""
         self.replays = False
 
@@ -146,7 +146,7 @@ class _Probe:
         self.knowledge, self.replays = surveyed.knowledge, surveyed.replays
         for depth, actions in surveyed.questions:
             for action in actions:
-                self.findings[depth, action] = Finding(
+                self.findings[depth, action] = ActionFinding(
                     depth=depth, action=action, survivable=Survivability.UNKNOWN, final=False
                 )
         if self.engine.deterministic:
@@ -156,7 +156,7 @@ class _Probe:
         """What the search has proven need not be proven again."""
         for state in self.reference.boundary_states:
             for action in state.actions if state.proven else ():
-                self.findings[state.depth, action] = Finding(
+                self.findings[state.depth, action] = ActionFinding(
                     depth=state.depth,
                     action=action,
                     survivable=Survivability.NO,
@@ -243,14 +243,14 @@ class _Probe:
         self.refutation, self.knowledge = refutation, Knowledge()
         for place, finding in self.findings.items():
             if finding.merged:
-                self.findings[place] = Finding(
+                self.findings[place] = ActionFinding(
                     depth=finding.depth, action=finding.action, survivable=Survivability.UNKNOWN, final=False
                 )
 
     def _boundary_states(self) -> tuple[BoundaryState, ...]:
         earlier = {state.depth: state for state in self.reference.boundary_states}
         keys = self.reference.trace.keys
-        by_depth: dict[int, list[Finding]] = {}
+        by_depth: dict[int, list[ActionFinding]] = {}
         for finding in self.findings.values():
             by_depth.setdefault(finding.depth, []).append(finding)
         states = (boundary_at(keys[depth], by_depth[depth], earlier.get(depth)) for depth in sorted(by_depth))

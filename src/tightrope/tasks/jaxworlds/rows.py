@@ -28,7 +28,7 @@ ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 """Workers are as many as there are cores: threads of their own would only wait for each other."""
 
 
-class Shown(NamedTuple):
+class ShownRows(NamedTuple):
     """What a step showed, a row for each copy."""
 
     observation: Array
@@ -83,13 +83,13 @@ class Rows:
         jax, world = self._jax, self.world
         dtype = self.canonical(world.observation_space.dtype)
 
-        def one(situation: Any, action: Array) -> tuple[Any, Shown]:
+        def one(situation: Any, action: Array) -> tuple[Any, ShownRows]:
             key, state = situation
             key, own = jax.random.split(key)
             moment = world.step(own, state, action)
             goal, unsafe = world.goal(moment), world.unsafe(moment)
             observation = jax.numpy.asarray(moment.observation).astype(dtype)
-            shown = Shown(observation, moment.reward, moment.terminated, moment.truncated, goal, unsafe)
+            shown = ShownRows(observation, moment.reward, moment.terminated, moment.truncated, goal, unsafe)
             return (key, moment.state), shown
 
         return jax.vmap(one)

@@ -48,6 +48,7 @@ config = tr.CampaignConfig(task="corridor", fuzzing=tr.FuzzingConfig(enabled=Fal
 PLANTED = """
 import tightrope as tr
 import tightrope.extending
+import tightrope.testing
 import tightrope.training
 from tightrope import no_such_name  # attr-defined
 from tightrope import *
@@ -64,6 +65,8 @@ tightrope.extending.no_such_thing  # attr-defined
 tightrope.training.no_such_thing  # attr-defined
 tightrope.training.situations_from(3)  # arg-type
 tightrope.training.SituationStartsVector(tr.make_task("corridor"), [], 2, wieghts="equal")  # call-arg
+tightrope.training.SituationStarts(tr.make_task("corridor"), [], weights="fials")  # arg-type
+tr.estimate_failure(tr.make_task("corridor"), tightrope.testing.ConstantAgent(0), learn_from=3)  # arg-type
 """
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
@@ -12,6 +11,7 @@ from tightrope.errors import UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import ProgressCallback
 from tightrope.risk.guides import GivenGuide, NoGuide
+from tightrope.risk.lesson_sources import LessonSource
 from tightrope.risk.lessons import lessons_from
 from tightrope.risk.result import FailureEstimate
 from tightrope.risk.work import COMMON, FEWEST_EPISODES, Work
@@ -31,7 +31,7 @@ def estimate_failure(
     budget: Budget | None = None,
     seed: int = 0,
     *,
-    learn_from: Any = None,
+    learn_from: LessonSource | None = None,
     engine: Engine | None = None,
     backend: str = LIBRARY_BACKEND,
     workers: int | None = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError
@@ -15,6 +14,14 @@ from tightrope.failures import FailureSearch, FoundFailure
 from tightrope.outcome import Outcome
 from tightrope.reference import Reference, Survivability
 from tightrope.risk.guides import NoGuide
+from tightrope.risk.lesson_sources import (
+    FailsOfOneCause,
+    LessonSource,
+    PlayedEpisodes,
+    TestedCase,
+    TestedRun,
+    TestedSuite,
+)
 from tightrope.risk.result import FailureEstimate
 from tightrope.risk.swarm import Path, Swarm
 from tightrope.simulation import conformance_of
@@ -46,7 +53,7 @@ class Lesson:
         return replace(self, agent=self.agent or other.agent, lost_at=lost_at, losing=losing)
 
 
-def lessons_from(task: Task, agent: str, source: Any) -> list[Lesson]:
+def lessons_from(task: Task, agent: str, source: LessonSource) -> list[Lesson]:
     """The episodes in runs, results, searches, explanations and traces, the agent's own first, each once."""
     found: dict[str, Lesson] = {}
     for lesson in _each(source):
@@ -92,7 +99,7 @@ def replayed_lessons(task: Task, agent: Agent, lessons: Sequence[Lesson], *, mos
         swarm.close()
 
 
-def _each(source: Any) -> Iterator[Lesson]:
+def _each(source: LessonSource) -> Iterator[Lesson]:
     if isinstance(source, ActionTrace):
         yield Lesson(source, failed=True)
     elif isinstance(source, Episode):
@@ -123,7 +130,7 @@ def _steps_off(reference: Reference) -> Iterator[Lesson]:
             yield Lesson(trace, failed=True, lost_at=state.depth, doomed=True)
 
 
-def _of_case(case: Any) -> Iterator[Lesson]:
+def _of_case(case: TestedCase) -> Iterator[Lesson]:
     """Executions of a case of a suite, with what is known about whoever plays on from it."""
     depth, survival = len(case.case.prefix), case.survival
     best = None if survival.best is None else survival.best.value
@@ -135,25 +142,31 @@ def _of_case(case: Any) -> Iterator[Lesson]:
             yield replace(lesson, losing=((depth, 1 - best),)) if there and best is not None else lesson
 
 
-def _parts(source: Any) -> Iterable[Any]:
-    """What something that holds several episodes holds. Results of other steps are known by their attributes."""
-    if isinstance(source, FailureSearch | FailureEstimate):
-        return source.failures
-    if isinstance(source, Mapping):
-        return source.values()
-    if isinstance(source, str):
-        raise _refused(source)
-    if all(hasattr(source, name) for name in ("case", "survival", "episodes")):
-        return _of_case(source)
-    for names in (("safety", "plain", "references"), ("explanations", "cases"), ("members",), ("episodes",)):
-        if all(hasattr(source, name) for name in names):
-            return [getattr(source, name) for name in names]
-    if isinstance(source, Iterable):
-        return source
+def _parts(source: LessonSource) -> Iterable[LessonSource]:
+    """What something that holds several episodes holds."""
+    match source:
+        case FailureSearch() | FailureEstimate():
+            return source.failures
+        case Mapping():
+            return source.values()
+        case str():
+            raise _refused(source)
+        case TestedCase():
+            return _of_case(source)
+        case TestedRun():
+            return [source.safety, source.plain, source.references]
+        case TestedSuite():
+            return [source.explanations, source.cases]
+        case FailsOfOneCause():
+            return source.members
+        case PlayedEpisodes():
+            return source.episodes
+        case Iterable():
+            return source
     raise _refused(source)
 
 
-def _refused(source: Any) -> UsageError:
+def _refused(source: object) -> UsageError:
     return UsageError(
         f"learn_from takes a run (tr.open_run), results, searches for failures, explanations, episodes or traces, not "
         f"{source!r:.80}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,10 @@ from tightrope.errors import UnknownName, UsageError
 from tightrope.seeding import generator
 from tightrope.training.situations import Situation
 
-WEIGHTS = ("equal", "fails", "adaptive")
+Weights: TypeAlias = Literal["equal", "fails", "adaptive"]
+WEIGHTS: tuple[Weights, ...] = get_args(Weights)
+BY_FAILS: Weights = "fails"
+"""How a situation is chosen unless the caller says otherwise."""
 SHARE = 0.5
 """Of episodes that begin in a situation, unless the caller says otherwise."""
 NEVER_FORGOTTEN = 0.1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tests.exploration.mdps import Chances, best_survival, random_mdp
+from tests.exploration.mdps import Mdp, best_survival, ice, random_mdp
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.explanation import Cause
 from tightrope.explanation.by_model import DOUBTFUL, explain_by_model
@@ -27,16 +27,15 @@ LENGTH = 20
 class Truth:
     """What each decision costs, by the true model."""
 
-    table: Mapping[int, Sequence[Chances]]
-    goals: frozenset[int]
-    unsafe: frozenset[int]
+    mdp: Mdp
 
     def __post_init__(self) -> None:
-        self.before, self.policy = best_survival(self.table, self.goals, self.unsafe, LENGTH)
-        self.later, _ = best_survival(self.table, self.goals, self.unsafe, LENGTH - 1)
+        world = self.mdp.table, self.mdp.goals, self.mdp.unsafe
+        self.before, self.policy = best_survival(*world, LENGTH)
+        self.later, _ = best_survival(*world, LENGTH - 1)
 
     def drop(self, state: int, action: int) -> float:
-        return self.before[state] - sum(p * self.later[t] for p, t in self.table[state][action])
+        return self.before[state] - sum(p * self.later[t] for p, t in self.mdp.table[state][action])
 
     def of(self, task: Task, episode: Episode) -> tuple[list[int], float, float]:
         """The states of an episode, its largest drop, and what all its decisions gave away."""
@@ -96,7 +95,7 @@ def test_on_random_worlds() -> None:
     right: list[bool] = []
     for seed in range(10):
         mdp = random_mdp(seed, states=14)
-        truth, rng = Truth(mdp.table, mdp.goals, mdp.unsafe), np.random.default_rng(seed)
+        truth, rng = Truth(mdp), np.random.default_rng(seed)
         # Nearly as good as anyone, but for a few places.
         wrong = {state: int(rng.integers(3)) for state in mdp.table if rng.random() < 0.3}
         best = truth.policy[-1]
@@ -106,22 +105,10 @@ def test_on_random_worlds() -> None:
     assert np.mean(right) > 0.9
 
 
-def ice(name: str) -> tuple[Task, Truth]:
-    task = tr.make_task(name)
-    env = task.make_env().unwrapped
-    cells = "".join(letter.decode() for letter in env.desc.flatten())
-    table = {
-        cell: [[(p, t) for p, t, _, _ in env.P[cell][action]] for action in range(4)]
-        for cell in range(len(cells))
-        if cells[cell] in "SF"
-    }
-    holes = frozenset(cell for cell, kind in enumerate(cells) if kind == "H")
-    return task, Truth(table, frozenset({len(cells) - 1}), holes)
-
-
 @pytest.mark.parametrize("name", ["FrozenLake-v1", "FrozenLake8x8-v1"])
 def test_on_slippery_ice(name: str) -> None:
-    task, truth = ice(name)
+    task = tr.make_task(name)
+    truth = Truth(ice(task))
     best = truth.policy[-1]
     # As good as anyone, but in some places: there it walks on towards the goal.
     astray = {2} if name == "FrozenLake-v1" else {11, 18, 20, 26}
@@ -131,8 +118,8 @@ def test_on_slippery_ice(name: str) -> None:
 
 
 def test_who_plays_as_well_as_anyone_has_bad_luck_and_nothing_else() -> None:
-    task, truth = ice("FrozenLake-v1")
-    best = truth.policy[-1]
+    task = tr.make_task("FrozenLake-v1")
+    best = Truth(ice(task)).policy[-1]
     agent = FunctionAgent(lambda cell: best.get(int(cell), 0), "best")
     with Engine(task, {agent.name: agent}) as engine:
         episodes = failing(engine, agent.name, 2500, 4, 12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,19 @@ def random_mdp(seed: int, states: int = 12, actions: int = 3) -> Mdp:
             rows.append(tuple((float(p), int(s)) for p, s in zip(weights, successors, strict=True)))
         table[state] = tuple(rows)
     return Mdp(table, frozenset({goal}), frozenset(unsafe))
+
+
+def ice(task: Task) -> Mdp:
+    """The model behind a frozen lake; its states are the cells, row by row."""
+    lake: Any = task.make_env().unwrapped
+    cells = "".join(letter.decode() for letter in lake.desc.flatten())
+    table = {
+        cell: [[(p, t) for p, t, _, _ in lake.P[cell][action]] for action in range(4)]
+        for cell in range(len(cells))
+        if cells[cell] in "SF"
+    }
+    holes = frozenset(cell for cell, kind in enumerate(cells) if kind == "H")
+    return Mdp(table, frozenset({len(cells) - 1}), holes)
 
 
 def best_survival(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tests.exploration.mdps import Mdp, best_survival, random_mdp
+from tests.exploration.mdps import Mdp, best_survival, ice, random_mdp
 from tightrope.execution import Engine
 from tightrope.exploration.best_survival import BestSurvival, find_best_survival
 from tightrope.exploration.learnt_model import Transitions, safest_policy
@@ -65,15 +65,8 @@ def test_never_above_the_optimum_and_seldom_far_below_on_random_worlds() -> None
 @pytest.mark.parametrize("name", ["FrozenLake-v1", "FrozenLake8x8-v1"])
 def test_on_slippery_ice(name: str) -> None:
     task = tr.make_task(name)
-    env = task.make_env().unwrapped
-    cells = "".join(letter.decode() for letter in env.desc.flatten())
-    table = {
-        cell: [[(p, t) for p, t, _, _ in env.P[cell][action]] for action in range(4)]
-        for cell in range(len(cells))
-        if cells[cell] in "SF"
-    }
-    holes = [cell for cell, kind in enumerate(cells) if kind == "H"]
-    truth, _ = best_survival(table, [len(cells) - 1], holes, LENGTH)
+    lake = ice(task)
+    truth, _ = best_survival(lake.table, lake.goals, lake.unsafe, LENGTH)
     where = situations(task, 12)
     found = bounds(task, list(where), steps_per_case=4000)
     assert all(found[trace.id].estimate.low <= truth[cell] for trace, cell in where.items())

@@ -4,7 +4,6 @@ import pytest
 
 import tightrope as tr
 from tightrope.errors import UsageError
-from tightrope_mario.game.rom import find_rom
 from tightrope_mario.training.lessons import STEPS_BEFORE, main
 from tightrope_mario.training.starts import saved_states, starts_from
 
@@ -12,14 +11,6 @@ pytest.importorskip("stable_retro")
 pytest.importorskip("onnxruntime")
 
 FOLDER = Path(__file__).parents[2] / "agents" / "mario"
-
-
-@pytest.fixture(autouse=True)
-def rom():
-    try:
-        find_rom()
-    except UsageError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tightrope.errors import UsageError
 from tightrope_mario.game import MarioEnv
-from tightrope_mario.game.rom import find_rom
 from tightrope_mario.training.export import read_onnx
 from tightrope_mario.training.shipping import mean_of, try_out
 
@@ -18,14 +16,6 @@ pytest.importorskip("onnxruntime")
 FOLDER = Path(__file__).parents[2] / "agents" / "mario"
 DESCRIPTIONS = {path.name: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*-training.json"))}
 STAGES = {stage["file"]: name for name, description in DESCRIPTIONS.items() for stage in description["stages"]}
-
-
-@pytest.fixture(autouse=True)
-def rom():
-    try:
-        find_rom()
-    except UsageError as error:
-        pytest.skip(str(error))
 
 
 def test_every_shipped_agent_says_how_it_was_trained():

@@ -11,7 +11,6 @@ from tightrope.errors import UnknownName, UsageError
 from tightrope.trace import ActionTrace
 from tightrope.tracefiles import write_traces
 from tightrope_mario.game import MarioEnv
-from tightrope_mario.game.rom import find_rom
 from tightrope_mario.training.exploration import Exploration
 from tightrope_mario.training.games import Games, GameSettings
 from tightrope_mario.training.recipe import PRESETS, TrainingConfig, find_recipe
@@ -22,14 +21,6 @@ pytest.importorskip("stable_retro")
 torch = pytest.importorskip("torch")
 
 AGENTS = Path(__file__).parents[2] / "agents" / "mario"
-
-
-@pytest.fixture(autouse=True)
-def rom():
-    try:
-        find_rom()
-    except UsageError as error:
-        pytest.skip(str(error))
 
 
 def test_games_and_memory_show_the_network_what_the_environment_shows_an_agent():

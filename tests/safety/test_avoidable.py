@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import tightrope as tr
-from tests.exploration.mdps import best_survival
+from tests.exploration.mdps import best_survival, ice
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, jumper, reference_of, walker
 from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
@@ -36,15 +36,8 @@ LENGTH = 20
 def lake() -> tuple[tr.Task, tr.TestSuite, dict[int, float], FunctionAgent]:
     """Slippery ice of 8 × 8, a suite around its boundary states, the best survival there is, and who achieves it."""
     task = tr.make_task("FrozenLake8x8-v1")
-    env = task.make_env().unwrapped
-    cells = "".join(letter.decode() for letter in env.desc.flatten())
-    table = {
-        cell: [[(p, t) for p, t, _, _ in env.P[cell][action]] for action in range(4)]
-        for cell in range(len(cells))
-        if cells[cell] in "SF"
-    }
-    holes = [cell for cell, kind in enumerate(cells) if kind == "H"]
-    best, policy = best_survival(table, [len(cells) - 1], holes, LENGTH)
+    world = ice(task)
+    best, policy = best_survival(world.table, world.goals, world.unsafe, LENGTH)
     reference = tr.search(task, "dfs", budget=tr.Budget(steps=20_000), seed=3).reference
     # The longest horizon's choice in every cell: a policy that looks no further than it is watched.
     safest = FunctionAgent(lambda cell: policy[-1].get(int(cell), 0), "safest")

@@ -125,7 +125,7 @@ class DepthFirst:
         """Sample the next action of the newest situation; True when it reached the goal."""
         simulator, stats = self.simulator, self.stats
         action = frame.actions[frame.tried // self.repetitions]
-        self._stand_at(frame, action)
+        self._stand_at(frame)
         simulator.advance(action)
         self.meter.steps += 1
         stats.steps += 1
@@ -147,7 +147,7 @@ class DepthFirst:
             self._end(frame, action, TRUNCATED)
         return outcome is Outcome.GOAL
 
-    def _stand_at(self, frame: Frame, action: Action) -> None:
+    def _stand_at(self, frame: Frame) -> None:
         """Put the simulator where this try begins; on stochastic tasks with randomness of its own."""
         fresh = None
         if not self.deterministic:

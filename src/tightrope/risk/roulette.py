@@ -59,11 +59,8 @@ class Roulette:
         later = walked.ends[which] - starts[first]
         return float((1 - GOES_ON) * later[[not courses[one].first for one in which]].sum())
 
-    def share_back(self, courses: Sequence[Course]) -> float:
-        """Of all recoveries, those after which the episode came closer to harm than before; one of either is added."""
-        return self._share_back(_walked(courses, self))
-
     def _share_back(self, walked: _Walked) -> float:
+        """Of all recoveries, those after which the episode came closer to harm than before; one of either is added."""
         back = self._recoveries(walked)[1]
         return (int(back.sum()) + 1) / (len(back) + 2)
 

@@ -27,8 +27,8 @@ from tightrope.runs.configuration.configfile import commented_example, json_sche
 from tightrope.runs.storage.artefacts import changes
 from tightrope.runs.storage.layout import fuzzing_settings
 from tightrope.runs.storage.manifest import Entry
-from tightrope.safety.run import EXPLAINING_STEPS
 from tightrope.settings import (
+    EXPLAINING_STEPS,
     FINDING_STEPS,
     LIBRARY_BACKEND,
     LONGEST_WATCH,

@@ -27,13 +27,10 @@ from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.seeding import derive_seed
-from tightrope.settings import LIBRARY_BACKEND, SafetyConfig
+from tightrope.settings import EXPLAINING_STEPS, LIBRARY_BACKEND, SafetyConfig
 from tightrope.statistics.words import count, plainly
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
-
-EXPLAINING_STEPS = 100_000
-"""Environment steps for explaining the fails of a suite."""
 
 
 @begun_again_if_stochastic

@@ -27,7 +27,7 @@ from tightrope.settings.ranges import (
 )
 from tightrope.settings.report import ReportConfig
 from tightrope.settings.risk import RiskConfig
-from tightrope.settings.safety import LONGEST_WATCH, STATES_OF_SEVERAL, SURVIVAL_STEPS, SafetyConfig
+from tightrope.settings.safety import EXPLAINING_STEPS, LONGEST_WATCH, STATES_OF_SEVERAL, SURVIVAL_STEPS, SafetyConfig
 from tightrope.settings.search import (
     FINDING_STEPS,
     PROBING_SECONDS,
@@ -40,6 +40,7 @@ from tightrope.settings.section import Section, Setting, setting
 
 __all__ = [
     "BREEDING_STEPS_BY_REPLAY",
+    "EXPLAINING_STEPS",
     "FINDING_STEPS",
     "LIBRARY_BACKEND",
     "LONGEST_WATCH",

@@ -17,6 +17,9 @@ are references, and more states on the same ones say little about that."""
 
 SURVIVAL_STEPS = 240_000
 """Environment steps in which the cases of a suite share."""
+EXPLAINING_STEPS = 100_000
+"""What ``run_suite`` may take to explain the fails of a suite where it is called alone. A run explains all fails of an
+agent together, and spends ``explain_steps``."""
 
 
 @dataclass(frozen=True, kw_only=True)

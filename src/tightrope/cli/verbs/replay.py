@@ -81,38 +81,17 @@ def command(
         stored = executed_case(opened, case, agent_like_those_of(opened, agent, given, trust=trust), suite)
     episode = stored.episode(execution)
     verify_replay(opened, episode)
-    interface.say(
-        f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: "
-        f"{counted(episode.prefix_steps, 'step')} to hand-over, "
-        f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
-        f"Survivable: {stored.result.survivable}. The environment still behaves as it did in that run."
-    )
-    told = (
-        explained(opened, stored, trust=trust)
-        if stored.agent in opened.agents and is_explainable(episode, stored)
-        else None
-    )
-    if told is not None:
-        interface.say(f"{told.explanation.sentence(opened.task)}.")
+    known = stored.agent in opened.agents and is_explainable(episode, stored)
+    told = explained(opened, stored, trust=trust) if known else None
+    replay = Replay(stored=stored, episode=episode, told=told)
+    why = None if told is None else told.explanation.sentence(opened.task)
+    interface.say(_headline(replay))
+    if why is not None:
+        interface.say(f"{why}.")
     film = None
     if video is not None or not interface.as_json:
-        film = _show(interface, opened, Replay(stored=stored, episode=episode, told=told), video, terminal)
-    interface.data(
-        {
-            "case": stored.result.case.id,
-            "agent": stored.agent,
-            "suite": stored.suite,
-            "seed": episode.trace.seed,
-            "actions": episode.trace.actions,
-            "handover": episode.prefix_steps,
-            "outcome": str(episode.outcome),
-            "reproduced": True,
-            "why": None if told is None else told.explanation.sentence(opened.task),
-            "decision": None if told is None else told.explanation.depth,
-            "escape": None if told is None or told.escape is None else told.escape.actions,
-            "film": None if film is None else str(film),
-        }
-    )
+        film = _show(interface, opened, replay, video, terminal)
+    interface.data(_data(replay, why, film))
     return PASSED
 
 
@@ -135,6 +114,34 @@ class Replay:
     def decision(self) -> int | None:
         """The step of the decision."""
         return None if self.told is None else self.told.explanation.depth
+
+
+def _headline(replay: Replay) -> str:
+    stored, episode = replay.stored, replay.episode
+    return (
+        f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: "
+        f"{counted(episode.prefix_steps, 'step')} to hand-over, "
+        f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
+        f"Survivable: {stored.result.survivable}. The environment still behaves as it did in that run."
+    )
+
+
+def _data(replay: Replay, why: str | None, film: Path | None) -> dict[str, Any]:
+    stored, episode, told = replay.stored, replay.episode, replay.told
+    return {
+        "case": stored.result.case.id,
+        "agent": stored.agent,
+        "suite": stored.suite,
+        "seed": episode.trace.seed,
+        "actions": episode.trace.actions,
+        "handover": episode.prefix_steps,
+        "outcome": str(episode.outcome),
+        "reproduced": True,
+        "why": why,
+        "decision": None if told is None else told.explanation.depth,
+        "escape": None if told is None or told.escape is None else told.escape.actions,
+        "film": None if film is None else str(film),
+    }
 
 
 def _show(interface: Interface, run: Run, shown: Replay, video: Path | None, terminal: bool) -> Path | None:

@@ -22,7 +22,7 @@ from tests.processes import processor_time, runs
 from tightrope.agents import Answer
 from tightrope.errors import EnvironmentFailure, UsageError
 from tightrope.execution import Engine, Episode, ErrorKind, Rollout
-from tightrope.execution.losses import MOST_HANGS
+from tightrope.execution.lost_rollouts import MOST_HANGS
 from tightrope.guards import watchdog
 from tightrope.guards.calls import calls_out, described_in
 from tightrope.guards.faults import TookTooLong

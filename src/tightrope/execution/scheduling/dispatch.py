@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from tightrope.execution.backends.backend import Backend, Report, Result, Work
 from tightrope.execution.counters import Counters
 from tightrope.execution.episode_error import ErrorKind
-from tightrope.execution.losses import MOST_HANGS, hopeless
+from tightrope.execution.lost_rollouts import MOST_HANGS, hopeless
 
 SHORTEST_CHUNK = 0.05
 LONGEST_CHUNK = 2.0

@@ -12,7 +12,7 @@ from tightrope.agents.agent import Agent
 from tightrope.errors import EnvironmentFailure, UnknownName, UsageError
 from tightrope.execution.backends.backend import Backend, Call, Result, Returned
 from tightrope.execution.counters import Counters
-from tightrope.execution.losses import lost_episode
+from tightrope.execution.lost_rollouts import lost_episode
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import Affinity, path_order, paths_of
 from tightrope.execution.scheduling.deduplication import Ledger, Ticket

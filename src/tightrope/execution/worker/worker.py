@@ -12,7 +12,7 @@ from typing import Any
 from tightrope.agents.agent import Agent
 from tightrope.execution.counters import Counters
 from tightrope.execution.episode_error import EpisodeError, ErrorKind
-from tightrope.execution.losses import MOST_HANGS, hopeless, lost_episode
+from tightrope.execution.lost_rollouts import MOST_HANGS, hopeless, lost_episode
 from tightrope.execution.naive import run_naively
 from tightrope.execution.prefixes.costs import Costs
 from tightrope.execution.prefixes.tree import PrefixTree

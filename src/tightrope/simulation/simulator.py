@@ -15,10 +15,10 @@ from tightrope.outcome import Outcome
 from tightrope.simulation.forking.serving import RESEED, RESET, STEP
 from tightrope.simulation.history import Reseed, events_of
 from tightrope.simulation.limits import limit_to_keep, time_limit
+from tightrope.simulation.observed_environment import ObservedEnvironment
 from tightrope.simulation.short_cut import step_function
 from tightrope.simulation.snapshot import Snapshot, detached
 from tightrope.simulation.snapshots import Snapshotter, canonical_reseed
-from tightrope.simulation.standing import Standing
 from tightrope.simulation.starting import checked_reset
 from tightrope.simulation.user_faults import blame, ends_episode, require_info, reward_number, wrong_step
 from tightrope.tasks.observations import read_only
@@ -43,7 +43,7 @@ class SimulatorCounters:
     loads: int = 0
 
 
-class Simulator(Standing):
+class Simulator(ObservedEnvironment):
     """Resets, steps, saves and restores one new environment of a task, and judges where it stands.
 
     Args:

@@ -18,7 +18,7 @@ from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
 
-class Standing(Shown):
+class ObservedEnvironment(Shown):
     """One environment of a task in one situation: what it shows, how it came there, and what the task says of it.
 
     Args:

@@ -177,6 +177,37 @@ def test_a_video_plays(browser: Any, reports: dict[str, Path]) -> None:
         assert visit.complaints == []
 
 
+WIDE_TEXT = """[...document.querySelectorAll(".panel td *, .cases.all td *")].filter(node => node.checkVisibility())
+    .filter(node => getComputedStyle(node).textOverflow !== "ellipsis" && node.scrollWidth > node.clientWidth + 1 && node.clientWidth)
+    .map(node => node.className)"""  # noqa: E501
+
+
+def test_beside_a_film_the_cases_of_a_place_are_not_cut(browser: Any, reports: dict[str, Path]) -> None:
+    for viewport in (LAPTOP, PHONE):
+        with Visit(browser, reports["pond"], viewport=viewport) as visit:
+            visit.page.locator(".pin").first.click()
+            panel = visit.page.locator(".panel")
+            assert panel.locator("video").count() == 1
+            table = panel.locator(".cases")
+            assert table.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
+            assert table.get_by_role("button", name="copy replay").first.is_visible()
+            assert visit.page.evaluate(WIDE_TEXT) == []
+
+
+def test_over_the_watch_length_nothing_rises_before_something_happened(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        curve = visit.page.locator('[data-chart="run0/watch"] .curve').first.get_attribute("d")
+        assert re.fullmatch(r"M[\d. ]+(H[\d.]+V[\d.]+)+", curve), "it goes along, then up, never aslant"
+
+
+def test_an_address_without_a_place_closes_the_one_that_is_open(browser: Any, reports: dict[str, Path]) -> None:
+    with Visit(browser, reports["full"]) as visit:
+        visit.page.goto(f"{reports['full'].as_uri()}#agent=basic&suite=simple&place=7")
+        visit.page.locator(".panel").wait_for(state="visible")
+        visit.page.goto(f"{reports['full'].as_uri()}#agent=basic&suite=simple")
+        visit.page.locator(".panel").wait_for(state="hidden")
+
+
 def test_measures_are_switched_together(browser: Any, reports: dict[str, Path]) -> None:
     with Visit(browser, reports["full"]) as visit:
         visit.page.locator(".switch button", has_text="goals reached").click()

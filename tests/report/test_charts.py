@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.report.synthetic import empty_run, fuzzing, grid_run, mario_like_run
+from tests.report.synthetic import empty_run, fuzzing, grid_run, mario_like_run, one_place
 from tightrope.report.charts.axes import axis, widened
 from tightrope.report.charts.chart import Chart
 from tightrope.report.charts.fuzz_charts import fuzzing_by_generation
@@ -51,7 +51,11 @@ def test_every_number_of_a_chart_comes_with_its_words() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0.0, 1.0, ["0", "20", "40", "60", "80", "100"]), (0.0, 0.1, ["0", "2", "4", "6", "8", "10"])],
+    [
+        (0.0, 1.0, ["0", "20", "40", "60", "80", "100"]),
+        (0.0, 0.1, ["0", "2", "4", "6", "8", "10"]),
+        (0.0, 0.125, ["0", "2.5", "5", "7.5", "10", "12.5"]),
+    ],
 )
 def test_ticks_are_round_and_written_as_all_numbers(low: float, high: float, expected: list[str]) -> None:
     assert [tick["text"] for tick in axis(low, high, share=True)["ticks"]] == [f"{text}{THIN}%" for text in expected]
@@ -61,6 +65,12 @@ def test_an_axis_ends_at_a_tick_and_of_one_value_has_a_width() -> None:
     found = axis(-3.0, 47.0)
     assert (found["low"], found["high"]) == (-10.0, 50.0)
     assert [tick["at"] for tick in axis(*widened([5.0]), ends=False, whole=True)["ticks"]] == [4.0, 5.0, 6.0]
+
+
+def test_places_are_called_by_their_number_where_they_stand_and_nowhere_else() -> None:
+    (view,) = safety_by_place(one_place()).views
+    assert [tick["text"] for tick in view["along"]["ticks"]] == ["#1"]
+    assert view["series"][0]["points"][0]["title"] == "only at place #1, depth 7"
 
 
 def test_every_chart_has_a_table() -> None:

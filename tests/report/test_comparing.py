@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.synthetic import grid_run, judged_by, mario_like_run, sixteen_agents
+from tests.report.synthetic import grid_run, judged_by, lake_task, made_reference, mario_like_run, sixteen_agents
 from tightrope.outcome import Outcome
 from tightrope.report import AgentInfo, Results, RunResults, results_to_json
 from tightrope.report.charts import section_charts
 from tightrope.report.charts.comparison_charts import KINDS, agents_by_situation, agents_compared, most_telling
 from tightrope.report.charts.training_charts import training_charts
-from tightrope.report.comparing import in_order, kind_changes, place_changes, ranking
+from tightrope.report.comparing import compared, compared_text, in_order, kind_changes, place_changes, ranking
 from tightrope.report.shared_cases import on_shared_cases
 from tightrope.report.training import are_checkpoints, through_training
 from tightrope.report.wording import change_text, percent
@@ -53,6 +53,18 @@ def test_what_newly_fails_stands_first_and_the_rest_is_sorted_by_change() -> Non
     kinds = kind_changes(run, "old", "new")
     assert [each.name for each in kinds] == ["#5", "#3", "#4", "#2"], "what nobody fails is no kind"
     assert kinds[0].what == "newly failing"
+
+
+def test_one_case_is_told_as_one() -> None:
+    suite = simple_suite(made_reference(lake_task(), (7,), 9))
+    results = {
+        agent: judged_by(suite, agent, lambda case, number, end=end: end)  # type: ignore[misc]
+        for agent, end in (("a", Outcome.UNSAFE), ("b", Outcome.ONGOING))
+    }
+    run = replace(grid_run(), safety={"simple": results}, controls=())
+    found = compared(run, "simple", "a", "b")
+    assert found is not None
+    assert " on this case (better)" in compared_text(found)
 
 
 def test_agents_of_two_runs_are_drawn_beside_each_other_where_they_share_a_suite() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -69,10 +70,25 @@ def test_it_says_where_how_often_whose_fault_and_who_is_worse() -> None:
     told = said(run)
     assert told.startswith("new fails in 50 % (")
     assert told.endswith(
-        "of the tests on these 3 cases, most often at #1 and #2; all of that was avoidable; "
+        "of the tests on these 3 cases, only at #1 and #2; all of that was avoidable; "
         "on these cases it is worse than old (3.3 %) beyond doubt."
     )
     assert (headline(run).agent, headline(run).suite, headline(run).place) == ("new", "simple", 1)
+
+
+@pytest.mark.parametrize(
+    ("fails", "where"),
+    [
+        ((10, 5, 4, 1, 0), ", most often at #1, #2 and #3;"),
+        ((10, 5, 0, 0, 0), ", only at #1 and #2;"),
+        ((10, 10, 10, 10, 0), ", at 4 of 5 places, such as #1, #2 and #3;"),
+        ((10, 10, 10, 10, 1), ", most often at 4 places, such as #1, #2 and #3;"),
+        ((10, 10, 10, 10, 10), ", equally at all 5 places, such as #1, #2 and #3;"),
+    ],
+)
+def test_places_that_are_as_bad_as_others_are_not_called_the_worst(fails: tuple[int, ...], where: str) -> None:
+    depths = range(1, 6)
+    assert where in said(run_of({"a": dict(zip(depths, fails, strict=True))}, dict.fromkeys(depths, YES)))
 
 
 def test_what_nobody_survives_is_not_the_agents_fault() -> None:
@@ -107,7 +123,10 @@ def test_where_chance_decides_the_best_player_known_is_the_measure(fails: int, t
 
 def test_what_nobody_has_decided_is_not_called_avoidable() -> None:
     assert "; whether that was avoidable is not known." in said(run_of({"a": {3: 10}}, {3: UNKNOWN, 5: YES}))
-    assert "; at least " in said(run_of({"a": {3: 10, 5: 10}}, {3: UNKNOWN, 5: YES}))
+    least = said(run_of({"a": {3: 10, 5: 10}}, {3: UNKNOWN, 5: YES}))
+    assert re.search(r"; at least \d+ percentage points of that were avoidable\.", least), (
+        "of all tests, not of the fails"
+    )
 
 
 def test_a_limit_next_to_nothing_is_not_told_as_what_was_avoidable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from tightrope.report.verdict import verdicts
 from tightrope.report.wording import THIN
 from tightrope.report.writers.page import render_page
 from tightrope.safety import simple_suite
+from tightrope.safety.suites.controls import uniform_suite
 
 
 def way(
@@ -102,6 +103,18 @@ def test_places_that_were_chosen_by_failing_are_no_fair_sample_and_the_first_sen
     page = render_page(Results(title="t", runs=(run,)))
     assert page.count(note.split("The places")[0]) == 2, "at the top, and above the table"
     assert "chosen because an agent failed there" in page
+
+
+def test_where_all_places_were_chosen_the_worth_of_the_search_is_not_known_and_the_reason_is_told() -> None:
+    run = run_on(failing((6, 8), "late", seed=3), main=False)
+    control = uniform_suite(run.references, 4, seed=0)
+    judged = judged_by(control, "late", lambda case, number: Outcome.ONGOING)
+    run = replace(run, safety={**run.safety, "uniform": {"late": judged}}, controls=("uniform",))
+    told = headline(run).sentence
+    assert "all its 2 places were chosen because it failed there" in told
+    assert "no data" not in told
+    reason = "what boundary states are worth for late is not known: every judged case of simple lies on a reference"
+    assert any(words.startswith(reason) for words in verdicts(run)[0].beside)
 
 
 def test_the_first_sentence_leaves_out_chosen_places_that_hardly_change_its_rate() -> None:

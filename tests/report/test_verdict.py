@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.report.synthetic import empty_run, grid_run, mario_like_run, plainly, raised, with_result
+from tests.report.synthetic import empty_run, grid_run, many_cases, mario_like_run, plainly, raised, with_result
 from tightrope.report.verdict import headline_suite, verdicts
 from tightrope.report.wording import THIN
 from tightrope.runs.gates import Gate
@@ -15,6 +15,17 @@ def test_a_sentence_for_each_agent_with_its_interval() -> None:
     assert first.sentence.replace(THIN, " ") == "failed in 12 % (9.2–16 %) of the tests on these 37 cases"
     assert any("in random situations it fails in 6.7" in detail for detail in first.details)
     assert any("avoidable: 12" in detail for detail in first.details)
+
+
+def test_where_some_of_it_was_fate_the_sentence_alone_says_how_much_was_not() -> None:
+    first = verdicts(many_cases())[0]
+    assert "; its avoidable fail frequency is 37" in first.sentence
+    assert not any(detail.startswith("avoidable") for detail in first.details)
+
+
+def test_the_details_count_cases_as_the_sentence_does() -> None:
+    """Two boundary states can share a case: 39 stand in the table, and 37 were tested."""
+    assert verdicts(mario_like_run())[0].counted[0] == "interval:1, 37 cases × 10 executions"
 
 
 def told(estimate: Estimate) -> str:

@@ -14,6 +14,7 @@ from tests.report.synthetic import (
     made_reference,
     mario_like_run,
     one_place,
+    rolled,
     searched,
 )
 from tests.report.test_junit import each_kind
@@ -22,6 +23,7 @@ from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.report import CaseView, SuiteView
 from tightrope.report.verdict import verdicts
+from tightrope.report.writers.pagedata import run_data
 from tightrope.safety import CaseResult, interval_suite, simple_suite
 from tightrope.safety.suites.controls import uniform_suite
 from tightrope.statistics import Estimate
@@ -68,6 +70,26 @@ def test_places_on_several_references_are_told_apart() -> None:
         (1, 0, 2), (2, 0, 4), (3, 1, 2), (4, 1, 3),
     ]  # fmt: skip
     assert [place.state is None for place in run.places] == [False, False, True, True]
+
+
+def test_what_is_known_of_a_place_is_known_on_every_reference_of_the_run() -> None:
+    task = lake_task()
+    first = made_reference(task, (2, 4), 9)
+    second = made_reference(task, (4, 6), 11, guesses=(1,))
+    run = replace(
+        grid_run(),
+        references=(first, second),
+        safety={"simple": {"ppo": rolled(simple_suite([first, second]), "ppo")}},
+        search=searched(first, 9),
+        controls=(),
+    )
+    assert [(place.reference, place.depth, place.proven) for place in run.places] == [
+        (0, 2, True),
+        (0, 4, True),
+        (1, 4, True),
+        (1, 6, False),
+    ]
+    assert run_data(run, "run0", {})["along"]["high"] == 11, "the line of places is as long as the longest reference"
 
 
 def test_the_cases_of_a_control_have_no_place() -> None:

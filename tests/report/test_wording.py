@@ -20,6 +20,7 @@ from tightrope.report.wording import (
     typeset,
 )
 from tightrope.statistics import Estimate
+from tightrope.statistics.words import change_text, points_text
 
 
 @pytest.mark.parametrize(
@@ -93,6 +94,13 @@ def test_runs_of_actions_are_counted() -> None:
 
 def test_actions_without_names() -> None:
     assert (action_text(7, ("a",)), action_text((0.25, (1, 2))), action_text(1.5)) == ("7", "(0.25, (1, 2))", "1.5")
+
+
+def test_a_half_is_rounded_up_in_a_share_and_in_a_difference() -> None:
+    half = Estimate(0.125, 0.125, 0.125, 16, "made up")
+    assert percent(0.125) == f"13{THIN}%"
+    assert change_text(half, "late") == "13 percentage points more often (exact) than late"
+    assert points_text(half) == "+13 points (exact)"
 
 
 def test_a_value_without_interval_says_why() -> None:

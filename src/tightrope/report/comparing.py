@@ -9,7 +9,7 @@ from tightrope.errors import UsageError
 from tightrope.evaluation import Evaluation, PlainComparison, compare_plain
 from tightrope.report.results import RunResults
 from tightrope.report.training import are_checkpoints
-from tightrope.report.verdict import AgentVerdict, verdicts
+from tightrope.report.verdict import AgentVerdict, on_cases, verdicts
 from tightrope.report.wording import action_text, change_text, count, number
 from tightrope.safety import FailureGroup, GroupShare, SafetyComparison, compare_safety, shares_of_groups
 from tightrope.statistics import ON_THESE_CASES, Estimate
@@ -144,8 +144,8 @@ def compared_text(found: SafetyComparison, plain: PlainComparison | None = None)
     if found.better and plain is not None and plain.fails_more:
         shown = f"better here, but {'worse' if plain.worse else 'unsafe more often'} in plain episodes"
     return (
-        f"{found.suite}: {found.agent_b} fails {change_text(found.difference, found.agent_a)} on these "
-        f"{count(len(found.cases), 'case')} ({shown or 'no difference shown'}): {_what_became(found)}"
+        f"{found.suite}: {found.agent_b} fails {change_text(found.difference, found.agent_a)} "
+        f"{on_cases(len(found.cases))} ({shown or 'no difference shown'}): {_what_became(found)}"
     )
 
 

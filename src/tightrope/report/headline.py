@@ -21,7 +21,7 @@ from tightrope.report.verdict import (
     verdicts,
 )
 from tightrope.report.views import SuiteView
-from tightrope.report.wording import count, interval_text, listed, part_text, percent
+from tightrope.report.wording import count, interval_text, least_text, listed, part_text, percent
 from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
@@ -85,20 +85,32 @@ def headline(run: RunResults) -> Headline:
         )
     places = worst_places(worst)
     how_often = " and ".join(filter(None, (_plainly(run, worst.agent), _how_often(worst))))
-    rates = {state.fail_frequency.value for state in worst.states}
-    where = ", at " if len(places) == len(worst.states) else ", most often at "
-    if len(rates) == 1 and len(places) < len(worst.states):
-        where = f", equally at all {len(worst.states)} places, such as "
     return Headline(
         agent=worst.agent,
         suite=worst.name,
         place=places[0] if places else None,
-        beginning=f"{_who(run, worst)} {how_often}" + (where if places else ""),
+        beginning=f"{_who(run, worst)} {how_often}" + _where(worst, places),
         places=places,
         end="".join(f"; {part}" for part in _parts(run, worst, best) if part) + ".",
         passed=passed,
         gates=run.gates,
     )
+
+
+def _where(suite: SuiteView, named: tuple[int, ...]) -> str:
+    """What stands before the places that are named: whether these are all where it fails, or some of equals."""
+    rates = [state.fail_frequency.value or 0.0 for state in suite.states]
+    failing, worst = sum(rate > 0 for rate in rates), sum(rate == max(rates) for rate in rates)
+    if not named:
+        return ""
+    if worst > len(named):
+        if worst == len(rates):
+            return f", equally at all {worst} places, such as "
+        most = f"at {worst} of {len(rates)}" if worst == failing else f"most often at {worst}"
+        return f", {most} places, such as "
+    if len(named) == len(rates):
+        return ", at "
+    return ", only at " if len(named) == failing else ", most often at "
 
 
 def _of_agent(verdict: AgentVerdict) -> str:
@@ -178,7 +190,7 @@ def _whose_fault(suite: SuiteView) -> str:
             return "whether that was avoidable is not known"
         # A limit that rounds to next to nothing tells nobody how much.
         told = avoidable.low >= NEXT_TO_NOTHING
-        return f"at least {percent(avoidable.low)} was avoidable" if told else "how much was avoidable is not known"
+        return f"at least {least_text(avoidable.low)} avoidable" if told else "how much was avoidable is not known"
     if not fated(suite):
         return "all of that was avoidable"
     if not suite.doomed:
@@ -197,8 +209,10 @@ def _better_or_worse(run: RunResults, worst: SuiteView, best: SuiteView | None) 
 def _against_control(run: RunResults, suite: SuiteView) -> str:
     """Whether it fails more here than anywhere on the same ways, in few words; the details have the numbers."""
     found = guidance(run, suite)
-    if found is None or found.difference.value is None:
+    if found is None:
         return next(control_texts(run, suite), "")
+    if found.difference.value is None:
+        return ""
     how = {True: "fails more", False: "fails less", None: "is not shown to fail more"}[found.pays]
     return (
         f"it {how} often here than at states drawn at random from the same references ({percent(found.control.value)})"

@@ -78,15 +78,13 @@ class ReferenceView:
 
 def references_of(run: RunResults) -> tuple[ReferenceView, ...]:
     """All that the run knows, the main one first."""
-    main = None if run.search is None else run.search.reference
-    known = run.references or (() if main is None else (main,))
     return tuple(
         ReferenceView(
             number=at + 1,
             reference=reference,
             places=tuple(place.number for place in run.places if place.reference == at),
         )
-        for at, reference in enumerate(known)
+        for at, reference in enumerate(run.ways)
     )
 
 
@@ -133,7 +131,8 @@ def chosen_text(suite: SuiteView, *, apart: float = 0.0) -> Iterator[str]:
     whole = [state.fail_frequency.value or 0.0 for state in states]
     if others and abs(sum(others) / len(others) - sum(whole) / len(whole)) < apart:
         return
-    places = f"{hit} of its {count(len(states), 'place')} {'was' if hit == 1 else 'were'}"
+    which = "its only place" if hit == len(states) == 1 else f"all its {hit} places" if hit == len(states) else ""
+    places = f"{which or f'{hit} of its {len(states)} places'} {'was' if hit == 1 else 'were'}"
     rest = ", so its rate says where it fails, not how often"
     if others:
         rest = f" (at the others it fails in {percent(sum(others) / len(others))})"

@@ -190,8 +190,13 @@ class RunResults(Shown):
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """The boundary states under the numbers that everybody calls them by."""
-        reference = None if self.search is None else self.search.reference
-        return places_of(reference, [suite.result for suite in self.suites if not suite.control])
+        return places_of(self.ways, [suite.result for suite in self.suites if not suite.control])
+
+    @property
+    def ways(self) -> tuple[Reference, ...]:
+        """All references that are kept with the run, the main one first."""
+        main = None if self.search is None else self.search.reference
+        return self.references or (() if main is None else (main,))
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[FailureGroup, ...]]:

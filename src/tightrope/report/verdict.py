@@ -27,9 +27,17 @@ class AgentVerdict:
     known: bool
     """Whether anything was measured of it."""
     sentence: str
-    details: tuple[str, ...]
+    counted: tuple[str, ...]
+    """What the rate is made of."""
+    beside: tuple[str, ...]
+    """How long was watched, and what other situations show: for those who ask."""
     passed: bool | None
     """Whether its gates passed; None: there are none, or none could be judged."""
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """All of it."""
+        return (*self.counted, *self.beside)
 
     @property
     def fail_frequency(self) -> Estimate:
@@ -54,7 +62,8 @@ def _verdict(run: RunResults, agent: str) -> AgentVerdict:
         suite=suite,
         known=bool(plainly) or (suite is not None and suite.result.fail_frequency.value is not None),
         sentence="; ".join(filter(None, (plainly, _sentence(run, suite)))),
-        details=_details(run, suite),
+        counted=_counted(suite),
+        beside=_beside(run, suite),
         passed=joint_verdict(gate.passed for gate in run.gates if gate.agent in (None, agent)),
     )
 
@@ -124,7 +133,12 @@ def of_these_cases(suite: SuiteView) -> str:
     if suite.decision:
         drawn = sum(case.result.survivable is not Survivability.NO for case in suite.distinct)
         return f"drawn from these {count(drawn, 'case')}"
-    return "on this case" if suite.judged == 1 else f"on these {count(suite.judged, 'case')}"
+    return on_cases(suite.judged)
+
+
+def on_cases(judged: int) -> str:
+    """``on these 39 cases``."""
+    return "on this case" if judged == 1 else f"on these {count(judged, 'case')}"
 
 
 def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
@@ -138,14 +152,14 @@ def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
     return f"none of its {count(len(suite.cases), 'case')} could be judged{raised}"
 
 
-def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
+def _counted(suite: SuiteView | None) -> tuple[str, ...]:
     if suite is None or suite.result.fail_frequency.value is None:
         return ()
     result = suite.result
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""
     if result.deterministic:
-        times = f", {'each ' if len(suite.cases) > 1 else ''}executed once, as nothing is random"
-    details = [f"{suite.name}, {count(len(suite.cases), 'case')}{times}"]
+        times = f", {'each ' if len(suite.distinct) > 1 else ''}executed once, as nothing is random"
+    details = [f"{suite.name}, {count(len(suite.distinct), 'case')}{times}"]
     if suite.decision:
         details.append(f"stopped as soon as the gate was decided: {suite.decision}")
     if suite.raised:
@@ -154,17 +168,23 @@ def _details(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
         details.append(f"{count(result.invalid_cases, 'case')} invalid")
     if suite.doomed:
         details.append(f"{number(suite.doomed)} proven doomed")
-    if result.watch:
-        details.append(f"watched for {count(result.length, 'step')}: {result.watch}")
     details += chosen_text(suite)
     details += map(str, result.findings)
-    if result.fail_frequency.value and result.avoidable_fail_frequency.value is not None:
+    if result.fail_frequency.value and result.avoidable_fail_frequency.value is not None and not fated(suite):
+        # Where some of it was fate, the sentence has said so.
         details.append(f"avoidable: {estimate_text(result.avoidable_fail_frequency)}")
     if result.fail_frequency_in_general.low is not None:
         without = " (without references chosen because an agent failed there)" if result.suite.chosen else ""
         details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}{without}")
-    details += control_texts(run, suite)
     return tuple(details)
+
+
+def _beside(run: RunResults, suite: SuiteView | None) -> tuple[str, ...]:
+    if suite is None or suite.result.fail_frequency.value is None:
+        return ()
+    result = suite.result
+    watched = [f"watched for {count(result.length, 'step')}: {result.watch}"] if result.watch else []
+    return (*watched, *control_texts(run, suite))
 
 
 def control_texts(run: RunResults, suite: SuiteView) -> Iterator[str]:
@@ -190,7 +210,8 @@ def guidance(run: RunResults, suite: SuiteView) -> Guidance | None:
 def _guidance_text(found: Guidance) -> str:
     """What boundary states are worth, told with its interval whichever way it went."""
     if found.difference.value is None:
-        return f"control uniform: {NO_DATA}"
+        told = found.sentence()
+        return told[0].lower() + told[1:]
     return (
         f"{found.verdict}: here it fails {change_text(found.difference, 'at')} "
         f"{count(found.cases[1], 'uniformly drawn state')} of the same references, {estimate_text(found.control)}"

@@ -5,7 +5,7 @@ A view keeps the result it looks at and what it belongs to, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -264,21 +264,21 @@ class CaseView(Shown):
         return failing[0].trace if failing else None
 
 
-def places_of(reference: Reference | None, results: Iterable[SafetyResult]) -> tuple[Place, ...]:
-    """The boundary states as the suites number them; as the reference does where there is no suite."""
+def places_of(references: Sequence[Reference], results: Iterable[SafetyResult]) -> tuple[Place, ...]:
+    """The boundary states as the suites number them; as the first reference does where there is no suite."""
     result = max(results, key=lambda result: len(result.suite.depths), default=None)
-    states = {} if reference is None else {state.depth: state for state in reference.boundary_states}
     if result is None or not result.suite.depths:
-        return tuple(Place(number=n, depth=depth, state=state) for n, (depth, state) in enumerate(states.items(), 1))
+        first = references[0].boundary_states if references else ()
+        return tuple(Place(number=number, depth=state.depth, state=state) for number, state in enumerate(first, 1))
     suite = result.suite
     lies_on = {case.boundary: case.reference for case in suite.cases}
-    kept = reference is not None and suite.reference == reference.actions
-    return tuple(
-        Place(
-            number=number + 1,
-            depth=depth,
-            reference=lies_on.get(number, 0),
-            state=states.get(depth) if kept and not lies_on.get(number, 0) else None,
-        )
-        for number, depth in enumerate(suite.depths)
-    )
+    known = {
+        (reference.actions.id, state.depth): state for reference in references for state in reference.boundary_states
+    }
+
+    def place(number: int, depth: int) -> Place:
+        at = lies_on.get(number, 0)
+        state = known.get((suite.ways[at].actions.id, depth)) if at < len(suite.ways) else None
+        return Place(number=number + 1, depth=depth, reference=at, state=state)
+
+    return tuple(place(number, depth) for number, depth in enumerate(suite.depths))

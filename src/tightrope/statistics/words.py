@@ -55,14 +55,19 @@ def change_text(estimate: Estimate, other: str) -> str:
     return f"{_in_points(abs(value))} {'more' if value > 0 else 'less'} often{between} than {other}"
 
 
+def least_text(value: float) -> str:
+    """The least that a part of a share can be: ``12 percentage points of that were``."""
+    return f"{_in_points(value)} of that {'was' if float(_points(value)) == 1 else 'were'}"
+
+
 def part_text(estimate: Estimate, what: str) -> str:
     """A part of a share: ``12 percentage points of that were avoidable (3.1 to 20)``."""
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None:
         return NO_DATA
     between = "" if low is None or high is None else _between(value, low, high)
-    were = "was" if float(_points(value)) == 1 else "were"
-    return f"{_in_points(value)} of that {were if low else 'may have been'} {what}{between}"
+    told = least_text(value) if low else f"{_in_points(value)} of that may have been"
+    return f"{told} {what}{between}"
 
 
 def points_text(estimate: Estimate) -> str:
@@ -78,7 +83,8 @@ def points_text(estimate: Estimate) -> str:
 
 def _signed(share: float) -> str:
     """With two figures."""
-    return f"{100 * share:+.0f}" if abs(share) >= 0.0995 else f"{100 * share:+.2g}"
+    points = 100 * share + math.copysign(1e-9, share)
+    return f"{points:+.0f}" if abs(share) >= 0.0995 else f"{points:+.2g}"
 
 
 def _between(value: float, low: float, high: float) -> str:
@@ -97,7 +103,8 @@ def _points(value: float) -> str:
     """A difference in percentage points, which may be small without being nothing of the whole."""
     points = 100 * value
     whole = math.isclose(points, round(points), rel_tol=0, abs_tol=1e-9)
-    return f"{points:.{0 if whole or 9.95 <= points <= 90.05 else 1}f}"
+    # A half is rounded up, as in a share: 12.5 less 0 is no other number than 12.5.
+    return f"{points + 1e-9:.{0 if whole or 9.95 <= points <= 90.05 else 1}f}"
 
 
 def _in_points(value: float) -> str:

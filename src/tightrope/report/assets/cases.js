@@ -29,7 +29,7 @@ function caseRow(one, columns, { watch, place }) {
     agent: () => one.agent,
     suite: () => one.suite,
     handover: () => one.handover_text,
-    fails: () => html("span", { title: one.interval }, [boxes, one.verdict]),
+    fails: () => html("span", { class: "went", title: `${one.verdict}; ${one.interval}` }, [boxes, one.outcome]),
     blame: () => one.blame ? [html("span", { class: `badge ${data.tones[one.blame]}` }, one.blame), one.escape ? html("span", { class: "small escape", title: one.escape_all }, ` a way out: ${one.escape}`) : null, one.why ? html("span", { class: "small told", title: one.why }, one.why) : null] : "",
     reward: () => html("span", { title: one.reward_text }, one.reward),
   };

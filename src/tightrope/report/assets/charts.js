@@ -171,7 +171,9 @@ class Chart {
 
   series(one, x, y, count) {
     const ink = colour(one.colour), shift = one.offset === undefined ? 0 : (one.offset - (count - 1) / 2) * 6;
-    const line = points => points.map((point, index) => `${index ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`).join("");
+    // In steps a value holds until the next is known: nothing rises before something happened.
+    const to = (point, index, all) => !index ? `M${at(point)}` : one.steps ? `${point[0] < all[index - 1][0] ? "V" + point[1].toFixed(1) : ""}H${point[0].toFixed(1)}V${point[1].toFixed(1)}` : `L${at(point)}`;
+    const at = point => `${point[0].toFixed(1)} ${point[1].toFixed(1)}`, line = points => points.map(to).join("");
     const middle = one.points.map(point => [x(point.x) + shift, y(point.value)]), parts = [];
     const ranged = one.points.filter(point => (point.low ?? null) !== null);
     if (one.mode === "line") {

@@ -69,7 +69,7 @@ class PlaceMap {
       map.image ? svg("image", { href: map.image, style: `image-rendering:${scale < 1 ? "auto" : "pixelated"}`, width: map.width, height: map.height, preserveAspectRatio: "none" }) : svg("rect", { class: "frame", width: map.width, height: map.height, ...stroke }),
       ...map.letters.map(([x, y, letter]) => svg("text", { class: "letter", x: x - 11, y: y - 6 }, letter)),
       ...map.fuzz.map(trace => svg("path", { class: "trace", d: line(trace), "stroke-opacity": clamp(5 / map.fuzz.length, .2, .6), ...stroke })),
-      ...["casing", "path"].flatMap(kind => map.ways.map(way => svg("path", { class: kind, d: line(way), ...stroke }))),
+      ...["casing", "path"].flatMap(kind => map.ways.map(way => svg("path", { class: kind, d: line(way), "stroke-opacity": map.ways.length > 2 && !map.image ? .5 : null, ...stroke }))),
     ]));
     if (map.axes) parts.push(...this.axes(map, scale, down, left, head));
     const feet = this.spec.places.map(({ position }) => {

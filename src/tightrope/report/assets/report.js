@@ -85,11 +85,13 @@ class Run {
   close() {
     const { place } = this;
     if (place === null) return;
-    this.place = null; this.panel.hidden = true;
+    this.hide();
     this.drawMap();
     this.pins?.focus(place);
     remember(this);
   }
+
+  hide() { this.place = null; if (this.panel) this.panel.hidden = true; }
 
   drawPanel() {
     const { places, cases } = this.spec, index = places.findIndex(place => place.number === this.place), place = places[index];
@@ -99,8 +101,9 @@ class Run {
     const film = this.film ?? own.map(one => one.film).find(Boolean);
     const body = html("div", { class: "inside" + (film ? " film" : "") }, [
       film ? html("div", {}, [screen(film), html("p", { class: "small" }, `${this.agent} fails`)]) : null,
-      html("div", {}, [this.rates(), own.some(one => one.suite === this.suite) ? caseTable(own.filter(one => one.suite === this.suite), one => this.watch(one))
-        : html("p", { class: "nothing" }, `no data: ${this.suite} has no case here under ${this.agent}`)]),
+      this.rates(),
+      html("div", { class: "under" }, own.some(one => one.suite === this.suite) ? caseTable(own.filter(one => one.suite === this.suite), one => this.watch(one))
+        : html("p", { class: "nothing" }, `no data: ${this.suite} has no case here under ${this.agent}`)),
     ]);
     this.panel.replaceChildren(
       html("header", {}, [html("h2", {}, `Place #${place.number} of ${places.length}`),
@@ -196,7 +199,7 @@ function restore() {
   if (tabs) showRun(run.spec.id);
   run.choose(wanted.get("agent"), wanted.get("suite"));
   if (wanted.has("place")) run.open(Number(wanted.get("place")));
-  else if (run.map) run.draw();
+  else { run.hide(); if (run.map) run.draw(); }
 }
 if (runs.length) showRun(runs[0].spec.id);
 if (tabs) {

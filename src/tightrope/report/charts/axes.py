@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tightrope.report.wording import value_text
+from tightrope.report.wording import THIN, number
 
 NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 WANTED = 6
@@ -21,7 +21,12 @@ def axis(low: float, high: float, *, share: bool = False, ends: bool = True, who
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     # Multiplied, not added up, and rounded: 3 * 0.1 reads 0.30000000000000004.
     found = [round(k * step, 12) for k in range(first, last + 1)]
-    return {"low": low, "high": high, "ticks": [{"at": at, "text": value_text(at, share=share)} for at in found]}
+    return {"low": low, "high": high, "ticks": [{"at": at, "text": _tick(at, share=share)} for at in found]}
+
+
+def _tick(at: float, *, share: bool) -> str:
+    """Exactly where it stands: a line at 12.5 % that reads 13 % would be one step too far from the next."""
+    return f"{100 * at:.12g}{THIN}%" if share else number(at)
 
 
 def widened(values: Sequence[float]) -> tuple[float, float]:

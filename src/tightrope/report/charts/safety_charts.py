@@ -105,13 +105,20 @@ def _place_view(run: RunResults, name: str) -> Json:
         suite = run.suite(name, agent.name)
         points = [] if suite is None else [_place_point(suite, state) for state in suite.states]
         series.append(chart_series(agent.name, colour, points, mode="dots", offset=colour))
-    return plot_view(name, series, share=True, domain=(0.0, 1.0), suite=name)
+    return _over_places(plot_view(name, series, share=True, domain=(0.0, 1.0), suite=name))
+
+
+def _over_places(view: Json) -> Json:
+    """The axis says #7 as everything else does, and nothing where there is no place."""
+    found = {point["x"] for one in view["series"] for point in one["points"]}
+    ticks = [{**tick, "text": f"#{tick['text']}"} for tick in view["along"]["ticks"] if tick["at"] in found]
+    return {**view, "along": {**view["along"], "ticks": ticks}}
 
 
 def _place_point(suite: SuiteView, state: BoundaryResult) -> Json:
     doomed = sum(case.doomed for case in suite.cases if case.place == state.number + 1)
     words = count(len(state.cases), "case") + (f", {doomed} doomed" if doomed else "")
-    title = f"{suite.agent} at place {state.number + 1}, depth {state.depth}"
+    title = f"{suite.agent} at place #{state.number + 1}, depth {state.depth}"
     return estimate_point(state.fail_frequency, x=state.number + 1, place=state.number + 1, title=title, note=words)
 
 
@@ -137,7 +144,8 @@ def _published_places(run: RunResults, published: Published) -> list[Json]:
             for agent, values in published.boundary.get(name, {}).items()
         ]
         if series:
-            views.append(plot_view(f"{name} ({published.source})", series, share=True, domain=(0.0, 1.0)))
+            label = f"{name} ({published.source})"
+            views.append(_over_places(plot_view(label, series, share=True, domain=(0.0, 1.0))))
     return views
 
 

@@ -59,5 +59,5 @@ def _length_view(run: RunResults, name: str) -> Json:
             estimate_point(each, x=length, title=f"{agent.name}, watched for {number(length)} steps")
             for length, each in curve.items()
         ]
-        series.append(chart_series(agent.name, colour, points, mode="line"))
+        series.append(chart_series(agent.name, colour, points, mode="line", steps=True))
     return plot_view(name, series, share=True, domain=(0.0, 1.0), suite=name)

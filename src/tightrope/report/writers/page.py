@@ -245,7 +245,7 @@ def _environment() -> Environment:
     environment = templates("tightrope.report")
     environment.filters.update(percent=percent, number=number, estimate=estimate_text, interval=interval_text)
     environment.filters.update(way_out=escape_text, shortened=shortened, tone=TONES.get)
-    environment.filters.update(typeset=typeset, settings=settings_text)
+    environment.filters.update(typeset=typeset, settings=settings_text, machine=machine_text)
     environment.tests["webp"] = lambda address: address.startswith("data:image/") or address.endswith(".webp")
     environment.globals.update(
         count=count, link=link, group_words=group_words, blame=BLAME, why_no_places=why_no_places
@@ -256,6 +256,13 @@ def _environment() -> Environment:
 def link(**where: Any) -> str:
     """A link into the page, as its script writes it: ``#agent=late&suite=simple&place=7``."""
     return "#" + urlencode({name: value for name, value in where.items() if value not in (None, "")}, quote_via=quote)
+
+
+def machine_text(machine: Mapping[str, str]) -> str:
+    """What is known of a machine; a bare number says nothing."""
+    cores = machine.get("cores", "")
+    told = {**machine, "cores": count(int(cores), "core")} if cores.isdecimal() else machine
+    return " · ".join(told.values())
 
 
 def _asset(name: str) -> str:

@@ -23,13 +23,13 @@ LONGEST = 70
 def run_data(run: RunResults, name: str, films: Mapping[str, Any]) -> Json:
     """One run for the script; ``films`` are those that can be shown, by name."""
     suites = [suite for suite in run.suites if not suite.control]
-    reference, first = None if run.search is None else run.search.reference, headline(run)
+    first, longest = headline(run), max(map(len, run.ways), default=0)
     return {
         "id": name,
         "agents": [agent.name for agent in run.agents],
         "suites": list(run.suite_names),
         "opens": {"agent": first.agent, "suite": first.suite},
-        "along": axis(0.0, float(max(1, len(reference or ()))), ends=False, whole=True),
+        "along": axis(0.0, float(max(1, longest)), ends=False, whole=True),
         "places": [_place(run, place) for place in run.places],
         "map": None if run.map is None else _map(run.map),
         "results": [_result(suite) for suite in suites],
@@ -113,6 +113,7 @@ def _case(case: CaseView, films: Mapping[str, Any]) -> Json:
         "invalid": case.invalid,
         "errors": result.errors,
         "verdict": case.told,
+        "outcome": outcome_text(case),
         "interval": interval_text(result.fail_frequency),
         "rate": result.fail_frequency.value,
         "standing": str(case.standing),
@@ -127,6 +128,15 @@ def _case(case: CaseView, films: Mapping[str, Any]) -> Json:
         "replay": case.replay,
         "film": film if film in films else "",
     }
+
+
+def outcome_text(case: CaseView) -> str:
+    """How its executions went, in as few words as a column has room for."""
+    if not case.executions:
+        return str(case.standing)
+    if case.made == 1:
+        return "fails" if case.result.fails else "passes"
+    return f"{case.result.fails} of {number(case.executions)} failed"
 
 
 def shortened(text: str) -> str:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,30 @@ def test_view_serves_a_folder_until_it_is_interrupted(tmp_path: Path, browser: A
     assert process.returncode == 0
     assert not is_open(told["url"])
     assert run_command(["view", str(tmp_path / "nothing")]) == 2
+
+
+def test_a_page_that_is_out_of_date_does_not_take_back_a_click(browser: Any) -> None:
+    """The page that was clicked on takes a while to make; meanwhile there is more to show on this one."""
+    script = (resources.files("tightrope.live") / "assets" / "live.js").read_text(encoding="utf-8")
+    bar = '<section id="live" data-version="old"><p data-told></p><progress></progress></section>'
+    loads, waiting, version = [], [], ["old"]
+
+    def shelf(route: Any) -> None:
+        loads.append(route)
+        route.fulfill(body=f"{bar}<a href='run'>run</a><script>{script}</script>", content_type="text/html")
+
+    def state(route: Any) -> None:
+        route.fulfill(json={"told": "going", "share": None, "version": version[0], "over": False})
+
+    with closing(browser.new_page()) as page:
+        page.route("http://127.0.0.1:9/", shelf)
+        page.route("http://127.0.0.1:9/state.json*", state)
+        page.route("http://127.0.0.1:9/run", lambda route: waiting.append(route))
+        page.goto("http://127.0.0.1:9/")
+        page.locator("a").evaluate("node => node.click()")
+        version[0] = "new"
+        page.wait_for_timeout(2500)
+        (clicked,) = waiting
+        clicked.fulfill(body="<h1>the run</h1>", content_type="text/html")
+        page.locator("h1").wait_for()
+        assert len(loads) == 1

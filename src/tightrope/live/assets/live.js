@@ -1,13 +1,15 @@
 "use strict";(() => {
 // Asks now and then whether there is more to show. A page that is out of date is loaded again, in the same place.
-const SECOND = 1000, MOST_MISSES = 3;
+const SECOND = 1000, MOST_MISSES = 3, TO_LEAVE = 60 * SECOND;
 const bar = document.getElementById("live"), told = bar.querySelector("[data-told]"), line = bar.querySelector("progress");
 const version = bar.dataset.version;
-let misses = 0;
+let misses = 0, left = -Infinity;
+// Loading again would take back the click of whoever is on the way to a page that takes a while to make.
+addEventListener("beforeunload", () => { left = performance.now(); });
 
-function busy() { // whoever types or watches is not interrupted
+function busy() { // whoever types, watches or leaves is not interrupted
   const films = [...document.querySelectorAll("video")];
-  return document.activeElement?.matches("input, select, textarea") || films.some(film => film.matches("dialog *, .panel *") && !film.paused && !film.ended);
+  return performance.now() - left < TO_LEAVE || document.activeElement?.matches("input, select, textarea") || films.some(film => film.matches("dialog *, .panel *") && !film.paused && !film.ended);
 }
 function show(state) {
   told.textContent = state.told;

@@ -19,15 +19,18 @@ from tests.report.synthetic import (
     searched,
     strip_run,
 )
+from tests.safety.corridor import CORRIDOR, reference_of, walker
 from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
 from tightrope.report import AgentInfo, RunResults
 from tightrope.report.definitions import WORDS
 from tightrope.report.headline import headline
+from tightrope.report.results import PLAIN
+from tightrope.report.verdict import verdicts
 from tightrope.report.wording import THIN
 from tightrope.runs.gates import Gate
-from tightrope.safety import GateDecision, simple_suite
+from tightrope.safety import GateDecision, run_suite, simple_suite
 from tightrope.statistics import Estimate
 
 YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
@@ -172,6 +175,27 @@ def test_who_fails_plainly_is_the_worst_and_is_never_called_better() -> None:
     assert "; in plain episodes it is worse than steady (0 %); on these cases it fails less than steady (50 %)." in told
     both = replace(run_of({"a": {}, "b": {}}, {3: YES}), plain={"a": plainly("a", 0), "b": plainly("b", 6)})
     assert said(both).startswith("b ends unsafe in 10 % of 60 plain episodes and never fails"), "not: no agent fails"
+
+
+def test_gates_that_passed_do_not_hide_that_none_of_them_looks_at_plain_episodes() -> None:
+    run = replace(grid_run(), plain={"ppo": plainly("ppo", 30)})
+    passed = Gate(name="fail frequency", agent="ppo", suite="simple", passed=True, detail="")
+    unlimited = replace(run, gates=(passed,))
+    assert said(unlimited).startswith("ppo ends unsafe in 50 % of 60 plain episodes, which no gate limits, and fails")
+    (verdict,) = verdicts(unlimited)
+    assert ") of 60 plain episodes, which no gate limits; failed" in verdict.sentence.replace(THIN, " ")
+    limited = replace(run, gates=(passed, replace(passed, name="unsafe ends", suite=PLAIN)))
+    failed = replace(run, gates=(replace(passed, passed=False),))
+    harmless = replace(unlimited, plain={"ppo": plainly("ppo", 0)})
+    assert not any("no gate limits" in said(each) for each in (run, limited, failed, harmless))
+
+
+def test_where_nothing_is_random_as_often_is_a_fact() -> None:
+    result = run_suite(CORRIDOR, walker, simple_suite(reference_of(CORRIDOR)))
+    results = {name: replace(result, agent=name) for name in ("old", "new")}
+    agents = tuple(AgentInfo(name=name) for name in results)
+    run = RunResults(name="", task=CORRIDOR, agents=agents, safety={"simple": results})
+    assert said(run).endswith("; on these cases it fails as often as old.")
 
 
 def test_one_agent_is_set_against_random_situations() -> None:

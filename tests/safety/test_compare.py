@@ -7,7 +7,7 @@ from tightrope.errors import UsageError
 from tightrope.reference import Survivability
 from tightrope.safety import action_coverage_suite, compare_safety, correlation, interval_suite, run_suite, simple_suite
 from tightrope.statistics import IN_GENERAL, ON_THESE_CASES, PairCounts
-from tightrope.testing import JUMP, WALK, FunctionAgent, RandomAgent
+from tightrope.testing import JUMP, WALK, FunctionAgent, RandomAgent, deterministic_table, tabular_task
 
 reference = reference_of(CORRIDOR)
 suite = interval_suite(reference, 1)
@@ -42,6 +42,21 @@ def test_where_nothing_is_random_a_difference_is_a_fact() -> None:
     assert len(comparison.newly_failing) == 3
     same = compare_safety(run_suite(CORRIDOR, jumper, suite), run_suite(CORRIDOR, jumper, suite))
     assert (same.exact, same.worse, same.better, same.p_value, same.newly_failing) == (True, False, False, 1.0, ())
+
+
+@pytest.mark.parametrize("fails", [3, 8, 24])
+def test_who_fails_equally_often_in_other_places_is_neither_worse_nor_better(fails: int) -> None:
+    # Added up in floats, 24/59 less 24/59 is more than nothing, and where nothing is random that was a fact.
+    last, hole = 59, 60
+    slope = tabular_task(deterministic_table({d: [d + 1, hole] for d in range(last)}), {last}, {hole}, name="slope")
+    places = simple_suite(reference_of(slope, (0,) * last, range(last), bad=(1,)))
+    early = FunctionAgent(lambda cell: int(cell < fails), "early")
+    late = FunctionAgent(lambda cell: int(cell >= last - fails), "late")
+    a, b = (run_suite(slope, agent, places, length=1, survivable=False) for agent in (early, late))
+    found = compare_safety(a, b)
+    assert (found.difference.value, found.worse, found.better, found.p_value) == (0.0, False, False, 1.0)
+    assert len(found.newly_failing) == len(found.newly_fixed) == fails
+    assert a.fail_frequency.value == b.fail_frequency.value == fails / last
 
 
 def test_one_reference_says_nothing_in_general_and_why() -> None:

@@ -1,6 +1,7 @@
 """On exactly these cases: limits that hold for every mixture of cases tried, whatever their number and weight."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -237,6 +238,18 @@ def test_where_nothing_is_random_the_difference_is_a_fact() -> None:
     assert p_value == 0.0
     assert stratified_difference(sure[1:])[1] == 1.0
     assert stratified_difference([]) == (Estimate.of_nothing(question=ON_THESE_CASES), None)
+
+
+def test_a_rate_is_right_to_the_last_digit() -> None:
+    # Seven of forty places fail, each with three cases: in floats 17.500000000000016 %, above a limit of 17.5 %.
+    places = [[Stratum(values=[float(n < 7)], weight=Fraction(1, 120), certain=True)] * 3 for n in range(40)]
+    assert stratified_rate_estimate(list(itertools.chain(*places))).value == 0.175
+    # What differs within one place evens out within another that has fewer cases.
+    uneven = [(1.0, 3), (1.0, 3), (1.0, 3), (-1.0, 2), (-1.0, 2), (0.0, 3)]
+    found, p_value = stratified_difference(
+        [Stratum(values=[value], weight=Fraction(1, 7 * cases), certain=True) for value, cases in uneven]
+    )
+    assert (found.value, p_value) == (0.0, 1.0)
 
 
 @settings(max_examples=40, deadline=None)

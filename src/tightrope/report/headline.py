@@ -16,6 +16,7 @@ from tightrope.report.verdict import (
     fated,
     guidance,
     headline_suite,
+    not_gated,
     of_these_cases,
     stays_away,
     verdicts,
@@ -84,7 +85,9 @@ def headline(run: RunResults) -> Headline:
             gates=run.gates,
         )
     places = worst_places(worst)
-    how_often = " and ".join(filter(None, (_plainly(run, worst.agent), _how_often(worst))))
+    limits = not_gated(run, worst.agent)
+    plainly = f"{_plainly(run, worst.agent)}{limits}{limits and ','}"
+    how_often = " and ".join(filter(None, (plainly, _how_often(worst))))
     return Headline(
         agent=worst.agent,
         suite=worst.name,
@@ -241,4 +244,6 @@ def _compared(best: SuiteView, worst: SuiteView) -> str:
         return f"on these cases it is worse than {best.agent} ({rate})" + ("" if found.exact else " beyond doubt")
     if found.better:
         return f"on these cases it fails less than {best.agent} ({rate})"
+    if found.exact:
+        return f"on these cases it fails as often as {best.agent}"
     return f"on these cases not shown to be worse than {best.agent} ({rate})"

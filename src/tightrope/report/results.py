@@ -40,6 +40,8 @@ Line = tuple[Point | None, ...]
 FINISHED = "finished"
 GOING = "going"
 """A run that is being written while somebody looks."""
+PLAIN = "plain episodes"
+"""What stands in place of a suite where an agent was put nowhere."""
 
 
 @dataclass(frozen=True, kw_only=True)

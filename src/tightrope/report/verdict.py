@@ -9,7 +9,7 @@ from tightrope.evaluation import Evaluation
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
 from tightrope.report.references import chosen_text
-from tightrope.report.results import RunResults
+from tightrope.report.results import PLAIN, RunResults
 from tightrope.report.views import SuiteView
 from tightrope.report.wording import NO_DATA, change_text, count, estimate_text, interval_text, number, percent
 from tightrope.safety import Guidance, compare_guidance
@@ -71,8 +71,19 @@ def _verdict(run: RunResults, agent: str) -> AgentVerdict:
 def _plainly(run: RunResults, agent: str) -> str:
     """What plain episodes say stands first: no suite makes an agent good that fails without being put anywhere."""
     plain = run.plain.get(agent)
-    if plain is None or plain.unsafe_rate.value is None:
+    return "" if plain is None or plain.unsafe_rate.value is None else _how_plainly(plain) + not_gated(run, agent)
+
+
+def not_gated(run: RunResults, agent: str) -> str:
+    """Said of an agent that fails plainly though all its gates passed, if none of them looks there."""
+    gates = [gate for gate in run.gates if gate.agent in (None, agent)]
+    plain = run.plain.get(agent)
+    if plain is None or not plain.unsafe_rate.value or any(gate.suite == PLAIN for gate in gates):
         return ""
+    return ", which no gate limits" if joint_verdict(gate.passed for gate in gates) else ""
+
+
+def _how_plainly(plain: Evaluation) -> str:
     if stays_away(plain):
         return away_text(plain)
     share, episodes = plain.unsafe_rate, count(len(plain.judged), "plain episode")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tightrope.evaluation import Evaluation
 from tightrope.reference import Survivability
+from tightrope.report.results import PLAIN
 from tightrope.report.wording import estimate_text
 from tightrope.risk import FailureEstimate
 from tightrope.safety import CaseResult, GateDecision, avoidable_fail_frequency, rate_without_doomed
@@ -15,8 +16,6 @@ from tightrope.statistics import Estimate
 
 IN_USE = "in use"
 """What stands in place of a suite where the risk of an episode was estimated."""
-PLAIN = "plain episodes"
-"""What stands in place of a suite where an agent was put nowhere."""
 
 
 @dataclass(frozen=True, kw_only=True)

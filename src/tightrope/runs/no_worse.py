@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tightrope.evaluation import PlainComparison
+from tightrope.report.results import PLAIN
 from tightrope.report.wording import change_text, count
 from tightrope.runs.gates import Gate
-from tightrope.runs.measurements import PLAIN
 from tightrope.safety import SafetyComparison
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
@@ -59,10 +60,11 @@ def parse_share(text: str) -> float:
     number = text.strip().removesuffix("%")
     part, _, whole = number.partition("/")
     try:
-        value = float(part) / float(whole or 1)
-    except (ValueError, ZeroDivisionError):
+        # In floats 0.7 / 100 is less than 0.007, and a rate of 7 in 1000 would be above a limit of 0.7%.
+        value = Decimal(part) / Decimal(whole or 1)
+        return float(value / 100 if text.strip().endswith("%") else value)
+    except (ValueError, ArithmeticError):
         raise ValueError(f"{text!r} is not a share; write 5% or 0.05") from None
-    return value / 100 if text.strip().endswith("%") else value
 
 
 def _as_share(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tightrope.cli.output.interface import current_interface
 from tightrope.cli.output.regressions import say_what_became_of_it, say_what_changed
 from tightrope.cli.output.words import counted, points, share
-from tightrope.runs.measurements import PLAIN
+from tightrope.report.results import PLAIN
 
 if TYPE_CHECKING:
     from tightrope.evaluation import PlainComparison

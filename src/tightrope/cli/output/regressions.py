@@ -99,6 +99,7 @@ def _sum_up(comparison: AgentComparison, searched: Mapping[str, SafetyComparison
     better = [name for name, each in searched.items() if each.better]
     plainly = comparison.plain is not None and comparison.plain.fails_more
     told = ["fails more plain episodes"] if plainly else []
+    told += ["fails fewer plain episodes"] if comparison.plain is not None and comparison.plain.better else []
     told += [f"fails more often than {a} in {listed(worse)}"] if worse else []
     told += [f"fails less often than {a} in {listed(better)}"] if better else []
     told += [f"fails {counted(len(new), 'case') if new else 'no case'} that {a} passes"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import hypot
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,7 @@ def avoidable_part(case: CaseResult) -> Estimate:
     return replace(fails, value=value, low=min(low, value), method=method)
 
 
-def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, float]]) -> Estimate:
+def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, Fraction]]) -> Estimate:
     """The same for cases that are not doomed: what they fail above what somebody did from the same situations.
 
     Of cases left to chance, differences are averaged before they are cut off at 0. Otherwise luck would count against
@@ -67,16 +68,16 @@ def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, float]]) -> Estimate
         return fails
     by_chance = [(case, weight) for case, weight in weighted if left_to_chance(case)]
     total = sum(weight for _, weight in weighted)
-    shown = sum(weight * shown_part(case, len(by_chance)) for case, weight in by_chance) / total
-    above = sum(weight * _above_fate(case) for case, weight in by_chance) / total
+    shown = float(sum(weight * shown_part(case, len(by_chance)) for case, weight in by_chance) / total)
+    above = float(sum(weight * _above_fate(case) for case, weight in by_chance) / total)
     in_full = sum(weight * (case.fail_frequency.value or 0.0) for case, weight in weighted if not left_to_chance(case))
-    value = min(in_full / total + max(above, shown), fails.value) if by_chance else fails.value
+    value = min(float(in_full / total) + max(above, shown), fails.value) if by_chance else fails.value
     reach = hypot(fails.value - (fails.low or 0.0), (at_most.high or at_most.value) - at_most.value)
     low = min(max(shown, fails.value - at_most.value - reach), value)
     return replace(fails, value=value, low=low, method=_method(weighted, fails, exact=low == fails.high))
 
 
-def _method(cases: Sequence[tuple[CaseResult, float]], fails: Estimate, *, exact: bool) -> str:
+def _method(cases: Sequence[tuple[CaseResult, Fraction]], fails: Estimate, *, exact: bool) -> str:
     if exact or any(left_to_chance(case) for case, _ in cases):
         return f"{fails.method}, less what no player avoids"
     return f"at most all fails ({fails.method}), at least those that another player was shown to avoid"
@@ -131,11 +132,11 @@ def fate_of(known: Sequence[tuple[Survival, float]]) -> Estimate | None:
     return None if found.low == found.high else found
 
 
-def _fails(case: CaseResult, weight: float) -> Stratum:
+def _fails(case: CaseResult, weight: Fraction) -> Stratum:
     return Stratum(values=[float(failed) for failed in case.failed], weight=weight, certain=case.deterministic)
 
 
-def _fate_at_most(case: CaseResult, weight: float) -> Stratum:
+def _fate_at_most(case: CaseResult, weight: Fraction) -> Stratum:
     """How somebody fared from there: the runs behind ``best_survival``, of which each that did harm counts as fate.
 
     What nobody has decided is taken for fate, as far as the agent failed.
@@ -147,7 +148,7 @@ def _fate_at_most(case: CaseResult, weight: float) -> Stratum:
     return _runs(best, weight)
 
 
-def _runs(best: Estimate, weight: float) -> Stratum:
+def _runs(best: Estimate, weight: float | Fraction) -> Stratum:
     """The runs behind a ``best_survival``: 1 for each that did harm."""
     survived = round((best.value or 0.0) * best.n)
     return Stratum(values=[0.0] * survived + [1.0] * (best.n - survived), weight=weight, certain=best.low == best.high)

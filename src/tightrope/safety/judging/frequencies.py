@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
 from itertools import chain
 from statistics import fmean
 
@@ -120,16 +121,16 @@ def fails_per_1000_steps(cases: Iterable[CaseResult], length: int) -> Estimate:
     return events_per_steps(strata, steps, fixed=fixed, longest=longest)
 
 
-def case_weights(cases: Iterable[CaseResult]) -> list[tuple[CaseResult, float]]:
+def case_weights(cases: Iterable[CaseResult]) -> list[tuple[CaseResult, Fraction]]:
     """Each judged case once, with its share of the mean over boundary states of the means over their cases."""
     groups: dict[tuple[int, int], list[CaseResult]] = defaultdict(list)
     for case in cases:
         if case.returns:
             groups[case.case.reference, case.case.boundary].append(case)
-    weights: dict[str, float] = defaultdict(float)
+    weights: dict[str, Fraction] = defaultdict(Fraction)
     for group in groups.values():
         for case in group:
-            weights[case.case.id] += 1 / len(groups) / len(group)
+            weights[case.case.id] += Fraction(1, len(groups) * len(group))
     return [(case, weights[case.case.id]) for case in once_each(chain.from_iterable(groups.values()))]
 
 

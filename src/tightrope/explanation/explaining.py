@@ -150,13 +150,14 @@ def explain_episodes(
     limit: float = math.inf,
     known: Sequence[Mapping[int, Survival]] = (),
     learn: bool = True,
+    exact: bool = True,
 ) -> list[Explanation | None]:
     """Why each failed; None where the actions no longer end unsafe. Neighbours share what they find out.
 
     ``references``: of each episode the way that it began on, where there is one. ``limit``: where nothing is random,
     steps after which nothing more is asked about an episode. ``known``: of each episode what is known of some of its
     moments, by depth. ``learn``: where chance decides, whether to try a model of
-    the task; False where that was done.
+    the task; False where that was done. ``exact``: whether what names situations is to be trusted.
     """
     every = engine.task.possible_actions if actions is None else tuple(actions)
     may = engine.task.search_actions if every is None else every
@@ -185,6 +186,7 @@ def explain_episodes(
                 provable=every is not None,
                 length=_watch(episodes[part[0]], length),
                 steps_per_case=effort,
+                exact=exact,
             ),
             limit=limit,
             known=tuple(known[place] for place in part) if known else (),

@@ -30,6 +30,7 @@ from tightrope.runs.storage.stored_things import StoredThings
 from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
 from tightrope.safety.failing.explained_groups import Why, with_whys
+from tightrope.safety.judging.agreement import agreeing_on_proofs
 from tightrope.simulation import is_known_stochastic, remember_stochastic
 from tightrope.tasks import Task, make_task
 
@@ -145,7 +146,7 @@ class Run(StoredThings, Shown):
                 result = self.safety_of(suite, agent)
                 if result is not None:
                     results.setdefault(suite, {})[agent] = result
-        return results
+        return agreeing_on_proofs(results)
 
     def safety_of(self, suite: str, agent: str) -> SafetyResult | None:
         """The result of one suite for one agent."""

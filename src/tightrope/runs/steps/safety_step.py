@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from tightrope.safety import (
     uniform_suite,
 )
 from tightrope.safety.failing.explained_groups import explain_groups, with_whys
+from tightrope.safety.judging.agreement import agreeing_on_proofs
 from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.settings import STATES_OF_SEVERAL, SafetyConfig
@@ -47,8 +48,9 @@ class SafetyStep(SearchStep):
             for name, agent in self.agents.items():
                 suite = by_set[own_actions(agent)][spec]
                 results.setdefault(spec, {})[name] = self._tested(engine, spec, suite, agent, known)
-        for agent in self.agents.values():
-            self._explained(engine, agent)
+        results = agreeing_on_proofs(results)
+        for name, agent in self.agents.items():
+            self._explained(engine, agent, {spec: row[name] for spec, row in results.items()})
         return {
             spec: {name: with_whys(result, self.run.whys(name)) for name, result in row.items()}
             for spec, row in results.items()
@@ -124,10 +126,11 @@ class SafetyStep(SearchStep):
         )
         return self.made(artefact, test, engine)
 
-    def _explained(self, engine: RememberingEngine, agent: Agent) -> None:
+    def _explained(self, engine: RememberingEngine, agent: Agent, newest: Mapping[str, SafetyResult]) -> None:
         """Why an agent failed, in all that the run holds of it; random cases are not worth asking."""
         run, name = self.run, agent.name
-        found = {suite: run.safety_of(suite, name) for suite in run.suites if suite not in layout.CONTROLS}
+        suites = [suite for suite in run.suites if suite not in layout.CONTROLS]
+        found = {suite: newest[suite] if suite in newest else run.safety_of(suite, name) for suite in suites}
         results = {suite: result for suite, result in found.items() if result is not None}
         steps = self.config.safety.explain_steps
         if not steps or not any(result.fails for result in results.values()):

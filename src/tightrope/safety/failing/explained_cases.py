@@ -16,6 +16,7 @@ from tightrope.reference import Survivability
 from tightrope.safety.failing.groups import group_failures
 from tightrope.safety.failing.together import explain_together
 from tightrope.safety.judging.case_results import CaseResult
+from tightrope.safety.judging.findings import DISTRUST
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.statistics.words import count, plainly
 from tightrope.trace import Action
@@ -57,9 +58,12 @@ class _Telling:
     spent: int = 0
     length: int = field(init=False)
     """How many steps are to be survived."""
+    exact: bool = field(init=False)
+    """Whether what names situations is to be trusted: no proof was refuted."""
 
     def __post_init__(self) -> None:
         self.length = self.results[0].length
+        self.exact = not any(finding.kind in DISTRUST for result in self.results for finding in result.findings)
 
     def all(self) -> dict[str, Explanation]:
         """Ask with little effort, then with more; for as many steps as were watched, unless that decides nothing."""
@@ -107,6 +111,7 @@ class _Telling:
             references=[_way(self.results, case) for case in asked],
             effort=effort,
             limit=limit,
+            exact=self.exact,
         )
         known |= {names[case.case.id]: why for case, why in zip(asked, whys, strict=True)}
         found = {case.case.id: known[names[case.case.id]] for case in cases}
@@ -114,7 +119,7 @@ class _Telling:
 
     def _remembered(self, effort: int) -> dict[tuple[str, int], Explanation | None]:
         """Why episodes failed that were explained on this engine before."""
-        asked = (self.length, None if self.actions is None else tuple(self.actions), effort)
+        asked = (self.length, None if self.actions is None else tuple(self.actions), effort, self.exact)
         known: dict[tuple[str, int], Explanation | None] = self.engine.once(("why", *asked), dict)
         return known
 

@@ -19,6 +19,10 @@ class FindingKind(StrEnum):
     """Prefixes played with fresh randomness led to other situations than their cases."""
 
 
+DISTRUST = (FindingKind.REFUTED_PROOF, FindingKind.TWO_CONTINUATIONS)
+"""After these no name is taken for a situation, and nothing is proven by it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """One of them, in a sentence."""

@@ -8,7 +8,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -16,10 +19,12 @@ from tightrope import __version__
 from tightrope.cli import run_command
 from tightrope.cli.arguments.given import Given
 from tightrope.cli.arguments.options import agent_configs, task_options
+from tightrope.cli.verbs.run import _why_no_cases
 from tightrope.cli.verbs.search import _advice
 from tightrope.errors import UnknownName
 from tightrope.outcome import StopReason
 from tightrope.references import SearchResult, SearchStats
+from tightrope.runs.run import Run as StoredRun
 from tightrope.runs.run import open_run
 from tightrope.runs.storage.folder import RunFolder
 from tightrope.settings import SearchConfig
@@ -319,6 +324,9 @@ def test_tasks_lists_names_and_options(run: Run) -> None:
     tasks = {task["name"]: task for task in json.loads(out)}
     assert {"FrozenLake-v1", "CartPole-v1", "mario"} <= set(tasks)
     assert all(task["summary"] for task in tasks.values())
+    assert tasks["FrozenLake-v1"]["options"] == {"map_name": "4x4", "is_slippery": True}
+    _, told, _ = run("tasks")
+    assert "map_name=4x4, is_slippery=true" in " ".join(told.split())
 
 
 def test_init_writes_a_file_that_runs(tmp_path: Path, run: Run) -> None:
@@ -585,6 +593,43 @@ def test_a_whole_run_until_it_is_decided(tmp_path: Path, run: Run) -> None:
     assert "decided by" in out
     again, out, _ = run("run", file, "--out", tmp_path / "run", *given)
     assert (again, "decided by" in out) == (1, True)
+
+
+def test_the_command_that_began_a_run_goes_on_after_a_quick_look_at_a_gate(tmp_path: Path, run: Run) -> None:
+    file, folder = tmp_path / "campaign.yaml", tmp_path / "run"
+    file.write_text(
+        "task: FrozenLake-v1\noptions: {is_slippery: false}\nfuzzing: {enabled: false}\nreport: {videos: 0}\n"
+    )
+    begun = ["run", file, "--out", folder, *WILD, "--suite", "simple", *SMALL, "--json"]
+    _, before, _ = run(*begun)
+    gate = ["--max-fail", "0.05", "--until-decided", *SMALL]
+    assert run("safety", folder, *WILD, *gate)[0] == 1
+    assert open_run(folder).safety["simple"]["wild"].stopped_early
+    code, after, err = run(*begun)
+    assert code == 0, err
+    assert json.loads(after) == json.loads(before), "as if nobody had looked"
+    code, _, err = run(*begun, "--length", "3")
+    assert (code, "holds results of other settings" in err) == (2, True), "anything else is refused as ever"
+
+
+def test_what_interval_is_missing_and_why_nothing_could_be_tested_is_said(tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "run"
+    run("search", *LAKE, "--out", folder)
+    told = " ".join(run("safety", folder, "--agent", ZIGZAG, "--suite", "interval:1", *SMALL)[1].split())
+    assert "In situations like these: one reference: nothing shows how others would differ" in told
+    result = open_run(folder).safety["interval:1"]["zigzag"]
+    assert len(result.distinct_cases) < len(result.cases), "neighbours share some"
+    assert f"of the tests on these {len(result.distinct_cases)} cases" in told
+    assert f" {len(result.distinct_cases)} " in next(line for line in told.split("──") if "zigzag interval:1" in line)
+
+
+def test_without_boundary_states_machines_are_told_why_too(finished: Path, run: Run, tmp_path: Path) -> None:
+    known = open_run(finished).references
+    bare = [replace(reference, boundary_states=()) for reference in known]
+    assert "No action was seen to lead into trouble" in _why_no_cases(cast(StoredRun, SimpleNamespace(references=bare)))
+    assert "no suite could be made" in _why_no_cases(cast(StoredRun, SimpleNamespace(references=())))
+    given = ["run", *LAKE, "--agent", CAREFUL, "--references", "1", "--suite", "simple", "--out", tmp_path / "run"]
+    assert json.loads(run(*given, *SMALL, "--json")[1])["why_no_cases"] is None, "there are some"
 
 
 def test_one_reference_cannot_tell_whether_an_agent_is_worse_in_general(

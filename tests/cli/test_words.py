@@ -47,6 +47,10 @@ def test_a_rate_may_be_given_in_percent(text: str) -> None:
 def test_every_rate_option_takes_percent(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", "FrozenLake-v1", option, "101%"]) == 2
     assert f"{option} must be between 0 and 1, not 1.01" in capsys.readouterr().err
+    assert run_command(["run", "FrozenLake-v1", option, "5"]) == 2
+    assert "5 would be 500% of the whole; write 5% or 0.05." in " ".join(
+        capsys.readouterr().err.replace("│", "").split()
+    )
     assert run_command(["run", "FrozenLake-v1", option, "five"]) == 2
     assert "'five' is not a share; write 5%" in " ".join(capsys.readouterr().err.replace("│", "").split())
     assert run_command(["run", "--help"]) == 0

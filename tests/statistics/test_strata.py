@@ -1,6 +1,7 @@
 """On exactly these cases: limits that hold for every mixture of cases tried, whatever their number and weight."""
 
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -117,6 +118,15 @@ def test_cases_weigh_as_told_whatever_their_executions_and_empty_ones_are_left_o
     assert rate_of([10, 0, 0], [10, 1, 0], [3, 1, 9]).value == 0.75
     assert rate_of([], []).value is None
     assert rate_of([0], [0]).n == 0
+
+
+@pytest.mark.parametrize("weigh", [lambda cases: 1.0, lambda cases: 1 / cases, lambda cases: 1 / cases / 3])
+def test_a_rate_reads_in_files_as_one_would_write_it(weigh: Callable[[int], float]) -> None:
+    """30 of 40 cases are 0.75 in results.json, not 0.7499999999999998."""
+    for cases in range(1, 130):
+        for failing in range(0, cases + 1, 7):
+            fails = [Stratum(values=[float(at < failing)], weight=weigh(cases), certain=True) for at in range(cases)]
+            assert stratified_rate_estimate(fails).value == failing / cases
 
 
 def test_where_nothing_is_random_there_is_no_width() -> None:

@@ -21,6 +21,7 @@ from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.run import Run
 from tightrope.runs.steps.pipeline import Pipeline
 from tightrope.runs.steps.stages import CHECKS, REPORT
+from tightrope.runs.storage import layout
 from tightrope.runs.storage.artefacts import changes
 from tightrope.runs.storage.folder import RunFolder
 from tightrope.runs.storage.manifest import Manifest, read_manifest
@@ -170,6 +171,7 @@ def _refuse_other_settings(pipeline: Pipeline) -> None:
         for path, settings in pipeline.planned()
         if path in run.manifest.artefacts
         for change in changes(run.manifest.artefacts[path], settings, ())
+        if change.name != layout.UNTIL_DECIDED
     ]
     if found:
         raise UsageError(

@@ -58,7 +58,7 @@ class Option:
             min=None if lowest is None else int(lowest) if whole else lowest,
             max=None if bounds.at_most is None else int(bounds.at_most) if whole else bounds.at_most,
             metavar=METAVARS.get(self.setting.name) or ("SHARE" if self.setting.is_share else None),
-            parser=parse_share if self.setting.is_share else None,
+            parser=told_share if self.setting.is_share else None,
             autocompletion=_one_of(get_args(kind)) if get_origin(kind) is Literal else None,
             show_default=False,
         )
@@ -79,6 +79,17 @@ class Option:
         value = tuple(told) if isinstance(told, list) else told
         self.setting.require(value, self.flags[0].partition("/")[0])
         return value
+
+
+def told_share(text: str) -> float:
+    """A share as it was typed; who types 5 means 5%, which no share of a whole can be taken for."""
+    try:
+        share = parse_share(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.") from None
+    if 1 < share <= 100 and text.strip().isdecimal():
+        raise typer.BadParameter(f"{text} would be {share:.0%} of the whole; write {share:g}% or {share / 100:g}.")
+    return share
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[str], list[str]]:

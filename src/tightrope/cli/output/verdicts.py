@@ -65,6 +65,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     ):
         interface.say(watched)
     _print_left_out(interface, results)
+    _print_why_no_interval(interface, results)
     for suite, by_agent in results.items():
         for agent, result in by_agent.items():
             _print_errors(interface, agent, suite, result)
@@ -82,9 +83,18 @@ def _print_left_out(interface: Interface, results: Mapping[str, Mapping[str, Saf
         interface.say(f"{counted(most, 'reference')} {how} on these cases, not in situations like these.")
 
 
+def _print_why_no_interval(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
+    """Why no other situations can be spoken of; where nothing was tested at all, that is said elsewhere."""
+    every = (result for row in results.values() for result in row.values() if result.judged)
+    rates = (result.fail_frequency_in_general for result in every if not result.stopped_early)
+    for why in dict.fromkeys(rate.method for rate in rates if rate.low is None):
+        interface.say(f"In situations like these: {why}. More references would give one.")
+
+
 def _cases(result: SafetyResult) -> int | str:
-    """How many the numbers rest on: those that were over before hand-over are no tests."""
-    every, over = len(result.cases), sum(case.invalid for case in result.cases)
+    """How many the numbers rest on, as the last sentence has it: one that two places share is one case, and those that
+    were over before hand-over are no tests."""
+    every, over = len(result.distinct_cases), result.invalid_cases
     return f"{every - over} of {every}" if over else every
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tightrope.cli.arguments.given import Given, in_run, takes
+from tightrope.cli.arguments.given import Given, in_run, takes, told_share
 from tightrope.cli.arguments.options import (
     AgentOption,
     PortOption,
@@ -40,7 +40,7 @@ from tightrope.cli.progress.live_page import live_page, telling, without_page
 from tightrope.errors import UsageError
 from tightrope.outcome import Outcome
 from tightrope.runs.configuration.config import CampaignConfig, sections, settings_in
-from tightrope.settings import AgentConfig, parse_share
+from tightrope.settings import AgentConfig
 
 if TYPE_CHECKING:
     from tightrope.reference import Reference
@@ -74,7 +74,7 @@ def command(
         typer.Option(
             "--effort",
             metavar="SHARE",
-            parser=parse_share,
+            parser=told_share,
             help="Share of the steps of all default budgets to spend; default: all, less where a step is slow.",
             show_default=False,
         ),
@@ -149,13 +149,23 @@ def _ways(run: Run) -> str:
     told = (
         f"{counted(len(references), 'reference')} from {resets} ({listed}), with {counted(states, 'boundary state')}."
     )
-    if not states:
-        from tightrope.report.references import why_no_places
-
-        told += f" {why_no_places(references)}"
+    if why := _why_no_cases(run):
+        told += f" {why}"
     if any(reference.trace.outcome is Outcome.GOAL for reference in references):
         return told
     return f"{told} None reaches the goal, so the agents' own runs are used."
+
+
+def _why_no_cases(run: Run) -> str:
+    """Why the suites have nothing to put an agent into, and what to try; empty where they have."""
+    from tightrope.report.references import why_no_places
+
+    if not run.references:
+        return (
+            "No reference was found, so no suite could be made. In a campaign file, search: {method: archive}, more "
+            "search steps or a demonstration may help."
+        )
+    return "" if any(reference.boundary_states for reference in run.references) else why_no_places(run.references)
 
 
 def _kind_of_way(reference: Reference) -> tuple[str, str]:
@@ -202,6 +212,7 @@ def _report(interface: Interface, run: Run) -> int:
                 }
                 for reference in run.references
             ],
+            "why_no_cases": _why_no_cases(run) or None,
             "plain": {agent: evaluation.to_json() for agent, evaluation in run.plain.items()},
             "fail_frequency": {
                 suite: {agent: result.fail_frequency.to_json() for agent, result in row.items()}
@@ -223,10 +234,7 @@ def _report(interface: Interface, run: Run) -> int:
         print_guidance(interface, safety, run.plain)
         print_reasons(interface, run.task, safety, run)
     else:
-        interface.say(
-            "No reference was found, so no suite could be made. In a campaign file, search: {method: archive}, more "
-            "search steps or a demonstration may help."
-        )
+        interface.say(_why_no_cases(run))
     print_gates(interface, gates)
     say_what_no_gate_limits(interface, run.config, run.plain, gates)
     interface.say(f"Report: {run.report_path}")

@@ -50,6 +50,10 @@ FURTHER = "the other references"
 SUITE, SURVIVAL, TRACES = "the suite", "what is known of its cases", "the fuzz traces"
 """What things are made from, as people call it."""
 
+UNTIL_DECIDED = "safety.until_decided"
+"""The one setting that a run may be continued with and without: it leaves out executions, and those that were made are
+kept. So the command that began a run goes on after a quick look at a gate."""
+
 Settings = dict[str, Any]
 
 
@@ -127,7 +131,7 @@ def others_settings(config: CampaignConfig) -> Settings:
 def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
     """What decides how an agent is tested."""
     # Of a gate that stops when it is decided, the limit decides what is executed.
-    limit = {"safety.until_decided": config.safety.max_fail} if config.safety.until_decided else {}
+    limit = {UNTIL_DECIDED: config.safety.max_fail} if config.safety.until_decided else {}
     return _of_step(config, "safety") | limit | _of_agent(name, agent)
 
 

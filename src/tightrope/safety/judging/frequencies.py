@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from itertools import chain
+from math import fsum
 from statistics import fmean
 
 from tightrope.outcome import Verdict
@@ -84,7 +85,7 @@ def fail_frequency_in_general(
     """
     groups = [group for group in by_reference(cases, by_case=by_case) if case_weights(group)]
     sample = [group for group in groups if group[0].case.reference not in chosen]
-    values = [sum(weight * fmean(fails_of(case)) for case, weight in case_weights(group)) for group in sample]
+    values = [fsum(weight * fmean(fails_of(case)) for case, weight in case_weights(group)) for group in sample]
     return general_estimate(values, unit="random case" if by_case else "reference", left_out=len(groups) - len(sample))
 
 

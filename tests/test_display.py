@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import typing
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,12 @@ def test_what_is_shown_cannot_run() -> None:
     assert "&lt;script&gt;" in html
 
 
+def test_a_table_tells_few_values_one_by_one_and_long_ones_by_their_number() -> None:
+    assert "<td>(1, 2)</td>" in Thing("a", (1, 2))._repr_html_()
+    assert "<td>2</td>" in Thing("a", ("x" * 100, "y" * 100))._repr_html_(), "not the beginning of the first"
+    assert "<td>none</td>" in Thing("a", ())._repr_html_()
+
+
 def test_one_short_line_whatever_the_values_are() -> None:
     thing = Thing(HOSTILE, list(range(1000)))
     assert "\n" not in repr(thing)
@@ -117,6 +124,7 @@ def test_the_values_of_a_whole_session_are_short_and_tables() -> None:
         task, agent, TranslatedAgent(agent, (JUMP,)), tr.check_task(task), plainly, plainly.episodes[0],
         plainly.episodes[0].rollout, found, found.reference, found.reference.actions, suite, result,
         result.fail_frequency, tr.compare_safety(result, other), bred, performance, robustness,
+        result.cases[0], result.boundary_states[0], other.failure_groups[0], result.unseen,
     ):  # fmt: skip
         assert len(repr(value)) < 400, repr(value)
         assert "\n" not in repr(value)
@@ -128,6 +136,13 @@ def test_the_values_of_a_whole_session_are_short_and_tables() -> None:
     assert "walker</text>" in tr.compare_safety(result, other)._repr_html_()
     assert "<td>100% (exact, n = 2) on these cases</td>" in other._repr_html_(), "shares in percent"
     assert "points (" in tr.compare_safety(result, other)._repr_html_()
+    told = other.failure_groups[0]._repr_html_()
+    assert f"<td>case {other.cases[0].case.id[:8]}: fails in 100% (exact, n = 1) on these cases</td>" in told
+    assert f"<tr><th>why</th><td>{other.failure_groups[0].why}" in told
+    excused = replace(other.failure_groups[0], excused=True)
+    assert excused.avoidable is None
+    assert "<td>not known to be avoidable</td>" in excused._repr_html_(), "not none of it"
+    assert ">place</th><td>1</td>" in result.boundary_states[0]._repr_html_()
     lines = [drawn._repr_html_() for drawn in (bred, robustness)]
     assert [html.count("<polyline") for html in lines] == [2, 2], "fuzzing and random traces, agent and traces"
     assert [(">random traces</text>" in html, ">fuzz traces</text>" in html) for html in lines] == [

@@ -87,13 +87,26 @@ def test_a_failing_test_names_the_fails_and_how_to_replay_them(project: pytest.P
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
+            "*fails in *% (exact, n = *) on these cases; avoidable: *% (exact, n = *)",
             "*case *, place #* fails in 100%*, avoidable: At step * would have survived*",
-            "*tightrope replay *",
+            "*tightrope replay .pytest_cache/d/tightrope/*",
         ]
     )
     told = [line for line in result.outlines if line.startswith("  case ")]
     assert len({line.split(",")[0] for line in told}) == len(told), "each case once"
     assert sum("tightrope replay" in line for line in result.outlines) == len(told)
+
+
+def test_a_function_is_told_how_to_be_named(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        def test_agent_is_safe(tightrope):
+            tightrope.safety("FrozenLake-v1", is_slippery=False, agent=lambda observation: 1)
+        """
+    )
+    result = project.runpytest_subprocess("-p", "no:xdist")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*agent= takes what --agent takes, *, not <function *make_agent'*"])
 
 
 def test_too_few_executions_say_how_many_it_takes() -> None:

@@ -97,8 +97,9 @@ def _in_table(value: object) -> str:
     if isinstance(value, str):
         text = " ".join(value.split())
         return text if len(text) <= 2 * LONGEST else f"{text[: 2 * LONGEST - 1]}…"
-    if isinstance(value, (list, tuple, set, frozenset, dict)) and (not value or len(value) > MOST_LISTED):
-        return f"{len(value):,}" if value else "none"
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
+        told = _one_line(value, 2 * LONGEST) if len(value) <= MOST_LISTED else "…"
+        return "none" if not value else f"{len(value):,}" if told.endswith("…") else told
     if isinstance(value, float):
         return f"{value:.4g}"
     return "none" if value is None else _one_line(value, 2 * LONGEST)

@@ -21,6 +21,14 @@ def test_verdicts_gates_and_table() -> None:
     assert THIN in text
 
 
+def test_percents_of_gates_read_as_everywhere_in_the_file() -> None:
+    """Sentences that are made for the terminal have no space before the sign."""
+    run = full_results().runs[0]
+    gates = tuple(replace(gate, detail="in all it fails in 75% (66–82%)") for gate in run.gates)
+    text = markdown_summary(Results(title="t", runs=(replace(run, gates=gates),)))
+    assert f"in all it fails in 75{THIN}% (66–82{THIN}%)" in text
+
+
 def test_several_runs_have_headings() -> None:
     text = markdown_summary(several_results())
     assert [line for line in text.splitlines() if line.startswith("## ")] == [

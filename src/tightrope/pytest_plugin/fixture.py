@@ -69,6 +69,11 @@ class Tightrope:
 
         # What is wrong is said by the message and the test's own line.
         __tracebackhide__ = True
+        if not isinstance(agent, str):
+            raise UsageError(
+                f"agent= takes what --agent takes, a file, an address or package.module:factory, not {agent!r:.80}; "
+                f"name the function that makes your agent, as in agent='{self._item.path.stem}:make_agent'"
+            )
         given = {"repetitions": repetitions, "length": length}
         settings = {**self._defaults, **{key: value for key, value in given.items() if value is not None}}
         try:

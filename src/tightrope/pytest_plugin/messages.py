@@ -80,8 +80,10 @@ def require_some_judged(result: SafetyResult) -> None:
 
 def describe_failures(result: SafetyResult, folder: Path, task: Task) -> str:
     """How often it fails, and each failing case once; where none failed, how much that says."""
-    rate = result.fail_frequency
+    rate, blamed = result.fail_frequency, result.avoidable_fail_frequency
     told = f"{result.agent} on {result.suite.task}, {result.suite.name}: fails in {_share(rate)} {rate.question}"
+    if rate.value and blamed.value is not None:
+        told += f"; avoidable: {_share(blamed)}"
     return "\n".join([told, *told_too_few(rate), *told_fails(result, result.cases, folder, task)])
 
 
@@ -186,7 +188,12 @@ def _replay_command(result: SafetyResult, case: CaseResult, folder: Path) -> str
     from tightrope.runs.trust import is_code
 
     trust = ["--trust"] if is_code(result.suite.task.partition("(")[0]) else []
-    return shlex.join(["tightrope", "replay", str(folder), case.case.id[:8], "--agent", result.agent, *trust])
+    return shlex.join(["tightrope", "replay", _from_here(folder), case.case.id[:8], "--agent", result.agent, *trust])
+
+
+def _from_here(folder: Path) -> str:
+    """A folder as one would type it; pytest's cache usually lies below the place where pytest was started."""
+    return str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder)
 
 
 def say_plainly(item: pytest.Item, evaluation: Evaluation) -> str:

@@ -35,6 +35,8 @@ NEXT_EXECUTION = "in the next execution"
 class Unseen(Shown):
     """How much is still to be found, after so many executions."""
 
+    _shares = ("new_kind",)
+
     executions: int
     kinds: int
     """Different kinds of failure met."""

@@ -10,7 +10,7 @@ from tightrope.report.headline import headline
 from tightrope.report.results import Gate, Results, RunResults
 from tightrope.report.verdict import headline_suite, verdicts
 from tightrope.report.views import CaseView, SuiteView
-from tightrope.report.wording import NO_DATA, count, estimate_text, number, percent
+from tightrope.report.wording import NO_DATA, count, estimate_text, number, percent, typeset
 from tightrope.safety.failing.groups import rest_of_groups
 
 WORST = 5
@@ -50,7 +50,7 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
 def _gate(gate: Gate) -> str:
     mark = {True: "✅ passed", False: "❌ failed", None: "⚪ not judged"}[gate.passed]
     name = " ".join(filter(None, (gate.suite, gate.name))) + (f", {gate.agent}" if gate.agent else "")
-    return f"- {mark}: {_escape(name)}" + (f" ({_escape(gate.detail)})" if gate.detail else "")
+    return f"- {mark}: {_escape(name)}" + (f" ({_escape(typeset(gate.detail))})" if gate.detail else "")
 
 
 def _table(run: RunResults) -> Iterator[str]:
@@ -88,7 +88,7 @@ def _reasons(run: RunResults, agent: str) -> Iterator[str]:
     yield from (f"**Why {_escape(agent)} fails**", "")
     for group in told:
         share = f"{percent(group.share)} of its fails ({count(len(group.members), 'case')}), {BLAME[group.avoidable]}"
-        yield f"- {share}: {_escape(group.sentence(run.task))}"
+        yield f"- {share}: {_escape(typeset(group.sentence(run.task)))}"
     rest = rest_of_groups(run.groups[agent], len(told))
     if rest:
         yield f"- {rest}"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tightrope.display import Shown
-from tightrope.explanation import CloseUp, Explanation
-from tightrope.explanation.words import MISSING
+from tightrope.explanation import CloseUp, Explanation, words
+from tightrope.explanation.words import BLAME, MISSING
 from tightrope.reference import Survivability
 from tightrope.safety.failing.nearness import NEAR, Nearness, spans_of
 from tightrope.safety.judging.avoidable import shown_part, tried_by_chance
@@ -30,7 +30,7 @@ HANDFUL = 8
 class FailureGroup(Shown):
     """Fails with one cause."""
 
-    _shown = ("representative", "share", "agents", "avoidable")
+    _shown = ("representative", "why", "share", "agents", "avoidable")
     _shares = ("share",)
 
     representative: CaseResult
@@ -49,6 +49,11 @@ class FailureGroup(Shown):
     excused: bool = False
     """Whether every suite that these are of reads an avoidable fail frequency of 0: it fails no more often than the
     best player known, so nothing is called avoidable, whatever single decisions seem to have cost."""
+
+    @property
+    def why(self) -> str:
+        """Why they failed, with actions by their numbers; ``sentence`` names them."""
+        return MISSING if self.explanation is None else words.sentence(self.explanation)
 
     @property
     def decided(self) -> bool:
@@ -82,6 +87,10 @@ class FailureGroup(Shown):
     def fails(self) -> int:
         """Executions that failed so."""
         return sum(case.fails for case in self.members)
+
+    def _cell(self, name: str, value: object) -> str:
+        # "None" would be taken for: no part of it.
+        return BLAME[self.avoidable] if name == "avoidable" else super()._cell(name, value)
 
     def sentence(self, task: Task) -> str:
         """Why they failed, in words; of the representative."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tightrope.display import Shown
 from tightrope.execution import Episode
 from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Verdict
@@ -19,9 +20,12 @@ from tightrope.trace import Action
 NOT_ASKED = Survival(survivable=Survivability.UNKNOWN, evidence="not asked")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CaseResult:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CaseResult(Shown):
     """One case under one agent."""
+
+    _shown = ("case", "fail_frequency", "survivable", "best_survival", "mean_return")
+    _shares = ("fail_frequency", "best_survival")
 
     case: TestCase
     episodes: tuple[Episode, ...] = field(repr=False)
@@ -31,6 +35,9 @@ class CaseResult:
     returns: tuple[float, ...] = field(repr=False)
     """Reward from hand-over on of each execution that passed or failed; of one where it stands for all."""
     survival: Survival = NOT_ASKED
+
+    def __str__(self) -> str:
+        return f"case {self.case.id[:8]}: fails in {self.fail_frequency:share}"
 
     @cached_property
     def fail_frequency(self) -> Estimate:
@@ -117,9 +124,12 @@ class CaseResult:
         return tuple(episode for episode, verdict in pairs if verdict is Verdict.FAIL)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BoundaryResult:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BoundaryResult(Shown):
     """One boundary state under one agent: the mean over its cases, invalid ones left out."""
+
+    _shown = ("place", "depth", "cases", "fail_frequency", "survivable_fail_frequency", "mean_return")
+    _shares = ("fail_frequency", "survivable_fail_frequency")
 
     number: int
     depth: int | None
@@ -128,6 +138,11 @@ class BoundaryResult:
     fail_frequency: Estimate
     survivable_fail_frequency: Estimate
     mean_return: Estimate
+
+    @property
+    def place(self) -> int:
+        """Its number everywhere people read one: #1 is the first."""
+        return self.number + 1
 
 
 def once_each(cases: Iterable[CaseResult]) -> list[CaseResult]:

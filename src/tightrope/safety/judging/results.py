@@ -34,7 +34,7 @@ class SafetyResult(Shown):
     """The result of one agent on one suite."""
 
     _shown = (
-        "agent", "suite", "cases", "fail_frequency", "fail_frequency_in_general", "avoidable_fail_frequency",
+        "agent", "suite", "distinct_cases", "fail_frequency", "fail_frequency_in_general", "avoidable_fail_frequency",
         "mean_return", "errors", "findings",
     )  # fmt: skip
     _shares = ("fail_frequency", "fail_frequency_in_general", "avoidable_fail_frequency")

@@ -11,6 +11,7 @@ import tightrope as tr
 from tests.fuzzing.worlds import Careful
 from tightrope.errors import UsageError
 from tightrope.exploration.playing import replay
+from tightrope.progress import Progress
 from tightrope.references.several import find_references, gather_references
 from tightrope.simulation import open_simulator
 from tightrope.testing import corridor_task
@@ -59,8 +60,10 @@ def test_most_references_of_cart_pole_have_boundary_states() -> None:
 def test_where_nobody_reaches_the_goal_the_longest_runs_serve_and_say_so() -> None:
     task = tr.make_task("LunarLander-v3")
     agent = tr.load_agent(lambda observation: 0, task, name="falls")
-    found = find_references(task, 2, [agent], tr.Budget(steps=600), probe=False)
+    told: list[Progress] = []
+    found = find_references(task, 2, [agent], tr.Budget(steps=600), probe=False, on_progress=told.append)
     assert found
+    assert told[0].note == "runs of the agents, round 1", "before the first is found it is said what is done"
     assert {(reference.agent, reference.trace.outcome) for reference in found} == {("falls", tr.Outcome.ONGOING)}
 
 

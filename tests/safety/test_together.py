@@ -14,6 +14,7 @@ from tests.exploration.test_best_survival import RING, chapter
 from tightrope.execution import Engine
 from tightrope.explanation import Cause
 from tightrope.explanation.storage import explanation_from_json, explanation_to_json
+from tightrope.progress import Progress
 from tightrope.runs.campaign import run_campaign
 from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.questions.reasons import groups_of
@@ -116,13 +117,17 @@ def test_where_nothing_comes_again_it_is_compared_with_others() -> None:
     wrong, knows = FunctionAgent(lambda cell: 1, "wrong"), FunctionAgent(lambda cell: cell % 3, "knows")
     with Engine(task, {"wrong": wrong, "knows": knows}) as engine:
         result = result_of(task, wrong, here, repetitions=10, engine=engine)
-        found = explain_together(engine, [result], None, 20_000)
+        told: list[Progress] = []
+        found = explain_together(engine, [result], None, 20_000, told.append)
         [group] = replace(result, explanations=found).failure_groups
+    assert [each.note for each in told] == [
+        "wrong: learning what each decision costs", "wrong: against the best player known", "wrong: one by one",
+    ], "nobody waits without being told for what"  # fmt: skip
     assert (group.explanation.cause, group.avoidable) == (Cause.WORSE, True)
     assert group.explanation.behind.low > 0.9
-    told = group.sentence(task)
-    assert told.startswith("Another player would have survived more often: from where it took over, it survives ")
-    assert "(here knows)" in told
+    said = group.sentence(task)
+    assert said.startswith("Another player would have survived more often: from where it took over, it survives ")
+    assert "(here knows)" in said
     # Files of before say it in the words of an estimate alone.
     content = explanation_to_json(group.explanation)
     del content["who"]

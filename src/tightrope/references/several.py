@@ -159,6 +159,7 @@ class _Gathering:
         for episode in failed[: ways.count]:
             if runs.spent:
                 break
+            ways.tell("when failed runs were lost")
             left = runs.remaining().share(1 / 2).steps
             [moment], steps = find_moments(engine, [episode], self.agents, limit=math.inf if left is None else left)
             runs.spend(steps)
@@ -176,6 +177,7 @@ class _Gathering:
         if self.meter.spent:
             return ()
         ways = self.ways
+        ways.tell(f"failures near the runs of {name}")
         searched = search_failures(
             ways.task,
             ways.engine.agents[name],
@@ -221,8 +223,9 @@ class _Gathering:
             return list(references)
         share = budget.share(1 / max(1, sum(not reference.boundary_states for reference in references)))
         probed, in_vain = list[Reference](), 0
-        for reference in references:
+        for number, reference in enumerate(references):
             if not reference.boundary_states and in_vain < IN_VAIN:
+                ways.tell(f"boundary states of {number + 1} of {len(references)}")
                 reference = probe_boundary(ways.task, reference, budget=share, engine=ways.engine, seed=ways.seed)
                 self.meter.spend(0 if reference.probing is None else reference.probing.steps)
                 in_vain = 0 if reference.boundary_states else in_vain + 1

@@ -107,6 +107,7 @@ class Ways:
         for number in range(RUNS_PER_AGENT * self.count // 2):
             if share.spent:
                 break
+            self.tell(f"runs of the agents, round {number + 1}")
             rollouts = [
                 Rollout(
                     # What is known begins where the task does, so runs begin elsewhere first.
@@ -137,6 +138,7 @@ class Ways:
             if in_vain[shuffled] == IN_VAIN:
                 continue
             # Who finds a way leaves what he does not need; an even share may be just too little for any of them.
+            self.tell(f"search {number + 1}")
             share = meter.remaining().share(1 / (left + 1) if shuffled or in_vain[shuffled] else 1 / 2)
             result = search(
                 self._varied(number), seed=derive_seed(self.seed, number), budget=share, probe=False, engine=None
@@ -181,8 +183,11 @@ class Ways:
         if not len(reference) or reference.checksums in seen or self.enough:
             return
         self.found.append(reference)
+        self.tell(f"{reference.method}, {len(reference)} actions")
+
+    def tell(self, note: str) -> None:
+        """Say what was found, or is being done."""
         if self.on_progress is not None:
-            note = f"{reference.method}, {len(reference)} actions"
             self.on_progress(Progress("references", len(self.found), self.count, note))
 
 

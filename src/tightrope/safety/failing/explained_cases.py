@@ -43,7 +43,7 @@ def explain_failures(
     Where the budget ends, the rest stays unexplained. ``results`` are those of one agent, all of one length.
     """
     if not engine.deterministic:
-        return explain_together(engine, results, actions, steps)
+        return explain_together(engine, results, actions, steps, on_progress)
     return _Telling(engine=engine, results=tuple(results), actions=actions, steps=steps, on_progress=on_progress).all()
 
 

@@ -17,6 +17,7 @@ from tightrope.explanation import Cause, Explanation, explain_episodes
 from tightrope.explanation.by_model import explain_by_model
 from tightrope.explanation.explaining import EFFORT
 from tightrope.outcome import Outcome
+from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.judging.avoidable import tried_by_chance
 from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.judging.results import SafetyResult
@@ -47,22 +48,34 @@ Explanations = dict[str, Explanation]
 
 
 def explain_together(
-    engine: Engine, results: Sequence[SafetyResult], actions: Sequence[Action] | None, steps: int
+    engine: Engine,
+    results: Sequence[SafetyResult],
+    actions: Sequence[Action] | None,
+    steps: int,
+    on_progress: ProgressCallback | None = None,
 ) -> Explanations:
     """By case id, why cases of one agent failed. What cannot be told within the steps is left out."""
     agent, length = results[0].agent, results[0].length
+
+    def tell(done: float, what: str) -> None:
+        if on_progress is not None:
+            on_progress(Progress("explanations", int(steps * done), steps, f"{agent}: {what}"))
+
     cases = {case.case.id: case for result in results for case in result.distinct_cases if case.fails}
     every = engine.task.possible_actions if actions is None else tuple(actions)
     may = engine.task.search_actions if every is None else every
     found = {name: replace(_bare(case, length), cause=Cause.LOST) for name, case in cases.items() if _was_lost(case)}
+    tell(0, "learning what each decision costs")
     by_model = _by_model(engine, _rest(cases, found), length, may, int(steps * (1 - SHARE_OF_COMPARING)))
     found |= by_model or {}
     rest = _rest(cases, found)
     share = SHARE_WITHOUT_MODEL if by_model is None else SHARE_OF_COMPARING
+    tell(0 if by_model is None else 1 - share, "against the best player known")
     if agent in engine.agents:
         found |= _compared(engine, agent, rest, length, int(steps * share))
     worse = {name: rest[name] for name in rest if name in found and found[name].cause is Cause.WORSE}
     left = 0 if by_model is not None else int(steps * (1 - share))
+    tell(share if left else 1, "one by one")
     return found | _alone(engine, worse, length, may, left)
 
 

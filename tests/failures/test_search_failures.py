@@ -230,3 +230,25 @@ def test_an_agent_that_raises_at_once_ends_the_search(monkeypatch: pytest.Monkey
     found = tr.search_failures(task, tr.load_agent("tests.sample_agents:moody", task), tr.Budget(steps=20_000))
     assert found.failures == ()
     assert found.episodes < 200
+    assert found.judged == 0
+    assert found.errors
+    assert "not today" in found.first_error
+
+
+def test_an_agent_that_only_raises_is_not_shown_to_have_no_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["failures", "FrozenLake-v1", "--agent", "tests.sample_agents:moody", "--steps", "500"]
+    assert run_command([*arguments, "--backend", "inline"]) == 3
+    assert "raised errors and show neither failing nor surviving; the first error was" in capsys.readouterr().out
+
+
+def test_errors_of_some_episodes_are_counted() -> None:
+    def act(observation: Any) -> int:
+        if abs(observation[2]) > 0.1:
+            raise RuntimeError("too far")
+        return int(observation[2] + observation[3] > 0)
+
+    agent = tr.load_agent(act, CARTPOLE, name="raises when the pole leans")
+    found = tr.search_failures(CARTPOLE, agent, tr.Budget(steps=3_000))
+    assert 0 < found.errors < found.episodes
+    assert 0 < found.judged <= found.episodes - found.errors
+    assert "too far" in found.first_error

@@ -133,6 +133,27 @@ def _counted(make_env):
 def test_wrong_use_is_named() -> None:
     with pytest.raises(UsageError, match="count must be 1 or more"):
         find_references(corridor_task(), 0)
+    agent = tr.load_agent(lambda cell: 1, corridor_task(), name="walks")
+    for wrong, told in (
+        ({"budget": 1_000}, "a budget is given as in tr.Budget"),
+        ({"agents": agent}, r"give agents=\[agent\]"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            find_references(corridor_task(), 2, **wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_of_another_task_or_no_trace_is_refused() -> None:
+    known = tr.search(corridor_task()).reference
+    assert known is not None
+    for wrong, told in (
+        ({"known": [known]}, "of task 'corridor', not 'CartPole-v1'"),
+        ({"demonstrations": [known.actions]}, "of task 'corridor', not 'CartPole-v1'"),
+        ({"demonstrations": [known]}, "demonstrations takes ActionTraces, not Reference"),
+        ({"demonstrations": [known.trace]}, "demonstrations takes ActionTraces, not Trace"),
+        ({"known": [known.actions]}, "known takes References, not ActionTrace"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            find_references(CARTPOLE, 2, **wrong)  # type: ignore[arg-type]
 
 
 def test_where_nothing_can_be_proven_the_moments_of_failures_are_boundary_states() -> None:

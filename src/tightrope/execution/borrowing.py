@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from tightrope.agents.agent import Agent
+from tightrope.budget import Budget
 from tightrope.errors import UsageError
 from tightrope.execution.engine import Engine
 from tightrope.settings import LIBRARY_BACKEND
@@ -19,9 +20,13 @@ Parameters = ParamSpec("Parameters")
 T = TypeVar("T")
 
 
-def require_agents(given: Mapping[str, Any]) -> None:
-    """Refuse what was given as ``agent`` or among ``agents`` and was not loaded: a function, a model, a path."""
-    agents, agent = given.get("agents"), given.get("agent")
+def require_given(given: Mapping[str, Any]) -> None:
+    """Refuse a number as ``budget``, one agent as ``agents``, and what was not loaded: a function, a model, a path."""
+    budget, agents, agent = (given.get(name) for name in ("budget", "agents", "agent"))
+    if budget is not None and not isinstance(budget, Budget):
+        raise UsageError(f"a budget is given as in tr.Budget(steps=200_000) or tr.Budget(seconds=60), not {budget!r}")
+    if hasattr(agents, "act"):
+        raise UsageError(f"agents takes several: give agents=[agent], not {agents!r:.80} alone")
     listed = [*agents] if isinstance(agents, list | tuple) else []
     for one in (*listed, *(() if agent is None else (agent,))):
         if not all(hasattr(one, part) for part in ("name", "fingerprint", "act")):
@@ -59,7 +64,7 @@ def begun_again_if_stochastic(step: Callable[Parameters, T]) -> Callable[Paramet
 
     @wraps(step)
     def begun(*arguments: Parameters.args, **options: Parameters.kwargs) -> T:
-        require_agents({**dict(zip(names, arguments, strict=False)), **options})
+        require_given({**dict(zip(names, arguments, strict=False)), **options})
         engine: Any = options.get("engine")
         try:
             return step(*arguments, **options)

@@ -61,8 +61,9 @@ class Disturbing:
             )
             for start in self._starts(tries)
         ]
-        ledger.episodes += len(rollouts)
-        return sum(self._learn(*played) for played in zip(tries, ledger.run(rollouts), strict=True))
+        episodes = ledger.run(rollouts)
+        ledger.count(episodes)
+        return sum(self._learn(*played) for played in zip(tries, episodes, strict=True))
 
     def again(self) -> bool:
         """Try each action once where disturbances led: farther from normal operation, which is left for last."""

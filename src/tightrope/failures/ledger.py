@@ -30,6 +30,9 @@ class Ledger:
     meter: Meter
     found: list[FoundFailure] = field(default_factory=list)
     episodes: int = 0
+    judged: int = 0
+    errors: list[str] = field(default_factory=list)
+    """What the episodes that raised one said."""
 
     def run(self, rollouts: Sequence[Rollout]) -> list[Episode]:
         """Play, and spend what that costs."""
@@ -44,6 +47,12 @@ class Ledger:
         answers: list[Answer] = self.engine.map(work, items)
         self.meter.spend(sum(map(cost, answers)))
         return answers
+
+    def count(self, played: Sequence[Episode]) -> None:
+        """Count episodes that were to show whether the agent fails, those that do, and what others raised."""
+        self.episodes += len(played)
+        self.judged += sum(episode.reached_handover and episode.error is None for episode in played)
+        self.errors += [episode.error.message for episode in played if episode.error is not None]
 
     def note(self, episode: Episode, disturbance: Disturbance) -> bool:
         """Keep it if it failed; whether it did."""

@@ -59,7 +59,7 @@ class OwnRuns:
         start, seed = ActionTrace(ledger.engine.task.label, reset), derive_seed("failure run", ledger.seed, number)
         plain = Rollout(start=start, agent=ledger.agent, seed=seed, fixed_prefix=True, record_keys=True)
         [episode] = ledger.run([plain])
-        ledger.episodes += 1
+        ledger.count([episode])
         if episode.error is not None or not episode.actions:
             return False
         cost = price(ledger.engine, [episode])

@@ -90,7 +90,7 @@ class FoundFailure(Shown):
 class FailureSearch(Shown):
     """What a search for failures has found."""
 
-    _shown = ("task", "agent", "failures", "avoidable", "episodes", "steps", "stop_reason")
+    _shown = ("task", "agent", "failures", "avoidable", "episodes", "steps", "stop_reason", "errors")
 
     task: str
     agent: str
@@ -98,11 +98,17 @@ class FailureSearch(Shown):
     """One for each cause (the moment it was lost and what was done there), the most likely first."""
     episodes: int
     """Episodes that were played, runs without disturbance included."""
+    judged: int
+    """How many of them show whether it fails: the agent took over, and nothing raised an error."""
     failed: int
     """How many of them failed; several can have one cause."""
     steps: int
     """Environment steps, replays and what it took to find the moments included."""
     stop_reason: StopReason
+    errors: int = 0
+    """Episodes in which the environment or the agent raised an error."""
+    first_error: str = ""
+    """What the first of them said."""
 
     @property
     def avoidable(self) -> tuple[FoundFailure, ...]:

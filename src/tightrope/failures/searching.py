@@ -108,9 +108,12 @@ def search_failures(
             agent=agent.name,
             failures=one_of_each_cause(found),
             episodes=ledger.episodes,
+            judged=ledger.judged,
             failed=len(found),
             steps=meter.steps,
             stop_reason=stop_reason,
+            errors=len(ledger.errors),
+            first_error=next(iter(ledger.errors), ""),
         )
 
 

@@ -13,6 +13,7 @@ from itertools import chain, zip_longest
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget, Meter
+from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.failures import Disturbance, FoundFailure, search_failures
 from tightrope.failures.moments import find_moments
@@ -112,12 +113,28 @@ def gather_references(
     """What ``find_references`` gives, and the steps that all of it took."""
     require("count", count, Count)
     require("reset_seeds", reset_seeds, Count | None)
+    _require_of_task(task, demonstrations, known)
     noisy = with_noise(task, agents)
     with borrowed_engine(task, {agent.name: agent for agent in (*agents, *noisy)}, engine, backend, workers) as runner:
         ways = Ways(task, count, seed, runner, reset_seeds or count, list(known), on_progress)
         gathering = _Gathering(ways, (budget or Budget(steps=FINDING_STEPS)).start(), [agent.name for agent in agents])
         found = gathering.gather([agent.name for agent in noisy], demonstrations, probe)
         return tuple(found), gathering.meter.steps
+
+
+def _require_of_task(task: Task, demonstrations: Sequence[ActionTrace], known: Sequence[Reference]) -> None:
+    """Refuse what is of another task, or no trace or reference at all."""
+    for name, given, kind in (("demonstrations", demonstrations, ActionTrace), ("known", known, Reference)):
+        wrong = next((each for each in given if not isinstance(each, kind)), None)
+        if wrong is not None:
+            raise UsageError(
+                f"{name} takes {kind.__name__}s, not {type(wrong).__name__}; reference.actions is an ActionTrace"
+            )
+    for one in (*demonstrations, *(reference.actions for reference in known)):
+        if one.task != task.label:
+            raise UsageError(
+                f"a demonstration or a known reference is of task {one.task!r}, not {task.label!r}; leave it out"
+            )
 
 
 @dataclass

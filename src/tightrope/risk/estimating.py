@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
-from tightrope.errors import UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.progress import ProgressCallback
 from tightrope.risk.guides import GivenGuide, NoGuide
@@ -90,6 +89,4 @@ def _limits(budget: Budget | None) -> Budget:
     """With steps always: an estimate plans by them."""
     if budget is None or budget == Budget():
         return Budget(steps=RiskConfig.steps)
-    if not isinstance(budget, Budget):
-        raise UsageError(f"a budget is given as in tr.Budget(steps=200_000) or tr.Budget(seconds=60), not {budget!r}")
     return replace(budget, steps=AS_MANY_AS_THERE_IS_TIME_FOR) if budget.steps is None else budget

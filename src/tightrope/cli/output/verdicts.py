@@ -57,13 +57,7 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     ]
     agents = list(dict.fromkeys(row[0] for row in rows))
     interface.table("Safety", columns, sorted(rows, key=lambda row: agents.index(row[0])), apart=True)
-    for watched in dict.fromkeys(
-        f"Watched for {result.length} steps after hand-over: {result.watch}."
-        for by_agent in results.values()
-        for result in by_agent.values()
-        if result.watch
-    ):
-        interface.say(watched)
+    _print_watched(interface, results)
     _print_left_out(interface, results)
     _print_why_no_interval(interface, results)
     for suite, by_agent in results.items():
@@ -148,6 +142,18 @@ def _print_why_nothing(interface: Interface, agent: str, suite: str, result: Saf
     if result.fail_frequency.value is None and ended:
         cases = counted(len(result.distinct_cases), "case")
         interface.say(f"{agent}, {suite}: no data, as in {ended} of {cases} the episode is over before hand-over.")
+
+
+def _print_watched(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:
+    """How long they were watched, once where that is the same for all suites."""
+    suites: dict[str, dict[str, None]] = {}
+    for suite, by_agent in results.items():
+        for result in by_agent.values():
+            if result.watch:
+                watched = f"atched for {result.length} steps after hand-over: {result.watch}."
+                suites.setdefault(watched, {})[suite] = None
+    for watched, named in suites.items():
+        interface.say(f"W{watched}" if len(suites) == 1 else f"{', '.join(named)}: w{watched}")
 
 
 def _print_errors(interface: Interface, agent: str, suite: str, result: SafetyResult) -> None:

@@ -19,7 +19,7 @@ from tightrope.cli.arguments.options import (
 from tightrope.cli.output.interface import current_interface
 from tightrope.cli.output.words import counted
 from tightrope.cli.process.command import verb
-from tightrope.cli.process.exit_codes import PASSED
+from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.settings import AgentConfig, ExecutionConfig, FailuresConfig
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def command(
     interface.data([_told(result) for result in found])
     if traces is not None:
         write_traces(traces, [failure.trace for result in found for failure in result.failures])
-    return PASSED
+    return NOTHING_JUDGED if any(not result.judged for result in found) else PASSED
 
 
 def _print(result: FailureSearch) -> None:
@@ -101,6 +101,11 @@ def _print(result: FailureSearch) -> None:
         f"{len(result.avoidable)} of them shown to be avoidable"
         + (f", {unseen} not examined, because the steps ran out." if unseen else ".")
     )
+    if result.errors:
+        interface.say(
+            f"{result.agent}: {counted(result.errors, 'episode')} raised errors and show neither failing nor "
+            f"surviving; the first error was {result.first_error}"
+        )
 
 
 def _told(result: FailureSearch) -> dict[str, Any]:
@@ -109,7 +114,10 @@ def _told(result: FailureSearch) -> dict[str, Any]:
         "agent": result.agent,
         "episodes": result.episodes,
         "failed": result.failed,
+        "judged": result.judged,
         "steps": result.steps,
+        "errors": result.errors,
+        "first_error": result.first_error,
         "failures": [
             {
                 "disturbance": str(failure.disturbance),

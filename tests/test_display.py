@@ -75,6 +75,8 @@ def agent_classes() -> Iterator[type]:
 @pytest.mark.parametrize("kind", sorted({*returned_classes(), *public_values(), *agent_classes()}, key=str))
 def test_results_and_agents_show_themselves(kind: type) -> None:
     assert issubclass(kind, Shown)
+    # A dataclass writes out all that it holds, unless it is told not to.
+    assert not (kind._shown and hasattr(kind.__repr__, "__wrapped__"))
 
 
 @dataclasses.dataclass(repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tightrope.simulation import open_simulator
 from tightrope.testing import JUMP, WALK, corridor_task
 
 CARTPOLE = tr.make_task("CartPole-v1")
+GALLERY = Path(__file__).parents[2] / "agents" / "gallery"
 
 
 def walker(task: tr.Task, holes: tuple[int, ...]) -> Any:
@@ -182,6 +184,30 @@ def test_noise_is_seen_by_the_agent_alone_and_only_where_numbers_are_real() -> N
     task = corridor_task()
     with pytest.raises(UsageError, match="noise needs observations of real numbers"):
         tr.search_failures(task, walker(task, ()), noise=0.1)
+
+
+def test_who_fails_while_it_sees_through_noise_has_failed() -> None:
+    """It was thrown away, and only what failed after the noise was kept: by then it mostly recovers."""
+    agent = tr.load_agent(GALLERY / "cartpole-late.onnx", CARTPOLE, name="late")
+    found = tr.search_failures(CARTPOLE, agent, tr.Budget(steps=16_000), noise=0.5, longest=64)
+    noisy = [each for each in found.failures if each.disturbance.noise and each.avoidable]
+    within = [each for each in noisy if len(each.trace) == each.disturbance.depth + each.disturbance.steps]
+    assert within
+    with closing(open_simulator(CARTPOLE)) as simulator:
+        for failure in within:
+            assert failure.disturbance.noise == 0.5
+            assert failure.disturbance.total[0] == 0 or failure.disturbance.earlier is not None
+            assert replay(simulator, failure.trace).outcome is tr.Outcome.UNSAFE
+            assert failure.witness is not None
+            assert replay(simulator, failure.witness).outcome is not tr.Outcome.UNSAFE
+    assert tr.explain(CARTPOLE, agent, within[0]).depth is not None
+
+
+def test_a_search_shows_itself_in_one_short_line() -> None:
+    found = tr.search_failures(CARTPOLE, leaning(CARTPOLE), tr.Budget(steps=6_000))
+    assert len(found.failures) > 2
+    assert len(repr(found)) < 400
+    assert len(repr(found.failures[0])) < 200
 
 
 def test_likelihood_counts_what_the_agent_would_not_have_done() -> None:

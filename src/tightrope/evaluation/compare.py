@@ -13,7 +13,7 @@ from tightrope.outcome import Outcome
 from tightrope.statistics import IN_PLAIN_EPISODES, Estimate, PairCounts, Stratum, stratified_difference
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PlainComparison(Shown):
     """Agent B against agent A as they are used: full episodes from the same starts with the same randomness."""
 

@@ -12,6 +12,7 @@ from tightrope.failures.moments import price
 from tightrope.failures.result import Disturbance
 from tightrope.failures.tries import Tries, Try
 from tightrope.failures.worth import DOUBT, Worth
+from tightrope.outcome import Outcome
 from tightrope.trace import ActionTrace
 
 MOST_RUNS = 64
@@ -50,20 +51,20 @@ class Disturbing:
     def play(self, tries: Sequence[Try]) -> int:
         """Play disturbances, then the agent; how many situations were new."""
         ledger = self._ledger
-        rollouts = [
-            Rollout(
-                start=start,
-                agent=ledger.agent,
-                length=self._tries.length,
-                seed=ledger.seed_of(start),
-                fixed_prefix=True,
-                record_keys=True,
-            )
-            for start in self._starts(tries)
-        ]
-        episodes = ledger.run(rollouts)
-        ledger.count(episodes)
-        return sum(self._learn(*played) for played in zip(tries, episodes, strict=True))
+        through_noise = self._through_noise([tried for tried in tries if tried.is_blurred])
+        ledger.meter.spend(sum(self._price(tried) for tried in tries))
+        played: dict[int, Episode] = {}
+        starts: dict[int, ActionTrace] = {}
+        for place, tried in enumerate(tries):
+            seen = next(through_noise) if tried.is_blurred else None
+            if seen is not None and seen.outcome is Outcome.UNSAFE:
+                played[place] = seen
+            else:
+                starts[place] = self._tries.prefix(tried).then(tried.played) if seen is None else seen.trace
+        episodes = ledger.run([self._rollout(start, ledger.agent) for start in starts.values()])
+        played |= zip(starts, episodes, strict=True)
+        ledger.count([*played.values()])
+        return sum(self._learn(tried, played[place]) for place, tried in enumerate(tries))
 
     def again(self) -> bool:
         """Try each action once where disturbances led: farther from normal operation, which is left for last."""
@@ -82,7 +83,11 @@ class Disturbing:
         if not episode.reached_handover or episode.error is not None or episode.checksum is None:
             self._arms.learn(tried.arms, 0.0, self._price(tried, episode))
             return False
-        situation = (0 if self._one_world() else episode.trace.seed, episode.checksum)
+        within_noise = episode.rollout.agent == self._blurred
+        # Noise begins where the runs were, and many failures may follow from there: they are told apart by their ends.
+        where = int(episode.keys[-2]) if within_noise and episode.keys is not None else episode.checksum
+        tried = replace(tried, steps=len(episode.actions)) if within_noise else tried
+        situation = (0 if self._one_world() else episode.trace.seed, where)
         is_new = situation not in self._met
         self._met.add(situation)
         # Where chance decides, the same situation can be lost in another way.
@@ -109,20 +114,24 @@ class Disturbing:
         if fails and not failed and len(self._tries.runs) < MOST_RUNS:
             self._tries.add(episode, self._tries.disturbance(tried))
 
-    def _starts(self, tries: Sequence[Try]) -> Iterator[ActionTrace]:
-        """The ways to where each disturbance ends."""
-        ledger, prefixes = self._ledger, [self._tries.prefix(tried) for tried in tries]
-        blurred = [
-            Rollout(
-                start=prefix, agent=self._blurred, length=tried.steps, seed=ledger.seed_of(prefix), fixed_prefix=True
-            )
-            for prefix, tried in zip(prefixes, tries, strict=True)
-            if tried.is_blurred
-        ]
-        seen = iter(ledger.run(blurred))
-        ledger.meter.spend(sum(self._price(tried) for tried in tries))
-        for prefix, tried in zip(prefixes, tries, strict=True):
-            yield next(seen).trace if tried.is_blurred else prefix.then(tried.played)
+    def _through_noise(self, tries: Sequence[Try]) -> Iterator[Episode]:
+        """How the agent plays as long as it sees through noise; who fails there has failed within the noise."""
+        blurred = self._blurred or ""
+        rollouts = [replace(self._rollout(self._tries.prefix(each), blurred), length=each.steps) for each in tries]
+        for episode in self._ledger.run(rollouts):
+            # It would have gone no differently, had it been watched for longer.
+            whole = replace(episode.rollout, length=self._tries.length)
+            yield replace(episode, rollout=whole) if episode.outcome is Outcome.UNSAFE else episode
+
+    def _rollout(self, start: ActionTrace, agent: str) -> Rollout:
+        return Rollout(
+            start=start,
+            agent=agent,
+            length=self._tries.length,
+            seed=self._ledger.seed_of(start),
+            fixed_prefix=True,
+            record_keys=True,
+        )
 
     def _price(self, tried: Try, *episodes: Episode) -> int:
         """Steps of a disturbance and of what followed; what is replayed is counted with what follows."""

@@ -31,7 +31,7 @@ class Disturbance:
     """How far each number of the observation is off at most."""
     log_likelihood: float = 0.0
     """Logarithm of its probability (of continuous actions: density) under the agent's own noise, less that of the
-    undisturbed run: 0 is normal operation."""
+    undisturbed run: 0 is normal operation. Noise in what it sees costs nothing: within its bound all is as likely."""
 
     earlier: Disturbance | None = None
     """One before it in the same episode, which the agent survived."""
@@ -56,14 +56,15 @@ class Disturbance:
         return f"{what} for {count(self.steps, 'step')} from step {self.depth}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class FoundFailure(Shown):
     """One failure, and how far from normal operation it lies."""
 
     _shown = ("disturbance", "avoidable", "moment")
 
     episode: Episode = field(repr=False)
-    """From hand-over, which is the end of the disturbance; its ``trace`` replays without the agent."""
+    """From hand-over, which is the end of the disturbance, or where the noise begins within which it failed; its
+    ``trace`` replays without the agent."""
     disturbance: Disturbance
     moment: Moment | None = None
     """When it was lost; None where nobody was found who survives, or the budget did not reach for it."""
@@ -77,16 +78,16 @@ class FoundFailure(Shown):
 
     @property
     def avoidable(self) -> bool | None:
-        """Whether somebody survived after the disturbance; False: only before its end. None: nobody was found."""
+        """Whether somebody survived from a moment after hand-over; False: only before. None: nobody was found."""
         return None if self.moment is None else self.moment.depth >= self.episode.prefix_steps
 
     @property
     def witness(self) -> ActionTrace | None:
-        """A way from reset on that survives after the disturbance; None where none is known."""
+        """A way from reset on that survives after hand-over; None where none is known."""
         return self.moment.escape if self.moment is not None and self.avoidable else None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class FailureSearch(Shown):
     """What a search for failures has found."""
 

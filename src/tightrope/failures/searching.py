@@ -22,7 +22,7 @@ from tightrope.failures.ledger import Ledger
 from tightrope.failures.lost import with_moments
 from tightrope.failures.own_runs import OwnRuns
 from tightrope.failures.result import FailureSearch
-from tightrope.failures.tries import AGAIN, BEGINNING, MOMENT, RESET, Tries
+from tightrope.failures.tries import AGAIN, BEGINNING, MOMENT, NOISE, RESET, Tries
 from tightrope.failures.worth import Worth
 from tightrope.outcome import StopReason
 from tightrope.progress import Progress, ProgressCallback
@@ -183,4 +183,5 @@ class _Search:
         runs = [] if self._runs.all_alike else [RESET]
         # Where chance decides, what is like a failure was mostly lost before hand-over, which nobody sees cheaply.
         again = [AGAIN] if self._tries.failed and self.ledger.engine.deterministic else []
-        return [*runs, BEGINNING, *([MOMENT] if self._tries.runs else []), *again]
+        moments = [MOMENT, *([NOISE] if self.blurred else [])] if self._tries.runs else []
+        return [*runs, BEGINNING, *moments, *again]

@@ -17,22 +17,22 @@ from tightrope.trace import Action, ActionTrace
 
 SECTIONS = 8
 """Parts of a run that are told apart by how often disturbances in them made the agent fail."""
-LASTS = "lasts"
-"""With a number of steps the arm for disturbances that last so long; none at all: where chance decides, it decides
-anew."""
-RESET, BEGINNING, MOMENT, AGAIN = "reset", "beginning", "moment", "again"
+LASTS, NOISE_LASTS = "lasts", "noise lasts"
+"""With a number of steps the arm for other actions, or noise, that last so long; none at all: where chance decides, it
+decides anew."""
+RESET, BEGINNING, MOMENT, NOISE, AGAIN = "reset", "beginning", "moment", "noise", "again"
 """The first choice: a run from another reset, which is no disturbance at all; another reset and random actions before
-the agent takes over, which takes no run; a disturbance at a moment of the runs; one that led to a failure, a little
-different."""
-SOURCES = (RESET, BEGINNING, MOMENT, AGAIN)
+the agent takes over, which takes no run; other actions at a moment of the runs; noise from a moment of the runs on; a
+disturbance that led to a failure, a little different."""
+SOURCES = (RESET, BEGINNING, MOMENT, NOISE, AGAIN)
 OWN_START, OTHER_STARTS = "own start", "other starts"
 NO_RUN = -1
 BEGINNINGS = (5, 10, 20, 40)
 """Random actions before the agent takes over, at most: classes of which one is drawn. The last are as many as in random
 cases."""
 BEGINS = "begins"
-BLURRED, RANDOM = -1, -2
-"""What may be done beside holding one of the actions, as arms."""
+RANDOM = -2
+"""What may be done beside holding one of the actions, as an arm."""
 SHIFT = 4
 """Steps by which a disturbance may come sooner or later than one that is known."""
 MOST_FAILED = 256
@@ -105,10 +105,10 @@ class Tries:
             self.before.append(disturbance)
 
     def drawn(self, source: str) -> Try:
-        """A beginning, a disturbance at a moment, or one that is like another."""
+        """A beginning, a disturbance at a moment, or one that is like another, as the first choice says."""
         if source == AGAIN:
             return self._again()
-        return self._moment() if source == MOMENT else self._beginning()
+        return self._beginning() if source == BEGINNING else self._moment(source)
 
     def add_failed(self, tried: Try) -> None:
         """A disturbance near which there may be more failures."""
@@ -184,19 +184,21 @@ class Tries:
         depth = known.depth + int(self.rng.integers(-SHIFT, SHIFT + 1))
         return min(max(depth, run.prefix_steps), len(run.trace) - 1)
 
-    def _moment(self) -> Try:
-        """A disturbance at a moment of a run."""
+    def _moment(self, source: str) -> Try:
+        """Other actions, or noise, from a moment of a run on."""
         places = self._places
         run, part = self.arms.best_of_many(places, [self._price(*place) for place in places] if self.replayed else None)
         trace, first = self.runs[run].trace, self.runs[run].prefix_steps
         depth = first + int((part + self.rng.random()) / SECTIONS * (len(trace) - first))
+        if source == NOISE:
+            steps = self._steps(NOISE_LASTS)
+            return Try(run, depth, steps, (), ((run, part), (NOISE_LASTS, steps), NOISE), trace.seed)
         actions = candidates(self.task, trace.actions[depth], self.rng)
-        steps = self._steps()
+        steps = self._steps(LASTS)
         if not steps:
             return Try(run, depth, 0, (), ((run, part), (LASTS, 0), MOMENT), trace.seed)
         own = set(trace.actions[depth : depth + steps])
-        kinds = [each for each in range(len(actions)) if own != {actions[each]}]
-        kind = self.arms.best([*kinds, RANDOM, *([BLURRED] if self.noise else [])])
+        kind = self.arms.best([*(each for each in range(len(actions)) if own != {actions[each]}), RANDOM])
         instead = self._played_instead(kind, actions, steps)
         return Try(run, depth, steps, instead, ((run, part), kind, (LASTS, steps), MOMENT), trace.seed)
 
@@ -207,16 +209,14 @@ class Tries:
         arms = (run, 0), (LASTS, 1), MOMENT
         return [Try(run, depth, 1, (each,), (*arms, kind), trace.seed) for kind, each in actions]
 
-    def _steps(self) -> int:
-        """How long: 1, 2, 4, … steps; where chance decides, none may be enough."""
+    def _steps(self, lasts: str) -> int:
+        """How long: 1, 2, 4, … steps; where chance decides, other actions for none may be enough."""
         lengths = [2**power for power in range(int(np.log2(self.longest)) + 1)]
-        lengths += [0] if self.chance else []
-        _, chosen = self.arms.best([(LASTS, steps) for steps in lengths])
+        lengths += [0] if self.chance and lasts == LASTS else []
+        _, chosen = self.arms.best([(lasts, steps) for steps in lengths])
         return int(chosen)
 
     def _played_instead(self, kind: int, actions: Sequence[Action], steps: int) -> tuple[Action, ...]:
-        if kind == BLURRED:
-            return ()
         if kind == RANDOM:
             return tuple(actions[place] for place in self.rng.integers(len(actions), size=steps))
         return (actions[kind],) * steps

@@ -32,7 +32,7 @@ class Tested(Protocol):
         """Suite → agent → result."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Checkpoint(Shown):
     """One agent of the row, and what is known of it."""
 
@@ -53,7 +53,7 @@ class Checkpoint(Shown):
         return Estimate.of_nothing("not tested") if result is None else result.fail_frequency
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class FailureRow(Shown):
     """One kind of failure through training."""
 
@@ -91,7 +91,7 @@ class FailureRow(Shown):
         return later[0] if later else None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class History(Shown):
     """Checkpoints in the order of training."""
 

@@ -105,7 +105,7 @@ class ReturnDifference(Shown):
     difference: Estimate
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class AgentComparison(Shown):
     """Agent B against agent A."""
 

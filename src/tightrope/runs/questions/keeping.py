@@ -33,7 +33,7 @@ class KeptFailure:
     """Whether the suite did not have it before."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Keeping(Shown):
     """What was kept of a run's failures."""
 

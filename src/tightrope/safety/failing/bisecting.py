@@ -31,7 +31,7 @@ class CheckedAgent:
     executions: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Bisection(Shown):
     """Where in a row of checkpoints a failure begins."""
 

@@ -76,7 +76,7 @@ def _drawn(reference: Reference, n: int, seed: int) -> TestSuite:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Guidance(Shown):
     """What it was worth to look for boundary states: how often an agent fails there, and at other states."""
 

@@ -84,9 +84,12 @@ def write_down(item: int, figures: Sequence[Figure], *, whole: bool = True) -> N
     figures = [figure for figure in figures if whole or figure.note != NOT_INSTALLED]
     known, new = stored(), {figure.name: figure for figure in figures}
     old = known.get(item)
-    kept = [figure for figure in (old.figures if old else ()) if figure.name not in new and not whole]
-    older = {figure.name: old.older.get(figure.name, old.when) for figure in kept} if old else {}
-    known[item] = Measured(when=_where_and_when(), figures=[*figures, *kept], older=older)
+    stood = [] if old is None or whole else old.figures
+    older = {each.name: old.older.get(each.name, old.when) for each in stood if each.name not in new} if old else {}
+    # In the order of the page: what was measured again stays where it stood.
+    known[item] = Measured(
+        when=_where_and_when(), figures=[*({each.name: each for each in stood} | new).values()], older=older
+    )
     content = {str(number): _written(known[number]) for number in sorted(known)}
     FIGURES.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     FIGURES.with_name("README.md").write_text(_page(known), encoding="utf-8")

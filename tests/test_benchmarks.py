@@ -45,7 +45,9 @@ def test_figures_that_a_shorter_run_leaves_out_keep_their_date(page: Path, monke
     records.write_down(4, [figure(1.0, "a"), figure(2.0, "b")])
     monkeypatch.setattr(records, "_where_and_when", lambda: "today")
     records.write_down(4, [figure(3.0, "b"), figure(None, "against them", note=NOT_INSTALLED)], whole=False)
-    assert [(one.name, one.value) for one in records.stored()[4].figures] == [("b", 3.0), ("a", 1.0)]
+    assert [(one.name, one.value) for one in records.stored()[4].figures] == [("a", 1.0), ("b", 3.0)], (
+        "each where it stood"
+    )
     told = page.read_text(encoding="utf-8")
     assert "Measured: today." in told
     assert "| a | 1 × |  |  | measured: long ago |" in told

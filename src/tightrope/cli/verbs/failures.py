@@ -41,7 +41,7 @@ def command(
     trust: TrustOption = False,
     traces: Annotated[
         Path | None,
-        typer.Option("--traces", metavar="FILE", help="Write the failing episodes to this file, for replay."),
+        typer.Option("--traces", metavar="FILE", help="Write the failing episodes to this file, as action traces."),
     ] = None,
     given: Given = Given(),
     seed: SeedOption = 0,

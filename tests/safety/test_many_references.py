@@ -103,6 +103,21 @@ def test_where_all_was_chosen_because_it_fails_the_sentence_says_so() -> None:
     assert worth.sentence().endswith("lies on a reference chosen because an agent failed there")
 
 
+def test_where_all_boundary_states_were_chosen_because_it_fails_the_control_is_drawn_from_other_references() -> None:
+    """States of the chosen ones told nothing of how often it fails elsewhere: on LunarLander, nothing did."""
+    chosen = [replace(each, agent="walker", by_failing=True) for each in REFERENCES[:1]]
+    references = [*chosen, *(replace(each, boundary_states=()) for each in REFERENCES[1:])]
+    suite, control = tr.simple_suite(references), tr.uniform_suite(references, 8, seed=0)
+    assert [sum(case.reference == number for case in control.cases) for number in range(3)] == [0, 4, 4]
+    found = tr.run_suite(TASK, WALKS, control)
+    assert found.fail_frequency_in_general.n == 2
+    worth = tr.compare_guidance(tr.run_suite(TASK, WALKS, suite), found)
+    assert worth.pays is None
+    assert (
+        "because an agent failed there; at 8 uniformly drawn states of other references it fails " in worth.sentence()
+    )
+
+
 def test_an_environment_that_changed_is_noticed_on_any_of_them() -> None:
     suite = tr.simple_suite(REFERENCES)
     changed = replace(suite.others[1], checksums=(*suite.others[1].checksums[:-1], 7))

@@ -37,7 +37,7 @@ def uniform_suite(reference: Reference | Sequence[Reference], n: int, seed: int 
 
     Args:
         reference: The way through the task, or several of them; each gets its share of the cases by the number of its
-            boundary states.
+            boundary states. Where all that have any were chosen because an agent failed there, the others share them.
         n: How many cases.
         seed: Determines everything random.
     """
@@ -45,9 +45,18 @@ def uniform_suite(reference: Reference | Sequence[Reference], n: int, seed: int 
     references = [reference] if isinstance(reference, Reference) else list(reference)
     if not references:
         raise UsageError("a suite needs a reference; find_references found none, so give it a larger budget or agents")
-    shares = _shares([len(each.boundary_states) for each in references], n)
+    shares = _shares(_sizes(references), n)
     drawn = [_drawn(each, share, seed) for each, share in zip(references, shares, strict=True)]
     return replace(TestSuite.joined(drawn), parameters={"n": n, "seed": seed})
+
+
+def _sizes(references: Sequence[Reference]) -> list[int]:
+    """What each counts by its boundary states; where only ways chosen by failing have any, the others count alike:
+    states of those alone would show how often it fails where it was seen to fail, and nothing of others."""
+    sampled = [not each.by_failing for each in references]
+    sizes = [len(each.boundary_states) for each in references]
+    known = any(size for size, is_sampled in zip(sizes, sampled, strict=True) if is_sampled)
+    return sizes if known or not any(sampled) else [int(each) for each in sampled]
 
 
 def _shares(sizes: Sequence[int], n: int) -> list[int]:
@@ -115,7 +124,7 @@ class Guidance(Shown):
         """The comparison in words, with its numbers."""
         if self.difference.value is None:
             return f"What boundary states are worth for {self.agent} is not known: {self._why_not_known()}"
-        guided, control = (f"{percent(share.value)} ({interval_text(share)})" for share in (self.guided, self.control))
+        guided, control = map(_told, (self.guided, self.control))
         which = " that were not chosen because an agent failed there" if self.left_out else ""
         cases, states = count(self.cases[0], "case"), count(self.cases[1], "uniformly drawn state")
         return plainly(
@@ -126,9 +135,20 @@ class Guidance(Shown):
     def _why_not_known(self) -> str:
         if self.cases[0]:
             return "no case of its control was judged"
-        if self.left_out:
-            return f"every judged case of {self.suite} lies on a reference chosen because an agent failed there"
-        return f"no case of {self.suite} was judged"
+        if not self.left_out:
+            return f"no case of {self.suite} was judged"
+        why = f"every judged case of {self.suite} lies on a reference chosen because an agent failed there"
+        return why if self.control.value is None else f"{why}; {self.elsewhere}"
+
+    @property
+    def elsewhere(self) -> str:
+        """What its control shows of references that were not chosen because an agent failed there."""
+        states = count(self.cases[1], "uniformly drawn state")
+        return plainly(f"at {states} of other references it fails {_told(self.control)}")
+
+
+def _told(share: Estimate) -> str:
+    return f"{percent(share.value)} ({interval_text(share)})"
 
 
 def compare_guidance(result: SafetyResult, control: SafetyResult) -> Guidance:

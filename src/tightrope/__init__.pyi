@@ -59,8 +59,8 @@ from tightrope.runs.configuration.config import CampaignConfig as CampaignConfig
 from tightrope.runs.configuration.configfile import load_config as load_config
 from tightrope.runs.questions.assembly import report_results as report_results
 from tightrope.runs.questions.comparison import compare_runs as compare_runs
+from tightrope.runs.questions.contender import Contender as Contender
 from tightrope.runs.questions.contest import AgentComparison as AgentComparison
-from tightrope.runs.questions.contest import Contender as Contender
 from tightrope.runs.questions.contest import ReturnDifference as ReturnDifference
 from tightrope.runs.questions.contest import compare_agents as compare_agents
 from tightrope.runs.questions.keeping import Keeping as Keeping

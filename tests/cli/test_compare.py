@@ -13,7 +13,8 @@ import pytest
 import tightrope as tr
 from tightrope.cli import run_command
 from tightrope.runs.measurements import PLAIN
-from tightrope.runs.questions.contest import Contender, compare_agents
+from tightrope.runs.questions.contender import Contender
+from tightrope.runs.questions.contest import compare_agents
 from tightrope.runs.run import open_run
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import compare_safety, run_suite
@@ -22,8 +23,8 @@ LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
 CAREFUL, ZIGZAG = "tests.sample_agents:careful", "tests.sample_agents:zigzag"
 
 
-def run_of(folder: Path, agent: str, *suites: str, method: str = "dfs") -> Path:
-    search = ["search", *LAKE, "--out", str(folder), "--method", method, "--quiet"]
+def run_of(folder: Path, agent: str, *suites: str, method: str = "dfs", seed: int = 0) -> Path:
+    search = ["search", *LAKE, "--out", str(folder), "--method", method, "--seed", str(seed), "--quiet"]
     assert run_command(search) == 0
     chosen = [option for suite in suites for option in ("--suite", suite)]
     options = ["--backend", "inline", "--episodes", "4", "--trust", "--quiet"]
@@ -262,6 +263,46 @@ def test_a_file_that_the_run_has_tested_brings_what_is_known_and_another_is_told
     said = " ".join(capsys.readouterr().out.split())
     missing = len(set(open_run(old).safety) - set(CONTROLS))
     assert f"{missing} time{'s' * (missing > 1)} a suite was run now" in said, "for the newcomer alone"
+
+
+def test_a_file_that_the_run_has_tested_under_another_name_is_not_tested_again(runs: tuple[Path, Path], capsys) -> None:
+    old, _ = runs
+    assert run_command(["compare", f"z={ZIGZAG}", f"again={CAREFUL}", "--in", str(old), "--trust"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    missing = len(set(open_run(old).safety) - set(CONTROLS))
+    assert f"{missing} time{'s' * (missing > 1)} a suite was run now" in said, "for z alone"
+    assert "again against z" in said
+
+
+def test_what_was_tested_with_other_seeds_is_tested_again_with_those_of_the_first(
+    runs: tuple[Path, Path], tmp_path: Path, capsys
+) -> None:
+    old, _ = runs
+    new = run_of(tmp_path / "new", f"zigzag={ZIGZAG}", "simple", seed=5)
+    (suite,) = {result.suite.id for result in open_run(old).safety["simple"].values()}
+    assert {result.suite.id for result in open_run(new).safety["simple"].values()} == {suite}
+    sides = [Contender.of_run(open_run(path), agent, trust=True) for path, agent in ((old, "careful"), (new, "zigzag"))]
+    (found,) = compare_agents(sides)
+    assert found.executed == 1
+    assert found.plain is not None
+    assert found.suites["simple"].newly_failing
+    assert found.homes["simple"].path == old, "the seeds of the comparison are there"
+    assert run_command(["compare", str(old), str(new), "--trust"]) == 0
+    assert f"tightrope replay {old}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_agent_that_must_be_tested_again_and_cannot_be_loaded_is_said_to_be_gone(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    old, _ = runs
+    new = open_run(run_of(tmp_path / "new", f"zigzag={ZIGZAG}", "simple", seed=5))
+    first = Contender.of_run(open_run(old), "careful")
+
+    def gone() -> tr.Agent:
+        raise tr.errors.UsageError("its file is gone")
+
+    with pytest.raises(tr.errors.UsageError, match="its file is gone"):
+        compare_agents([first, Contender.of_run(new, "zigzag", load=gone)])
 
 
 def test_what_became_of_every_case_is_counted(runs: tuple[Path, Path], capsys) -> None:

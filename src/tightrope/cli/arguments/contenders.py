@@ -13,7 +13,7 @@ from tightrope.errors import UsageError
 
 if TYPE_CHECKING:
     from tightrope.cli.arguments.given import Given
-    from tightrope.runs.questions.contest import Contender
+    from tightrope.runs.questions.contender import Contender
     from tightrope.runs.run import Run
     from tightrope.settings import AgentConfig
 
@@ -32,7 +32,7 @@ def tested_together(
     """Agents that no run knows yet: a run of all of them, with default budgets, finds the situations and tests them."""
     from tightrope.runs.campaign import run_campaign
     from tightrope.runs.configuration.config import CampaignConfig
-    from tightrope.runs.questions.contest import Contender
+    from tightrope.runs.questions.contender import Contender
     from tightrope.runs.steps.stages import stages
 
     if run := next((side for side in sides if _is_run(side)), None):
@@ -91,7 +91,7 @@ def _is_agent(side: str) -> bool:
 
 
 def _of_run(side: str, name: str | None, trust: bool) -> Contender:
-    from tightrope.runs.questions.contest import Contender
+    from tightrope.runs.questions.contender import Contender
     from tightrope.runs.run import open_run
 
     run = open_run(side, trust=trust)
@@ -101,32 +101,40 @@ def _of_run(side: str, name: str | None, trust: bool) -> Contender:
 
 
 def _stored(run: Run, trust: bool) -> dict[str, Contender]:
-    from tightrope.runs.questions.contest import Contender
+    from tightrope.runs.questions.contender import Contender
 
     return {name: Contender.of_run(run, name, trust=trust) for name in run.agents}
 
 
 def _newcomer(side: str, run: Run, manner: AgentConfig, stored: dict[str, Contender]) -> Contender:
     """An agent file; one that the run has tested, playing as it did there, brings what is known of it."""
+    from dataclasses import replace
+
     from tightrope.runs.campaign import load_agents
-    from tightrope.runs.questions.contest import Contender
+    from tightrope.runs.questions.contender import Contender
 
     name, source = named_agent(side)
     (agent,) = load_agents((manner.changed(source=source, name=name),), run.task).values()
-    if agent.name in stored and agent.fingerprint == run.agents[agent.name].fingerprint:
-        return stored[agent.name]
+    known = [each for each in stored.values() if agent.fingerprint == run.agents[each.stored_as].fingerprint]
+    if same := next((each for each in known if each.name == agent.name), None):
+        return same
     # A name that the run has given to another agent would be taken for that one.
-    return Contender(
-        name=side if agent.name in stored else agent.name,
+    called = side if agent.name in stored else agent.name
+    newcomer = Contender(
+        name=called,
         run=run,
         load=lambda: agent,
         options=("--agent", side, *manner_options(manner).split(), *(["--trust"] if manner.trust else [])),
     )
+    if not known:
+        return newcomer
+    safety = {suite: replace(result, agent=called) for suite, result in known[0].safety.items()}
+    return replace(newcomer, safety=safety, plain=known[0].plain, performance=known[0].performance)
 
 
 def _runs(paths: list[Path], agent_a: str | None, agent_b: str | None, trust: bool) -> list[Contender]:
     from tightrope.runs.questions.comparison import chosen_agents
-    from tightrope.runs.questions.contest import Contender
+    from tightrope.runs.questions.contender import Contender
     from tightrope.runs.run import open_run
 
     runs = [open_run(path, trust=trust) for path in paths]

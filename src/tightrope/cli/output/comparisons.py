@@ -38,7 +38,8 @@ def print_comparison(comparison: AgentComparison) -> None:
     interface.table(f"{comparison.agent_b} against {comparison.agent_a}", columns, rows)
     if comparison.executed:
         interface.say(
-            f"{counted(comparison.executed, 'time')} a suite was run now, for an agent that had not been tested on it."
+            f"{counted(comparison.executed, 'time')} a suite was run now, for an agent that had not been tested on it "
+            f"in this way."
         )
     for why in comparison.left_out:
         interface.say(f"Only cases that both were tested on are compared: {why}.")

@@ -1,100 +1,28 @@
 """Two or more agents on the same cases: those of different runs, and those that were never run, meet here.
 
-Each contender brings what its run has stored. What one was tested with and another was not is executed now, in the very
-situations and with the very seeds, so that every pair shares all cases that either knows; nothing else is repeated.
+Each contender brings what its run has stored. What one was tested with and another was not, or not in the same way, is
+executed now, in the very situations and with the very seeds, so that every pair shares all cases that either knows;
+nothing else is repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from typing import TypeAlias
 
 from tightrope.agents.agent import Agent
 from tightrope.display import Shown
-from tightrope.errors import TightropeError, UnknownName, UsageError
+from tightrope.errors import TightropeError, UsageError
 from tightrope.evaluation import Evaluation, PlainComparison, compare_plain, evaluate
 from tightrope.performance import Robustness
 from tightrope.performance.between import return_differences
 from tightrope.progress import Progress, ProgressCallback
-from tightrope.runs.campaign import load_agents
+from tightrope.runs.questions.contender import Contender
 from tightrope.runs.run import Run
-from tightrope.runs.storage.layout import CONTROLS
-from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyComparison, SafetyResult, compare_safety, run_suite
 from tightrope.statistics import Estimate
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Contender(Shown):
-    """An agent, the run whose situations it is judged in, and what is known of it."""
-
-    _shown = ("name", "run", "suites")
-
-    name: str
-    """By which it is told from the others."""
-    run: Run
-    load: Callable[[], Agent] = field(repr=False)
-    """Loads the agent; called only when something has to be executed."""
-    stored_as: str = ""
-    """Its name in the run; empty: it is not one of the run's agents."""
-    options: tuple[str, ...] = ()
-    """Of an agent that is in no run: how a command names it, after ``tightrope replay RUN CASE``."""
-    safety: Mapping[str, SafetyResult] = field(default_factory=dict, repr=False)
-    """By id of the suite."""
-    plain: Evaluation | None = field(default=None, repr=False)
-    performance: Robustness | None = field(default=None, repr=False)
-    left_out: str = ""
-    """Why it could not be tested with what others know; empty: it was, or did not have to be."""
-
-    @property
-    def suites(self) -> tuple[str, ...]:
-        """Names of the suites that it has met."""
-        return tuple(result.suite.name for result in self.safety.values())
-
-    @property
-    def elsewhere(self) -> tuple[str, ...]:
-        """How a command names it in another run than its own; empty where none can."""
-        if self.options or not self.stored_as:
-            return self.options
-        settings = self.run.agents[self.stored_as].settings
-        played = ("--behaviour", settings.behaviour, "--epsilon", f"{settings.epsilon:g}")
-        trust = ("--trust",) if settings.trust else ()
-        return ("--agent", f"{self.stored_as}={settings.source}", *played, *trust)
-
-    @classmethod
-    def of_run(
-        cls,
-        run: Run,
-        agent: str,
-        *,
-        name: str | None = None,
-        load: Callable[[], Agent] | None = None,
-        trust: bool = False,
-    ) -> Contender:
-        """An agent with all that its run has stored.
-
-        Args:
-            run: Where it was tested.
-            agent: Its name there.
-            name: What to call it here; None: as there.
-            load: Loads it; None: from where the run says, which must still be the agent that was tested.
-            trust: Let the run's own files say which code to import for that. Only what you wrote yourself.
-        """
-        if agent not in run.agents:
-            raise UnknownName("agent in this run", agent, list(run.agents))
-        name = name or agent
-        rows = {suite: row[agent] for suite, row in run.safety.items() if agent in row and suite not in CONTROLS}
-        return cls(
-            name=name,
-            run=run,
-            stored_as=agent,
-            load=load or partial(stored_agent, run, agent, trust=trust),
-            safety={result.suite.id: replace(result, agent=name) for result in rows.values()},
-            plain=run.plain.get(agent),
-            performance=run.performance.get(agent),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +54,7 @@ class AgentComparison(Shown):
     naming: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """By name of the suite, how a command names B in that run; empty where none can."""
     executed: int = 0
-    """How often a suite was executed now, because one of the two had not met it."""
+    """How often a suite was executed now, because one of the two had not met it, or not in the same way."""
     left_out: tuple[str, ...] = ()
     """Why cases that only one of the two has met are not in it."""
 
@@ -166,41 +94,56 @@ def compare_agents(
     if len(tasks) > 1:
         raise UsageError(f"agents of different tasks cannot be compared: {', '.join(tasks)}")
     everybody = [*contenders, *examples]
-    union = {suite: (each.run, result) for each in everybody for suite, result in each.safety.items()}
+    union = _union(everybody)
     if not union:
         raise UsageError(
             f"{contenders[0].run.path} has no safety results to compare; make them: tightrope safety "
             f"{contenders[0].run.path} --agent YOUR_AGENT"
         )
-    missing = {each.name: [suite for suite in union if suite not in each.safety] for each in contenders}
+    plain = next((each.plain for each in everybody if each.plain is not None), None)
+    brought = [_brought(each, union, plain) for each in contenders]
+    missing = {each.name: [suite for suite in union if suite not in each.safety] for each in brought}
     told = _counted(sum(map(len, missing.values())), on_progress)
-    complete = [_completed(each, missing[each.name], union, everybody, told) for each in contenders]
+    complete = [_completed(each, missing[each.name], union, plain, told) for each in brought]
     first, *others = complete
     labels = _labels(union)
     homes = {label: union[suite][0] for suite, label in labels.items()}
-    return tuple(_compared(first, other, contenders, labels, homes) for other in others)
+    return tuple(_compared(first, other, brought, labels, homes) for other in others)
 
 
-def stored_agent(run: Run, name: str, *, trust: bool = False) -> Agent:
-    """An agent of a run, loaded from where the run says; refused where it is no longer the one that was tested."""
-    require_trust(run.folder.manifest_path, run.config.task, run.config.agents, trust=trust)
-    agent = load_agents(run.config.agents, run.task).get(name)
-    if agent is None:
-        raise UsageError(f"{name} of {run.path} is not one of its agents; test it there again")
-    if agent.fingerprint != run.agents[name].fingerprint:
-        raise UsageError(f"{name} is not the agent that {run.path} tested: its file has changed since; run it again")
-    return agent
+Union: TypeAlias = Mapping[str, tuple[Run, SafetyResult]]
+"""By id of the suite, a run that has its cases, and a result that all others must have come by in the same way."""
+
+
+def _union(everybody: Sequence[Contender]) -> Union:
+    """All suites that anybody met; a gate that stopped early left cases out, so a whole result is preferred to its."""
+    met = [(suite, each.run, result) for each in everybody for suite, result in each.safety.items()]
+    first: dict[str, tuple[Run, SafetyResult]] = {}
+    for suite, run, result in sorted(met, key=lambda one: one[2].stopped_early):
+        first.setdefault(suite, (run, result))
+    return first
+
+
+def _brought(contender: Contender, union: Union, plain: Evaluation | None) -> Contender:
+    """The contender with those of its results that can be paired with the others'."""
+    safety = {suite: result for suite, result in contender.safety.items() if _pairs(result, union[suite][1])}
+    own = contender.plain
+    kept = own is not None and plain is not None and (own.seed, own.length) == (plain.seed, plain.length)
+    return replace(contender, safety=safety, plain=own if kept else None)
+
+
+def _pairs(result: SafetyResult, other: SafetyResult) -> bool:
+    return not result.stopped_early and (result.length, result.seed, result.fixed_prefix) == (
+        other.length,
+        other.seed,
+        other.fixed_prefix,
+    )
 
 
 def _completed(
-    contender: Contender,
-    missing: Sequence[str],
-    union: Mapping[str, tuple[Run, SafetyResult]],
-    everybody: Sequence[Contender],
-    told: Iterator[None],
+    contender: Contender, missing: Sequence[str], union: Union, plain: Evaluation | None, told: Iterator[None]
 ) -> Contender:
     """The contender with results on every suite and with plain episodes, as far as others have them."""
-    plain = next((each.plain for each in everybody if each.plain is not None), None)
     if not missing and (contender.plain is not None or plain is None):
         return contender
     try:

@@ -10,7 +10,7 @@ import typer
 from tightrope.cli import verbs
 from tightrope.cli.app import ORDER, _own_verbs
 from tightrope.cli.output.interface import Interface, use_interface
-from tightrope.cli.process.command import verb
+from tightrope.cli.process.command import verb, verb_without_a_run
 from tightrope.errors import NotReproducible, RunLocked, UsageError
 
 
@@ -48,6 +48,17 @@ def test_every_error_is_one_paragraph_and_a_code(
     assert told.startswith(message)
     assert told.count("\n") == 1
     assert "Traceback" not in told
+
+
+def test_what_keeps_nothing_is_not_said_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    @verb_without_a_run
+    def command() -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == 130
+    assert capsys.readouterr().err == "error: interrupted; the same command begins again\n"
 
 
 def test_debug_adds_the_traceback_and_keeps_the_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,7 +109,7 @@ def test_the_one_that_counts_for_most_is_divided_however_it_went_on() -> None:
 def test_the_budget_is_kept_and_mostly_used(seed, steps) -> None:
     for task, danger in ((ladder(6, 0.25, 30), height), (ladder(*RARE), height), (ladder(2, 0.5, 20), None)):
         found = estimate_failure(task, still(task), danger, budget=tr.Budget(steps=steps), seed=seed)
-        assert 0.75 * steps < found.cost <= 1.01 * steps, (task.label, found.method)
+        assert 0.75 * steps < found.cost <= steps, (task.label, found.method)
 
 
 def test_the_mean_of_whole_estimates_is_the_truth() -> None:
@@ -144,7 +144,7 @@ def test_a_repetition_that_runs_away_is_stopped() -> None:
     stopped, whole = repetition(task, order), repetition(task, replace(order, most_steps=10**6))
     assert stopped.found is None
     assert whole.found is not None
-    assert 2_000 <= stopped.steps < 2_040 < 3_000 < whole.steps
+    assert 1_960 < stopped.steps <= 2_000 < 3_000 < whole.steps
 
 
 def test_long_episodes_leave_something_for_the_estimate() -> None:
@@ -266,6 +266,13 @@ def test_seconds_become_steps_by_the_speed_of_the_first_episodes(monkeypatch, st
     found = estimate_failure(task, still(task), danger=height, budget=tr.Budget(seconds=100, steps=steps))
     assert found.method == "splitting"
     assert 0.3 < found.cost / min(PILOT_EPISODES / FEWEST_IN_PILOT * pilot * 50, steps or np.inf) < 1.5
+
+
+def test_few_seconds_pay_for_few_episodes_of_the_pilot(monkeypatch) -> None:
+    task = ladder(*RARE)
+    monkeypatch.setattr(Meter, "seconds", 30.0)  # however long the first eight episodes took
+    found = estimate_failure(task, still(task), danger=height, budget=tr.Budget(seconds=10))
+    assert found.probability.n == FEWEST_IN_PILOT
 
 
 def test_a_budget_of_nothing_is_refused() -> None:

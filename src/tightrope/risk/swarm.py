@@ -117,7 +117,7 @@ class Swarm:
         watch: Keep what is seen in each path.
         roulette: Says which paths may be let go; None: none.
         courses: Keep how dangerous each path was, step by step.
-        most_steps: `Spent` is raised once so many are made.
+        most_steps: `Spent` is raised where the next round would be beyond them.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class Swarm:
         free = self._opened(min(len(paths), self._most_lanes))
         active: list[_Lane] = []
         while waiting or active:
-            if self.steps >= self.most_steps:
+            if self.steps + len(active) + min(len(free), len(waiting)) > self.most_steps:
                 raise Spent
             begun = [self._begun(free.pop(), *waiting.pop()) for _ in range(min(len(free), len(waiting)))]
             self._mark([lane for lane in begun if not lane.path.marks])

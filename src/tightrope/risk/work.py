@@ -88,7 +88,7 @@ class Work:
     ) -> None:
         self.task, self.agent, self.length, self.seed = task, agent, length, seed
         assert limits.steps is not None
-        self.most_steps = limits.steps
+        self.most_steps = self._asked = limits.steps
         self._meter = limits.start()
         self.on_progress = on_progress
         self.spent = 0
@@ -102,6 +102,7 @@ class Work:
     def pilot(self) -> Plain:
         """The first plain episodes; fewer where they are long."""
         first = self.plain(FEWEST_IN_PILOT, "pilot")
+        self.keep_to_time()
         fitting = int(PILOT_SHARE * self.most_steps / max(1.0, first.steps / FEWEST_IN_PILOT))
         more = min(fitting, PILOT_EPISODES) - FEWEST_IN_PILOT
         if more <= 0:
@@ -110,14 +111,14 @@ class Work:
         return Plain([*first.paths, *rest.paths], first.steps + rest.steps)
 
     def keep_to_time(self) -> None:
-        """Turn a limit in seconds into steps, by how many the pilot made in a second.
+        """Turn a limit in seconds into steps, by how many the pilot made in a second so far.
 
-        Everything after it is planned in steps. So only with such a limit does the answer depend on the machine.
+        Everything is planned in steps. So only with such a limit does the answer depend on the machine.
         """
         seconds = self._meter.budget.seconds
         if seconds is not None:
             fitting = int(self.spent / max(self._meter.seconds, 1e-6) * seconds)
-            self.most_steps = max(self.spent, min(self.most_steps, fitting))
+            self.most_steps = max(self.spent, min(self._asked, fitting))
 
     def plain(self, episodes: int, name: str) -> Plain:
         """Plain episodes, watched, so that a guide can learn from those that fail."""

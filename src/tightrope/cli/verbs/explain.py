@@ -9,7 +9,7 @@ import typer
 from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.reasons import print_reasons
-from tightrope.cli.process.command import verb
+from tightrope.cli.process.command import verb_without_a_run
 from tightrope.cli.process.exit_codes import PASSED
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ AROUND = 4
 """Steps shown before and after the decision."""
 
 
-@verb
+@verb_without_a_run
 def command(
     run: RunArgument,
     case: Annotated[

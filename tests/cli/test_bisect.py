@@ -54,6 +54,13 @@ def test_checkpoints_play_as_the_agents_of_the_run(tmp_path: Path, capsys) -> No
     assert "--agent AGENT --epsilon 0.5 --max-fail 0" in " ".join(capsys.readouterr().out.split())
 
 
+def test_groups_are_those_of_the_suites_and_not_of_their_controls(tested: Path, capsys) -> None:
+    run_command(["keep", str(tested), "--as-found", "--json", "--out", str(tested.parent / "groups.suite.json")])
+    groups = len(json.loads(capsys.readouterr().out)["kept"])
+    assert run_command(["bisect", GOOD, BAD, "--in", str(tested), "--case", f"group:{groups + 1}"]) == 2
+    assert f"has {groups} failure group" in " ".join(capsys.readouterr().err.split())
+
+
 def test_questions_that_are_none(tested: Path, tmp_path: Path, capsys) -> None:
     row = [GOOD, BAD]
     for options, said in (

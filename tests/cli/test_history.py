@@ -59,6 +59,19 @@ def test_the_table_shows_every_kind_as_a_row(tested: Path, capsys) -> None:
     assert "Of 1 kind of failure 0 are gone, and 1 is left at at-1000." in " ".join(out.split())
 
 
+def test_what_the_newest_was_not_tested_in_is_not_said_to_be_left(tested: Path, tmp_path: Path, capsys) -> None:
+    other = tmp_path / "runs" / "other"
+    run_command(["search", *LAKE, "--method", "archive", "--out", str(other), "--quiet"])
+    options = ["--agent", f"at-3000={GOOD}", "--suite", "simple", "--backend", "inline", "--quiet"]
+    run_command(["safety", str(other), *options])
+    (tmp_path / "runs" / "first").symlink_to(tested)
+    capsys.readouterr()
+    assert run_command(["history", str(tmp_path / "runs")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Of 1 kind of failure 0 are gone, and 0 are left at at-3000, which was not tested in the cases of 1." in said
+    assert "not tested since" in said
+
+
 def test_the_risk_of_each_checkpoint_is_a_column_with_what_must_be_known_about_it(
     tested: Path, tmp_path: Path, capsys
 ) -> None:

@@ -13,6 +13,7 @@ from tightrope.report.results import RunResults
 from tightrope.risk import FailureEstimate
 from tightrope.safety import FailureGroup, GroupShare, SafetyResult, group_failures, shares_of_groups
 from tightrope.statistics import Estimate
+from tightrope.statistics.words import count, number
 
 A_ROW = 3
 """Agents whose names differ in a number alone are taken for checkpoints from so many on: two may be anything."""
@@ -85,10 +86,15 @@ class FailureRow(Shown):
 
     @property
     def gone(self) -> int | None:
-        """The number of the checkpoint from which on nobody fails so any more; None: the last one still does."""
+        """The number of the checkpoint from which on nobody fails so any more; None: the last one tested still does."""
         last = max(number for number, share in enumerate(self.shares) if share)
         later = [number for number, share in enumerate(self.shares) if number > last and share is not None]
         return later[0] if later else None
+
+    @property
+    def left(self) -> bool | None:
+        """Whether the last checkpoint fails so; None: it met none of these cases."""
+        return None if self.gone is None and self.shares[-1] is None else self.gone is None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -111,6 +117,20 @@ class History(Shown):
         """A kind by its case, so many digits of it; with who fails it so where another kind has the same case."""
         shared = sum(each.representative == row.representative for each in self.failures) > 1
         return row.representative[:digits] + (f" of {row.agent}" if shared else "")
+
+    def end_of(self, row: FailureRow) -> str:
+        """Where a kind goes."""
+        if row.gone is not None:
+            return self.checkpoints[row.gone].agent
+        return "still there" if row.left else "not tested since"
+
+    def sentence(self) -> str:
+        """What became of all kinds."""
+        ends, newest = [row.left for row in self.failures], self.checkpoints[-1].agent
+        gone, left = (count(ends.count(end), "is", "are") for end in (False, True))
+        text = f"Of {count(len(ends), 'kind of failure', 'kinds of failure')} {gone} gone, and {left} left at {newest}"
+        unknown = ends.count(None)
+        return text + (f", which was not tested in the cases of {number(unknown)}" if unknown else "")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

@@ -131,6 +131,7 @@ def _asked(place: Path, case: str | None, trust: bool) -> tuple[Run | None, Task
 def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Run | None, Task, TestSuite, int | None]:
     from tightrope.runs.questions.replaying import find_case
     from tightrope.runs.run import open_run
+    from tightrope.runs.storage.layout import CONTROLS
     from tightrope.safety import group_failures, kept_suite
 
     if case is None:
@@ -138,7 +139,8 @@ def _of_run(place: Path, case: str | None, trust: bool) -> tuple[Run | None, Tas
     run = open_run(place, trust=trust)
     kind, _, number = case.partition(":")
     if kind == "group":
-        groups = group_failures(result for row in run.safety.values() for result in row.values())
+        suites = [row for suite, row in run.safety.items() if suite not in CONTROLS]
+        groups = group_failures(result for row in suites for result in row.values())
         if not number.isdecimal() or not 1 <= int(number) <= len(groups):
             raise UsageError(f"{place} has {len(groups)} failure groups, so --case group:N is 1 to {len(groups)}")
         prefix = groups[int(number) - 1].representative.case.prefix

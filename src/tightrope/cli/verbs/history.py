@@ -12,12 +12,12 @@ import typer
 from tightrope.cli.arguments.options import TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.risks import say_reservations
-from tightrope.cli.output.words import amount, counted, share
+from tightrope.cli.output.words import amount, share
 from tightrope.cli.process.command import verb_without_a_run
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 
 if TYPE_CHECKING:
-    from tightrope.report.training import FailureRow, History
+    from tightrope.report.training import History
     from tightrope.risk import FailureEstimate
     from tightrope.runs.run import Run
 
@@ -113,7 +113,7 @@ def _print(interface: Interface, history: History, risks: dict[str, FailureEstim
             history.name_of(row),
             "".join(map(_mark, row.shares)),
             history.checkpoints[row.first].agent,
-            "still there" if row.gone is None else history.checkpoints[row.gone].agent,
+            history.end_of(row),
             {True: "yes", False: "no", None: "unknown"}[row.group.avoidable],
         )
         for row in history.failures
@@ -125,18 +125,8 @@ def _print(interface: Interface, history: History, risks: dict[str, FailureEstim
             ("case", "over training", "appears at", "gone at", "avoidable"),
             kinds,
         )
-    _say(interface, history.failures, history)
-
-
-def _say(interface: Interface, failures: tuple[FailureRow, ...], history: History) -> None:
-    if not failures:
-        interface.say("No checkpoint failed in any case it was tested with.")
-        return
-    left = sum(row.gone is None for row in failures)
-    newest = history.checkpoints[-1].agent
-    kinds = counted(len(failures), "kind of failure", "kinds of failure")
-    gone = counted(len(failures) - left, "is gone", "are gone")
-    interface.say(f"Of {kinds} {gone}, and {counted(left, 'is', 'are')} left at {newest}.")
+    no_failure = "No checkpoint failed in any case it was tested with"
+    interface.say(f"{history.sentence() if history.failures else no_failure}.")
 
 
 def _mark(fails: float | None) -> str:

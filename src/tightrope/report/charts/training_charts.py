@@ -122,7 +122,7 @@ def _kinds(history: History, task: Task) -> Chart:
         id="kinds",
         kind="heat",
         title="Kinds of failure that appear and go",
-        said=(_kinds_said(history),),
+        said=(history.sentence(),),
         views=(heat_view("", rows, columns, cells),),
         table=_kinds_table(history, task),
         x_label="training step" if _has_steps(history) else "checkpoint",
@@ -135,13 +135,6 @@ def kind_label(history: History, row: FailureRow) -> str:
     """A kind by the place and the case that stand for it."""
     case = row.group.representative.case
     return f"{'' if case.place is None else f'#{case.place} '}{history.name_of(row, 8)}"
-
-
-def _kinds_said(history: History) -> str:
-    left = sum(row.gone is None for row in history.failures)
-    kinds, newest = len(history.failures), history.checkpoints[-1].agent
-    no_more, still = (f"{number(count)} {'is' if count == 1 else 'are'}" for count in (kinds - left, left))
-    return f"Of {number(kinds)} kinds of failure {no_more} gone, and {still} left at {newest}"
 
 
 def _cell(history: History, row: FailureRow, name: str, place: int, task: Task) -> Json:
@@ -165,7 +158,7 @@ def _kinds_table(history: History, task: Task) -> Table:
             history.name_of(row),
             "" if row.group.representative.case.place is None else f"#{row.group.representative.case.place}",
             names[row.first],
-            "still there" if row.gone is None else names[row.gone],
+            history.end_of(row),
             {True: "yes", False: "no", None: "not known"}[row.group.avoidable],
             row.group.sentence(task),
             *(NO_DATA if share is None else percent(share) for share in row.shares),

@@ -126,6 +126,55 @@ def test_a_function_that_changes_its_observation_plays_as_one_that_does_not(kind
     assert len({episode.actions for episode in expected}) > 10
 
 
+class Enclosed(Drift):
+    """Shows arrays that a function holds: a snapshot keeps functions as they are."""
+
+    def __init__(self) -> None:
+        super().__init__("box")
+        shown, allowed = np.zeros(SIZE), np.ones(3, np.int8)
+
+        def show(numbers: Any) -> tuple[Any, dict[str, Any]]:
+            shown[:] = numbers
+            allowed[:] = 1, numbers[0] > 2, numbers[0] < 9
+            return shown, {"action_mask": allowed}
+
+        self.show = show
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return self.show(self.more)
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        _, reward, terminated, truncated, _ = super().step(action)
+        observation, info = self.show(self.more)
+        return observation, reward, terminated, truncated, info
+
+
+def allowed(observation: Any, mask: Any) -> int:
+    choices = np.flatnonzero(mask)
+    return int(choices[careful(observation, mask) % len(choices)])
+
+
+@pytest.mark.parametrize("lanes", [1, 5])
+def test_arrays_that_a_function_of_the_environment_holds_are_nobody_elses(lanes: int) -> None:
+    task = Task(name="enclosed", make_env=Enclosed, goal=never, unsafe=far)
+    agent = tr.load_agent(allowed, task)
+    assert not conformance_of(task).transferable
+    with Engine(task, {"agent": agent}, backend="inline", lanes=lanes) as engine:
+        assert_same(engine.run(work(task)), naive(task, agent))
+
+
+def test_a_snapshot_keeps_what_was_told_there() -> None:
+    simulator = open_simulator(Task(name="enclosed", make_env=Enclosed, goal=never, unsafe=far))
+    simulator.reset(1)
+    here, told = simulator.save(), simulator.info["action_mask"].copy()
+    for _ in range(6):
+        simulator.step(2)
+    assert not np.array_equal(simulator.info["action_mask"], told)
+    simulator.load(here)
+    np.testing.assert_array_equal(simulator.info["action_mask"], told)
+
+
 def scaled(observation: Any, mask: Any) -> None:
     array = leaf(observation)
     array /= 255

@@ -105,6 +105,34 @@ class ClassPlace(Line):
         return self.shared
 
 
+class ClassObservation(Line):
+    """Shows the same array in all instances."""
+
+    shown = np.zeros(1)
+
+    def observe(self) -> Any:
+        self.shown[0] = self.place
+        return self.shown
+
+
+class ClassMask(Line):
+    """Allows one action or both, in an array that all instances share."""
+
+    mask = np.ones(2, np.int8)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        observation, _ = super().reset(seed=seed)
+        return observation, self.allowed()
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, _ = super().step(action)
+        return observation, reward, terminated, truncated, self.allowed()
+
+    def allowed(self) -> dict[str, Any]:
+        self.mask[0] = self.place % 3 == 0
+        return {"action_mask": self.mask}
+
+
 _steps = 0
 
 

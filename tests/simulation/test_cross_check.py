@@ -38,6 +38,8 @@ HERE = {
     PythonGlobal: "Python's global generator",
     # noticed in one process, by stepping two environments in turn
     hidden.ClassPlace: r"disturb each other.*one_per_process=True",
+    hidden.ClassObservation: r"disturb each other.*observation that was shown already differs",
+    hidden.ClassMask: r"disturb each other.*action mask that was shown already differs",
     hidden.SeededGlobal: r"disturb each other.*one_per_process=True",
 }
 ELSEWHERE = {

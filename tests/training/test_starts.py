@@ -164,6 +164,35 @@ def test_it_passes_gymnasiums_own_check(make) -> None:
         check_env(make(), skip_render_check=True)
 
 
+@pytest.mark.parametrize("name", ["Taxi-v4", "MiniGrid-LavaGapS6-v0"])
+def test_what_it_shows_in_a_situation_is_the_trainers_own(name) -> None:
+    """Parts and arrays of infos included; Gymnasium's check changes and compares what it is given."""
+    pytest.importorskip("minigrid")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        env = gym.make(name)
+        starts = SituationStarts(env, [ActionTrace(name, 0, (0,))], 1.0, 0)
+        check_env(starts, skip_render_check=True)
+    observation, info = starts.reset()
+    if isinstance(observation, dict):
+        observation["image"][:] = 0
+        observation["mission"] = ""
+    else:
+        info["action_mask"][:] = 7
+    again, told = starts.reset()
+    assert 7 not in told.get("action_mask", ())
+    assert isinstance(again, np.integer | int) or (again["image"].any() and again["mission"])
+    assert not starts._placer.replayed, "observations of several parts can be compared, so snapshots can be tried"
+
+
+def test_observations_of_a_situation_can_be_changed_in_place() -> None:
+    env = SituationStarts(CARTPOLE, TRACES, 1.0, 0)
+    observation, _ = env.reset(options={"situation": 1})
+    before = observation.copy()
+    observation /= 2
+    np.testing.assert_array_equal(env.reset(options={"situation": 1})[0], before)
+
+
 def test_the_same_seed_gives_the_same_starts() -> None:
     def starts(seed):
         env = SituationStarts(CARTPOLE, TRACES, 0.5)

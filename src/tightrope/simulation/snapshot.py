@@ -33,11 +33,11 @@ class Snapshot:
 
 
 def detached(transition: Transition) -> Transition:
-    """A transition that keeps its values when the environment reuses its observation buffer."""
+    """A transition that keeps its values when the environment uses the arrays again that it has handed out."""
     return Transition(
         kept(transition.observation),
         transition.reward,
         transition.terminated,
         transition.truncated,
-        dict(transition.info),
+        {name: kept(value) for name, value in transition.info.items()},
     )

@@ -65,6 +65,15 @@ def own_copy(observation: Any) -> Any:
     return np.array(observation) if hasattr(observation, "__array__") else copy.deepcopy(observation)
 
 
+def own_info(info: Any) -> Any:
+    """A copy of what an environment tells, down to its arrays; other things that it may hold are the same ones."""
+    if isinstance(info, np.ndarray):
+        return info.copy()
+    if isinstance(info, (Mapping, tuple, list)):
+        return _rebuilt(info, own_info, dict)
+    return info
+
+
 def shown_mask(info: Mapping[str, Any]) -> Any:
     """The available actions, where the environment tells them, as nobody can change them."""
     mask = info.get("action_mask")
@@ -77,7 +86,7 @@ def is_change_in_place(error: BaseException) -> bool:
 
 
 def _rebuilt(observation: Any, part: Callable[[Any], Any], mapping: type[dict[Any, Any]]) -> Any:
-    if isinstance(observation, dict):
+    if isinstance(observation, Mapping):
         return mapping({name: part(value) for name, value in observation.items()})
     parts = [part(value) for value in observation]
     if hasattr(observation, "_fields"):

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 from tightrope.errors import UsageError
 from tightrope.simulation import Simulator, Snapshot, Snapshotter, conformance_of, is_known_stochastic
 from tightrope.simulation.conformance.examination import REPLAY
+from tightrope.simulation.conformance.trial_walk import leaves
 from tightrope.simulation.player import play
-from tightrope.simulation.snapshot import detached
 from tightrope.simulation.snapshots import applicable_snapshotters, find_snapshotter
 from tightrope.simulation.snapshots.layers import environment_layers, speed_up_attributes
+from tightrope.tasks.observations import own_copy, own_info
 from tightrope.tasks.predicates import at_end_only
 from tightrope.tasks.task import Task, Transition
 from tightrope.trace import ActionTrace
@@ -52,8 +52,7 @@ class Placer:
         if asked_for or self._random():
             simulator.reseed(seed)
         # The snapshot keeps what it has shown; whoever trains may change what it is given.
-        shown = detached(simulator.transition)
-        return shown.observation, shown.info
+        return own_copy(simulator.observation), own_info(simulator.info)
 
     def _random(self) -> bool:
         return not self._trusted or is_known_stochastic(self._task) or not conformance_of(self._task).deterministic
@@ -99,7 +98,7 @@ class Placer:
         shown = []
         for _ in range(TRIED_STEPS):
             observation, reward, terminated, truncated, _ = simulator.env.step(space.sample())
-            shown.append((np.asarray(observation).tobytes(), float(reward), bool(terminated), bool(truncated)))
+            shown.append((leaves("observation", observation), float(reward), bool(terminated), bool(truncated)))
             if terminated or truncated:
                 break
         return shown

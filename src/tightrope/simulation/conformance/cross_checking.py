@@ -16,6 +16,7 @@ from tightrope.simulation.conformance.trial_walk import Difference, leaves, show
 from tightrope.simulation.player import Moment, play
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import pack_snapshotters, unpack_snapshotters
+from tightrope.tasks.observations import shown_mask
 from tightrope.tasks.task import Task
 from tightrope.tasks.travelling import TravellingTask
 from tightrope.trace import ActionTrace
@@ -102,6 +103,9 @@ def seen_along(simulator: Simulator, trace: ActionTrace, name: str) -> ExpectedT
 
 def _facts(simulator: Simulator, moment: Moment) -> Iterator[tuple[str, Sighting]]:
     for what, value in leaves("observation", simulator.transition.observation):
+        yield what, Sighting.of(value)
+    mask = shown_mask(simulator.info)
+    for what, value in [] if mask is None else leaves("action mask", mask):
         yield what, Sighting.of(value)
     yield "reward", Sighting.of(moment.reward)
     yield "outcome", Sighting.of(str(moment.outcome))

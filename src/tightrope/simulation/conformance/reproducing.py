@@ -12,7 +12,7 @@ import numpy as np
 
 from tightrope.errors import EnvironmentFailure, NotReproducible, TaskError
 from tightrope.simulation.conformance.recordings import record_walks
-from tightrope.simulation.conformance.trial_walk import Difference, FreshWalk, Recording, Walk, compare
+from tightrope.simulation.conformance.trial_walk import Difference, FreshWalk, Recording, Walk, step_beside
 from tightrope.tasks.task import Task
 
 
@@ -116,7 +116,7 @@ def _require_independence(walks: Sequence[Walk], recordings: Sequence[Recording]
         for walk, recording in pair:
             if number >= len(recording.actions):
                 continue
-            difference = compare(recording.moments[number + 1], walk.step(recording.actions[number]), number + 1)
+            difference = step_beside(walks, walk, recording, number)
             if difference is not None:
                 raise TaskError(
                     f"task {walk.task.label}: two environments in one process disturb each other: stepped in turn with "

@@ -11,7 +11,7 @@ import numpy as np
 
 from tightrope.seeding import derive_seed, generator
 from tightrope.simulation.conformance.recordings import longest
-from tightrope.simulation.conformance.trial_walk import Difference, Recording, Walk, compare
+from tightrope.simulation.conformance.trial_walk import Difference, Recording, Walk, compare, step_beside
 from tightrope.simulation.snapshot import detached
 from tightrope.simulation.snapshots import Snapshotter
 from tightrope.tasks.task import Task, Transition
@@ -130,10 +130,9 @@ def transfer(
 
 
 def _walk_both(there: Walk, here: Walk, recording: Recording, start: int) -> Difference | None:
-    steps = zip(recording.actions[start:], recording.moments[start + 1 :], strict=True)
-    for number, (action, expected) in enumerate(steps, start + 1):
+    for number in range(start, len(recording.actions)):
         for walk in (there, here):
-            difference = compare(expected, walk.step(action), number)
+            difference = step_beside((there, here), walk, recording, number)
             if difference is not None:
                 return difference
     return None

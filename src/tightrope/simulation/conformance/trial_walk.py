@@ -102,7 +102,7 @@ class Walk:
     def moment(self, *, at_reset: bool = False) -> Moment:
         """The facts of the latest transition; ``goal`` and ``unsafe`` judge transitions, and a reset is none."""
         task, seen = self.task, self.transition
-        facts: dict[str, Hashable] = dict(leaves("observation", seen.observation))
+        facts: dict[str, Hashable] = dict(self.shown())
         facts["reward"] = seen.reward
         facts["terminated"], facts["truncated"] = seen.terminated, seen.truncated
         if not at_reset:
@@ -119,6 +119,15 @@ class Walk:
             facts["identity"] = require_hashable(task.label, "identity", identity)
         over = seen.terminated or seen.truncated or bool(facts.get("unsafe")) or bool(facts.get("goal"))
         return Moment(facts, over)
+
+    def shown(self) -> list[tuple[str, Hashable]]:
+        """What an agent is shown now, in a form that can be compared: the observation, and the mask where there is one.
+
+        It is the latest step's for as long as nobody writes over what the environment has handed out.
+        """
+        mask = self.transition.info.get("action_mask")
+        masked = [] if mask is None else leaves("action mask", mask)
+        return leaves("observation", self.transition.observation) + masked
 
     def available_actions(self) -> tuple[Action, ...]:
         """The search actions that are available here; all of them where the mask forbids all."""
@@ -201,6 +210,19 @@ def compare(expected: Moment, found: Moment, step: int) -> Difference | None:
         if what not in expected.facts:
             return Difference(what, step, "missing", shown_fact(other))
     return None
+
+
+def step_beside(walks: Sequence[Walk], walk: Walk, recording: Recording, number: int) -> Difference | None:
+    """Play one step of a recording in one of several environments: it is as recorded, and nobody else notices."""
+    others = [(other, dict(other.shown())) for other in walks if other is not walk]
+    difference = compare(recording.moments[number + 1], walk.step(recording.actions[number]), number + 1)
+    for other, before in others:
+        if difference is not None:
+            return difference
+        # Agents are asked for several environments at a time: what one has handed out must outlast a step of another.
+        difference = compare(Moment(before, over=False), Moment(dict(other.shown()), over=False), number + 1)
+        difference = difference and replace(difference, what=f"{difference.what} that was shown already")
+    return difference
 
 
 def leaves(name: str, observation: Any) -> list[tuple[str, Hashable]]:

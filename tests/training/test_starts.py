@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import sys
 import warnings
 from collections import Counter
@@ -183,6 +184,27 @@ def test_what_it_shows_in_a_situation_is_the_trainers_own(name) -> None:
     assert 7 not in told.get("action_mask", ())
     assert isinstance(again, np.integer | int) or (again["image"].any() and again["mission"])
     assert not starts._placer.replayed, "observations of several parts can be compared, so snapshots can be tried"
+
+
+@pytest.mark.parametrize("source", [CARTPOLE, "env"])
+def test_a_copy_of_one_that_is_in_use_is_put_into_situations_by_itself(source) -> None:
+    env = SituationStarts(source if source is CARTPOLE else cart_pole(), TRACES, 1.0, 0)
+    env.reset(options={"situation": 0})
+    copied = copy.deepcopy(env)
+    for number in (1, 0):
+        expected = [env.reset(options={"situation": number})[0], *(env.step(1)[0] for _ in range(3))]
+        found = [copied.reset(options={"situation": number})[0], *(copied.step(1)[0] for _ in range(3))]
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["Taxi-v4", "BipedalWalker-v3"])
+def test_it_passes_gymnasiums_own_check_on_tasks_with_wrappers_of_their_own(name) -> None:
+    pytest.importorskip("Box2D")
+    task = tr.make_task(name)
+    trace = ActionTrace(task.label, 0, task.search_actions[:1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_env(SituationStarts(task, [trace], 0.5, 0), skip_render_check=True)
 
 
 def test_observations_of_a_situation_can_be_changed_in_place() -> None:

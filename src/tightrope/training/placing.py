@@ -35,6 +35,10 @@ class Placer:
         self.replayed = False
         """Whether situations are put back by replay, which costs their length in steps."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what belongs to this very environment: a copy of it finds its own ways."""
+        return {**vars(self), "_simulator": None, "_snapshots": {}}
+
     def put(self, trace: ActionTrace, seed: int, *, asked_for: bool = False) -> tuple[Any, Mapping[str, Any]]:
         """Put the environment there with fresh randomness; what an agent sees there.
 

@@ -42,13 +42,15 @@ class SituationStarts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstruct
         unsafe: Callable[[Transition], bool] | None = None,
     ) -> None:
         task = env if isinstance(env, Task) else None
+        self.situations: tuple[Situation, ...] = situations_from(situations)
         # Recorded too: who makes it again from its ``spec`` has the environment, and no task to ask.
         unsafe = unsafe or (None if task is None else task.unsafe)
+        # What situations came from may be a whole run, which would be copied for every environment.
         gym.utils.RecordConstructorArgs.__init__(
-            self, situations=situations, share=share, seed=seed, weights=weights, unsafe=unsafe
-        )
+            self, _disable_deepcopy=True, situations=self.situations, share=share, seed=seed, weights=weights,
+            unsafe=unsafe,
+        )  # fmt: skip
         gym.Wrapper.__init__(self, task.open_env() if task is not None else _environment(env))
-        self.situations: tuple[Situation, ...] = situations_from(situations)
         self._choice = StartChoice(self.situations, share, weights, seed)
         self._unsafe = unsafe
         if weights == "adaptive" and self._unsafe is None:

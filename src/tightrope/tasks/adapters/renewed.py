@@ -19,14 +19,21 @@ class RenewedEnv(gym.Wrapper[Any, Any, Any, Any]):
         self._make = make
         self._new = True
 
+    @property
+    def spec(self) -> Any:
+        """That of the environment, to which nobody can see anything added."""
+        return self.env.spec
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode in an environment that has had none."""
         if not self._new:
-            mode = self.env.unwrapped.render_mode
+            old = self.env.unwrapped
             self.env.close()
             self.env = self._make()
             # Whoever films sets it on the finished environment, and wants every episode to be seen.
-            self.env.unwrapped.render_mode = mode
+            self.env.unwrapped.render_mode = old.render_mode
+            # A reset without seed goes on from the generator, as Gymnasium has it: what is new would begin anywhere.
+            self.env.unwrapped.np_random = old.np_random
         self._new = False
         return self.env.reset(seed=seed, options=options)
 

@@ -24,14 +24,15 @@ PACMAN_OPENING = 66
 """Steps during which the game plays its tune and nobody moves."""
 
 
-class ScoreInInfo(gym.Wrapper[Any, Any, Any, Any]):
+class ScoreInInfo(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """Adds the score since reset and the console's memory to ``info``.
 
     ``opening``: steps without action that a reset plays, for games that make one wait.
     """
 
     def __init__(self, env: Any, opening: int = 0) -> None:
-        super().__init__(env)
+        gym.utils.RecordConstructorArgs.__init__(self, opening=opening)
+        gym.Wrapper.__init__(self, env)
         self.opening = opening
         self.score = 0.0
 

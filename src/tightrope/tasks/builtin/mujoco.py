@@ -20,11 +20,12 @@ WALKER_JOINTS = ("right thigh", "right leg", "right foot", "left thigh", "left l
 CHEETAH_JOINTS = ("back thigh", "back shin", "back foot", "front thigh", "front shin", "front foot")
 
 
-class Hold(gym.Wrapper[Any, Any, Any, Any]):
+class Hold(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """Plays every action several times and adds up the reward."""
 
     def __init__(self, env: Any, times: int) -> None:
-        super().__init__(env)
+        gym.utils.RecordConstructorArgs.__init__(self, times=times)
+        gym.Wrapper.__init__(self, env)
         self.times = times
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

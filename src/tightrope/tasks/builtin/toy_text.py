@@ -89,8 +89,12 @@ def cliff_map(task: Task) -> LevelMap:
     return grid_map(rows, CLIFF_COLOURS)
 
 
-class WithoutMask(gym.Wrapper[Any, Any, Any, Any]):
+class WithoutMask(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """Hides which actions are legal, so that illegal ones can be tried."""
+
+    def __init__(self, env: Any) -> None:
+        gym.utils.RecordConstructorArgs.__init__(self)
+        gym.Wrapper.__init__(self, env)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset, without the mask."""

@@ -203,6 +203,35 @@ def test_an_agent_of_batches_that_changes_what_it_is_shown_is_told_the_rule(
         assert "observation = observation / 255" in str(episode.error)
 
 
+class Reusing(Careless):
+    """Writes every answer into the same array."""
+
+    name, fingerprint = "reusing", "reusing"
+
+    def __init__(self) -> None:
+        self.answers = np.zeros((64, 1), np.float32)
+
+    def act(self, observations: Any, memories: Any, generators: Any, masks: Any) -> Answer:
+        for place, observation in enumerate(observations):
+            self.answers[place] = np.sin(7 * observation[0] + 50 * observation[1])
+        return Answer(self.answers[: len(observations)], [None] * len(observations))  # type: ignore[arg-type]
+
+
+def test_what_an_agent_played_is_written_down_though_it_uses_its_array_again() -> None:
+    task = Task(name="car", make_env=lambda: gym.make("MountainCarContinuous-v0", max_episode_steps=40), goal=far,
+                unsafe=never, actions=((-1.0,), (0.0,), (1.0,)))  # fmt: skip
+    starts = [ActionTrace(task.label, seed, ((0.0,),) * length) for seed in (0, 1) for length in range(4)]
+    rollouts = [Rollout(start=start, agent="agent") for start in starts]
+    simulator = open_simulator(task)
+    with Engine(task, {"agent": Reusing()}) as engine:
+        found = engine.run(rollouts)
+    assert_same(found, [run_naively(simulator, {"agent": Reusing()}, one, deterministic=True) for one in rollouts])
+    for episode in found:
+        simulator.reset(episode.rollout.start.seed)
+        rewards = [simulator.advance(action) for action in (*episode.rollout.start.actions, *episode.actions)]
+        assert tuple(rewards[episode.prefix_steps :]) == episode.rewards
+
+
 def spoiling(*arguments: Any) -> Any:
     observation = arguments[0].observation if len(arguments) == 1 else arguments[1]
     observation *= 0

@@ -23,6 +23,7 @@ from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
 from tightrope.simulation import Moment, Simulator, play
 from tightrope.tasks.observations import RULE, is_change_in_place, shown_mask
+from tightrope.tasks.spaces import own_actions
 
 
 def agent_generator(rollout: Rollout) -> np.random.Generator:
@@ -89,7 +90,7 @@ def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generat
         raise
     except BaseException as error:
         raise AgentFailure(f"agent {agent.name!r} {misdeed(error)}") from error
-    return answer.actions[0], answer.memories[0]
+    return own_actions(answer.actions)[0], answer.memories[0]
 
 
 def _play(simulator: Simulator, agent: Agent | None, action: Any) -> None:

@@ -18,6 +18,7 @@ from tightrope.risk.guides import Guide
 from tightrope.risk.roulette import GOES_ON, Course, Roulette
 from tightrope.seeding import derive_seed, generator
 from tightrope.simulation import Simulator, Snapshot, conformance_of, open_simulator, play
+from tightrope.tasks.spaces import own_actions
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -214,7 +215,7 @@ class Swarm:
             [lane.stream for lane in active],
             [lane.simulator.info.get("action_mask") for lane in active],
         )
-        for lane, action, memory in zip(active, answer.actions, answer.memories, strict=True):
+        for lane, action, memory in zip(active, own_actions(answer.actions), answer.memories, strict=True):
             lane.simulator.advance(action)
             lane.memory = memory
             if lane.path.watched is not None:

@@ -92,6 +92,13 @@ class _Numbers(dict[Any, int]):
         return self[action]
 
 
+def own_actions(actions: Sequence[Any]) -> Sequence[Any]:
+    """A batch of answers that stays as it is when the agent writes its next ones into the same arrays."""
+    if isinstance(actions, np.ndarray) or np.ndarray in set(map(type, actions)):
+        return tuple(map(plain_action, actions))
+    return actions
+
+
 def plain_action(action: Any) -> Action:
     """An action as plain numbers and tuples: NumPy's would change the id of a case and cannot be stored."""
     if isinstance(action, np.generic | np.ndarray):

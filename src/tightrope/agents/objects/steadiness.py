@@ -12,6 +12,7 @@ from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError
 from tightrope.guards.faults import require_fault
 from tightrope.seeding import generator
+from tightrope.tasks.spaces import own_actions
 
 PROBES = 12
 
@@ -59,5 +60,5 @@ def _answers(agent: Agent, observations: Sequence[Any], batches: Sequence[Sequen
             [generator("steadiness", place) for place in batch],
             [None] * len(batch),
         )
-        found |= dict(zip(batch, answer.actions, strict=True))
+        found |= dict(zip(batch, own_actions(answer.actions), strict=True))
     return found

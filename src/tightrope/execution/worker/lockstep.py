@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tightrope.agents.agent import Agent
+from tightrope.agents.agent import Agent, Answer
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.tree import Label, Point, Reseeded
 from tightrope.execution.rollout import Rollout
@@ -21,6 +21,7 @@ from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import require_fault
 from tightrope.outcome import Outcome
 from tightrope.tasks.observations import shown_mask
+from tightrope.tasks.spaces import own_actions
 from tightrope.trace import Action
 
 ONGOING = Outcome.ONGOING
@@ -223,7 +224,9 @@ def _ask(agent: Agent, active: list[Active]) -> Any:
     except BaseException as error:
         require_fault(error)
         return None
-    return answer if len(answer.actions) == len(answer.memories) == len(active) else None
+    if not len(answer.actions) == len(answer.memories) == len(active):
+        return None
+    return Answer(own_actions(answer.actions), answer.memories)
 
 
 def _step_all(active: list[Active], actions: Sequence[Action], memories: Sequence[Any], note_draws: bool) -> list[int]:

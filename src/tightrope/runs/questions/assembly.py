@@ -11,7 +11,7 @@ from tightrope.report import AgentInfo, MapPicture, Results, RunResults, StepCos
 from tightrope.report.results import FINISHED
 from tightrope.runs.questions.reasons import case_command
 from tightrope.runs.run import Run
-from tightrope.runs.steps.vouching import require_unbroken
+from tightrope.runs.steps.cross_check import require_unbroken
 from tightrope.runs.storage.episode_results import LostEpisode, stored_episodes
 from tightrope.runs.storage.layout import CONTROLS, STEPS
 from tightrope.runs.storage.store import episode_id

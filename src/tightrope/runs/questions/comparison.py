@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tightrope.errors import UnknownName, UsageError
 from tightrope.runs.run import Run
-from tightrope.runs.steps.vouching import require_unbroken
+from tightrope.runs.steps.cross_check import require_unbroken
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.safety import SafetyComparison, SafetyResult, compare_safety
 

@@ -20,9 +20,9 @@ from tightrope.fuzzing import FuzzResult, fuzz
 from tightrope.fuzzing.job import breeding_budget
 from tightrope.performance import Robustness, compare_robustness
 from tightrope.runs.steps import stages
+from tightrope.runs.steps.cross_check import cross_check_run, require_unbroken
 from tightrope.runs.steps.making import go_on_only_if_finished
 from tightrope.runs.steps.safety_step import SafetyStep
-from tightrope.runs.steps.vouching import require_unbroken, vouch
 from tightrope.runs.storage import layout
 from tightrope.runs.storage.artefacts import Artefact
 from tightrope.runs.storage.store import RememberingEngine
@@ -46,7 +46,7 @@ class Pipeline(SafetyStep):
             self.run.note_stochastic()
             yield engine
             self.tell(stages.CROSS_CHECK, "a sample, in other processes")
-            vouch(self.run, engine, time.monotonic() - begun)
+            cross_check_run(self.run, engine, time.monotonic() - begun)
 
     def with_engine(self, work: Callable[[RememberingEngine], T]) -> T:
         """What ``work`` makes of an engine.

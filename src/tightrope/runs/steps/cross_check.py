@@ -1,4 +1,4 @@
-"""A run vouches for itself: a sample of what it has seen is played again in other processes before it is believed."""
+"""A run is cross-checked: a sample of what it has seen is played again in other processes before it is believed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def require_unbroken(run: Run) -> None:
         )
 
 
-def vouch(run: Run, engine: RememberingEngine, seconds: float) -> None:
+def cross_check_run(run: Run, engine: RememberingEngine, seconds: float) -> None:
     """Cross-check the reference and a sample of the episodes, and record how many; NotReproducible stops the run.
 
     ``seconds``: how long the engine has worked. Where it had nothing to run, an earlier cross-check stands.

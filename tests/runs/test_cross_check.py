@@ -18,7 +18,7 @@ from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.questions.assembly import report_results
 from tightrope.runs.questions.comparison import compare_runs
 from tightrope.runs.run import open_run
-from tightrope.runs.steps.vouching import expected_episode
+from tightrope.runs.steps.cross_check import expected_episode
 from tightrope.simulation import cross_check
 from tightrope.testing import RandomAgent, corridor_task
 from tightrope.trace import ActionTrace

@@ -47,8 +47,8 @@ def test_every_kind_of_lane_and_a_small_memory_change_nothing(make_task: Callabl
     cheap = Costs(step=1.0, save=0.0, load=0.0) if saves else Costs(step=1.0, save=None, load=None)
     dear = Costs(step=1e-9, save=1.0, load=1.0) if saves else cheap
     kinds = {
-        "cursors": (found, cheap),
-        "turns": (replace(found, transferable=False), dear),
+        "tree lanes": (found, cheap),
+        "shared lanes": (replace(found, transferable=False), dear),
         "instances, where they can be": (found, dear),
     }
     work = rollouts(task, seed=1)

@@ -12,7 +12,7 @@ from tightrope.execution.prefixes.snapshot_sizes import Scales
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.lane_runs import LaneRuns
 from tightrope.execution.worker.lanes import Lane
-from tightrope.execution.worker.lockstep import Run, run_in_lanes
+from tightrope.execution.worker.lockstep import LaneRun, run_in_lanes
 from tightrope.trace import ActionTrace
 
 MOST_REMEMBERED = 4096
@@ -56,7 +56,7 @@ class PrefixMemories:
     def __init__(self, agent: Agent, known: Remembered) -> None:
         self._agent, self._known = agent, known
 
-    def recall(self, run: Run) -> bool:
+    def recall(self, run: LaneRun) -> bool:
         """Give a run that begins after its prefix the memory of having watched it; False when it is not known."""
         start = run.rollout.start
         if start in self._known:

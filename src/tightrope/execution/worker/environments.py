@@ -13,14 +13,14 @@ from tightrope.execution.prefixes.tree import PrefixTree
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.scheduling.affinity import TYPICAL_LENGTH
 from tightrope.execution.worker.batch_size import best_lane_count, seconds_per_observation
-from tightrope.execution.worker.lanes import Cursor, Instance, Lane, Stage, Turn
+from tightrope.execution.worker.lanes import Lane, OwnLane, SharedEnvironment, SharedLane, TreeLane
 from tightrope.simulation import Conformance, Simulator, open_simulator
 from tightrope.tasks.task import Task
 
 CHEAP_SAVING = 0.35
 """Saving costs at most this share of a step: then every step is saved, and never stepped twice."""
-FEWEST_CURSORS = 64
-"""Cursors cost nothing, and repetitions that have not parted yet are one question to the agent."""
+FEWEST_TREE_LANES = 64
+"""Tree lanes cost nothing, and repetitions that have not parted yet are one question to the agent."""
 OPENING_SHARE = 0.1
 """Opening more environments may take at most this share of the time the work takes."""
 
@@ -45,8 +45,8 @@ class WorkerEnvironments:
         simulator = self._open()
         self._costs = costs or measure(simulator)
         self.tree_player = TreePlayer(simulator, tree, self._costs.snapshot_spacing, counters)
-        self.stage = Stage(self.tree_player)
-        self._instances: list[Instance] = []
+        self._shared = SharedEnvironment(self.tree_player)
+        self._own_lanes: list[OwnLane] = []
         self._agent_seconds: dict[str, dict[int, float]] = {}
         self._spare: Simulator | None = None
 
@@ -55,41 +55,41 @@ class WorkerEnvironments:
         """Steps of all environments, replays included."""
         return sum(simulator.counters.steps + simulator.counters.replayed_steps for simulator in self._simulators)
 
-    def kind(self, rollouts: Sequence[Rollout]) -> type[Cursor] | type[Turn] | type[Instance]:
+    def kind(self, rollouts: Sequence[Rollout]) -> type[TreeLane] | type[SharedLane] | type[OwnLane]:
         """Which lanes suit the task and these rollouts."""
         found, costs = self._conformance, self._costs
         looks = any(rollout.record_keys or rollout.record_positions for rollout in rollouts)
         if found.deterministic and costs.save is not None and costs.save <= CHEAP_SAVING * costs.step and not looks:
-            return Cursor
+            return TreeLane
         saves_only_here = costs.save is not None and not found.transferable
-        return Turn if self._task.one_per_process or saves_only_here else Instance
+        return SharedLane if self._task.one_per_process or saves_only_here else OwnLane
 
     def lanes(self, name: str, agent: Agent, rollouts: Sequence[Rollout]) -> list[Lane]:
         """Lanes for an agent that has these rollouts before it."""
         self.tree_player.tree.begun.clear()
         kind = self.kind(rollouts)
         count = min(self._wanted_lanes or self._best_count(name, agent, rollouts[0], kind), len(rollouts))
-        if kind is Cursor:
-            count = self._wanted_lanes or min(max(count, FEWEST_CURSORS), len(rollouts))
-            return [Cursor(self.tree_player) for _ in range(count)]
-        if kind is Turn:
+        if kind is TreeLane:
+            count = self._wanted_lanes or min(max(count, FEWEST_TREE_LANES), len(rollouts))
+            return [TreeLane(self.tree_player) for _ in range(count)]
+        if kind is SharedLane:
             count = count if self._costs.save is not None else 1
-            return [Turn(self.tree_player, self.stage) for _ in range(count)]
-        return list(self._open_instances(count, rollouts))
+            return [SharedLane(self.tree_player, self._shared) for _ in range(count)]
+        return list(self._open_own_lanes(count, rollouts))
 
     def spare_simulator(self) -> Simulator:
         """An environment to run something alone, while lanes are under way."""
         if self._task.one_per_process:
-            self.stage.clear()
+            self._shared.clear()
             self.tree_player.at = None
             return self.tree_player.simulator
         if self._spare is None:
             self._spare = self._open()
         return self._spare
 
-    def turn(self) -> Turn:
+    def shared_lane(self) -> SharedLane:
         """A lane on the tree player's own environment."""
-        return Turn(self.tree_player, self.stage)
+        return SharedLane(self.tree_player, self._shared)
 
     def close(self) -> None:
         """Close all environments."""
@@ -104,17 +104,17 @@ class WorkerEnvironments:
                 agent, self.tree_player.simulator.transition, self._costs.step
             )
             self._counters.seconds_agent += perf_counter() - started
-        switching = (self._costs.save or 0.0) + (self._costs.load or 0.0) if kind is Turn else 0.0
+        switching = (self._costs.save or 0.0) + (self._costs.load or 0.0) if kind is SharedLane else 0.0
         return best_lane_count(self._agent_seconds[name], self._costs.step, switching)
 
-    def _open_instances(self, count: int, rollouts: Sequence[Rollout]) -> list[Instance]:
+    def _open_own_lanes(self, count: int, rollouts: Sequence[Rollout]) -> list[OwnLane]:
         steps = sum(TYPICAL_LENGTH if rollout.length is None else rollout.length for rollout in rollouts)
         affordable = int(OPENING_SHARE * steps * self._costs.step / max(self._opening_seconds, 1e-6))
         if self._wanted_lanes is None:
-            count = min(count, max(len(self._instances), affordable, 1))
-        while len(self._instances) < count:
-            self._instances.append(Instance(self.tree_player, self._open()))
-        return self._instances[:count]
+            count = min(count, max(len(self._own_lanes), affordable, 1))
+        while len(self._own_lanes) < count:
+            self._own_lanes.append(OwnLane(self.tree_player, self._open()))
+        return self._own_lanes[:count]
 
     def _open(self) -> Simulator:
         started = perf_counter()

@@ -23,7 +23,7 @@ from tightrope.execution.prefixes.player import TreePlayer
 from tightrope.execution.prefixes.tree import Point
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.jax_stretch import LONGEST, Met, Plan, Player, Scene, Stretch, stretches_of
-from tightrope.execution.worker.lockstep import Run
+from tightrope.execution.worker.lockstep import LaneRun
 from tightrope.execution.worker.planned_noise import planned_noise
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import require_fault
@@ -68,7 +68,7 @@ class RowLanes:
             Player(rows=self._rows, network=agent.network, actions=self._number, first=self._actions_from)
         )
         self._epsilon = agent.behaviour.epsilon
-        self._runs: list[Run | None] = [None] * WIDTH
+        self._runs: list[LaneRun | None] = [None] * WIDTH
         self._scene: Scene | None = None
         self._tick = 0
         self._begun, self._limit, self._ends = (np.zeros(WIDTH, dtype=np.int64) for _ in range(3))
@@ -78,7 +78,7 @@ class RowLanes:
         self._noise = np.full((LONGEST_KEPT if self._epsilon else LONGEST, WIDTH), -1, dtype=np.int32)
         self._start: _Start | None = None
 
-    def run(self, runs: Iterator[Run]) -> Iterator[Run]:
+    def run(self, runs: Iterator[LaneRun]) -> Iterator[LaneRun]:
         """Run all, and yield each when it is over or has failed."""
         more = True
         while more or self._live.any():
@@ -89,9 +89,9 @@ class RowLanes:
             if self._live.any():
                 yield from self._advance(fewest=WIDTH - REFILL + 1 if more else 1)
 
-    def _refill(self, runs: Iterator[Run]) -> tuple[list[Run], bool]:
+    def _refill(self, runs: Iterator[LaneRun]) -> tuple[list[LaneRun], bool]:
         """Put new rollouts into the free rows; those that are over already, and whether there may be more."""
-        over: list[Run] = []
+        over: list[LaneRun] = []
         places = list(np.flatnonzero(~self._live))
         begun: list[tuple[int, Any, Any]] = []
         more = True
@@ -114,7 +114,7 @@ class RowLanes:
                 self._plan_noise([place for place, _, _ in begun])
         return over, more
 
-    def _begin(self, run: Run) -> _Start | None:
+    def _begin(self, run: LaneRun) -> _Start | None:
         """Where a rollout begins; None: it is over before the agent is asked."""
         if run.failed or run.prefix_outcome.terminal or run.point is None or run.limit == 0:
             return None
@@ -137,7 +137,7 @@ class RowLanes:
         )
         return self._start
 
-    def _enter(self, place: int, run: Run, start: _Start) -> None:
+    def _enter(self, place: int, run: LaneRun, start: _Start) -> None:
         self._runs[place], self._live[place] = run, True
         self._begun[place] = self._tick
         self._ends[place] = start.ends
@@ -163,7 +163,7 @@ class RowLanes:
         observations[places] = seen
         self._scene = Scene(self._rows.replaced(self._scene.situations, places, new), observations)
 
-    def _advance(self, fewest: int) -> Iterator[Run]:
+    def _advance(self, fewest: int) -> Iterator[LaneRun]:
         """Play until rollouts are over, or some ticks at least."""
         stretch = self._played(fewest)
         if stretch is None:
@@ -210,7 +210,7 @@ class RowLanes:
             return slice(first, first + ticks)
         return np.arange(first, first + ticks) % LONGEST_KEPT
 
-    def _finished(self, place: int, end: int, met: int) -> Run:
+    def _finished(self, place: int, end: int, met: int) -> LaneRun:
         run = self._runs[place]
         assert run is not None
         steps = end - int(self._begun[place])
@@ -225,7 +225,7 @@ class RowLanes:
         self._runs[place], self._live[place] = None, False
         return run
 
-    def _fail_all(self) -> Iterator[Run]:
+    def _fail_all(self) -> Iterator[LaneRun]:
         """Somebody raised; each rollout is run again alone, which tells whose fault it was."""
         for place in np.flatnonzero(self._live):
             run = self._runs[place]

@@ -11,7 +11,7 @@ from tightrope.execution.naive import agent_generator, environment_seed, watchin
 from tightrope.execution.prefixes.player import TreePlayer
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.worker.handover import PathEnd, path_labels, play_path, point_at
-from tightrope.execution.worker.lockstep import Run
+from tightrope.execution.worker.lockstep import LaneRun
 from tightrope.execution.worker.recording import Wanted, plain_actions, running_sum
 from tightrope.outcome import Outcome
 from tightrope.trace import ActionTrace
@@ -62,7 +62,7 @@ class LaneRuns:
         self._latest = _Handover(rollout.start, wanted, tree.losses, end, end.reward, checksum, drew)
         return self._latest
 
-    def run(self, rollout: Rollout, agent: Agent | None, *, again: bool) -> Run:
+    def run(self, rollout: Rollout, agent: Agent | None, *, again: bool) -> LaneRun:
         """The rollout, ready for a lane; the tree player then stands where it begins."""
         run = self._from_handover(rollout, again) if self.leads_to_one_place(rollout) else self._from_reset(rollout)
         run.wanted = Wanted.by(rollout, self._task)
@@ -74,9 +74,9 @@ class LaneRuns:
             run.watching = None if agent.deterministic or not run.forced else watching_generator(rollout)
         return run
 
-    def watched_run(self, rollout: Rollout, agent: Agent) -> Run:
+    def watched_run(self, rollout: Rollout, agent: Agent) -> LaneRun:
         """The rollout from its reset on, for an agent that must watch a prefix that leads to one place."""
-        return Run(
+        return LaneRun(
             rollout=rollout,
             point=self._tree_player.root(rollout.start.seed),
             again=True,
@@ -89,9 +89,9 @@ class LaneRuns:
             watching=None if agent.deterministic else watching_generator(rollout),
         )
 
-    def watcher(self, rollout: Rollout, agent: Agent, marks: frozenset[int]) -> Run:
+    def watcher(self, rollout: Rollout, agent: Agent, marks: frozenset[int]) -> LaneRun:
         """A run that only builds up the agent's memory along a prefix that leads to one place."""
-        return Run(
+        return LaneRun(
             rollout=rollout,
             point=self._tree_player.root(rollout.start.seed),
             again=True,
@@ -102,7 +102,7 @@ class LaneRuns:
             watching=None if agent.deterministic else watching_generator(rollout),
         )
 
-    def episode(self, run: Run, agent: Agent | None) -> Episode:
+    def episode(self, run: LaneRun, agent: Agent | None) -> Episode:
         """What a run showed."""
         rollout = run.rollout
         return Episode(
@@ -155,10 +155,10 @@ class LaneRuns:
         prefix = len(rollout.start)
         return end.steps > prefix or (end.steps == prefix and (prefix == 0 or not end.outcome.terminal))
 
-    def _from_handover(self, rollout: Rollout, again: bool) -> Run:
+    def _from_handover(self, rollout: Rollout, again: bool) -> LaneRun:
         known = self._handover(rollout)
         end = known.end
-        return Run(
+        return LaneRun(
             rollout=rollout,
             point=end.point,
             again=again,
@@ -172,9 +172,9 @@ class LaneRuns:
             drew=known.drew,
         )
 
-    def _from_reset(self, rollout: Rollout) -> Run:
+    def _from_reset(self, rollout: Rollout) -> LaneRun:
         root = self._tree_player.root(rollout.start.seed)
-        return Run(rollout=rollout, point=root, again=True, forced=list(rollout.start.actions))
+        return LaneRun(rollout=rollout, point=root, again=True, forced=list(rollout.start.actions))
 
     def _reseeds(self, rollout: Rollout) -> tuple[tuple[int, int], ...]:
         if self.deterministic:

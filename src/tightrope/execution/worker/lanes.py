@@ -1,11 +1,11 @@
 """Lanes: places in which rollouts are under way at the same time, so that an agent is asked once for all of them.
 
-=============  ==========================  =====================================================================
-``Instance``   an environment of its own   the process can hold many
-``Turn``       a snapshot of its own       it can hold one, or snapshots only fit where they were made
-``Cursor``     a place in the prefix tree  the task is deterministic and saving is cheap: nobody steps what another
-                                           lane, repetition, test case or agent has stepped before
-=============  ==========================  =====================================================================
+==============  ==========================  ====================================================================
+``OwnLane``     an environment of its own   the process can hold many
+``SharedLane``  a snapshot of its own       it can hold one, or snapshots only fit where they were made
+``TreeLane``    a place in the prefix tree  the task is deterministic and saving is cheap: nobody steps what another
+                                            lane, repetition, test case or agent has stepped before
+==============  ==========================  ====================================================================
 
 Which kind is used changes what is spent, never what comes out.
 """
@@ -57,7 +57,7 @@ class Lane(Protocol):
         ...
 
 
-class Instance:
+class OwnLane:
     """A lane with an environment of its own, which is played in without a detour."""
 
     def __init__(self, tree_player: TreePlayer, simulator: Simulator) -> None:
@@ -88,16 +88,16 @@ class Instance:
         return self.mover
 
 
-class Turn:
+class SharedLane:
     """A lane that takes turns with others on the tree player's environment."""
 
-    def __init__(self, tree_player: TreePlayer, stage: Stage) -> None:
-        self._tree_player, self._stage = tree_player, stage
+    def __init__(self, tree_player: TreePlayer, shared: SharedEnvironment) -> None:
+        self._tree_player, self._shared = tree_player, shared
         self.snapshot: Snapshot | None = None
         self.look_at(tree_player.simulator)
 
     @property
-    def mover(self) -> Turn:
+    def mover(self) -> SharedLane:
         """Itself: not kept as an attribute, or the lane and what it has saved would wait for the garbage collector."""
         return self
 
@@ -109,12 +109,12 @@ class Turn:
         simulator = self._tree_player.simulator
         if reseed is not None:
             simulator.reseed(reseed)
-        self._stage.taken_by(self)
+        self._shared.taken_by(self)
         self.look_at(simulator)
 
     def advance(self, action: Action) -> float:
         """Play one action when it is this lane's turn."""
-        simulator = self._stage.enter(self)
+        simulator = self._shared.enter(self)
         reward = simulator.advance(action)
         self.look_at(simulator)
         return reward
@@ -125,22 +125,22 @@ class Turn:
 
     def simulator(self) -> Simulator:
         """The one simulator, standing where this lane stands."""
-        return self._stage.enter(self)
+        return self._shared.enter(self)
 
     def standing(self) -> Simulator | None:
         """The one simulator, while it is this lane's turn."""
-        return self._tree_player.simulator if self._stage.is_taken_by(self) else None
+        return self._tree_player.simulator if self._shared.is_taken_by(self) else None
 
 
-class Stage:
+class SharedEnvironment:
     """Knows whose turn it is on the one environment; whoever leaves is saved, whoever enters is put back."""
 
     def __init__(self, tree_player: TreePlayer) -> None:
         self._tree_player = tree_player
-        self._on: Turn | None = None
+        self._on: SharedLane | None = None
         tree_player.before_moving = self.clear
 
-    def enter(self, lane: Turn) -> Simulator:
+    def enter(self, lane: SharedLane) -> Simulator:
         """The environment, standing where the lane left it."""
         if self._on is not lane:
             self.clear()
@@ -151,11 +151,11 @@ class Stage:
             self.taken_by(lane)
         return self._tree_player.simulator
 
-    def is_taken_by(self, lane: Turn) -> bool:
+    def is_taken_by(self, lane: SharedLane) -> bool:
         """Whether it is this lane's turn."""
         return self._on is lane
 
-    def taken_by(self, lane: Turn) -> None:
+    def taken_by(self, lane: SharedLane) -> None:
         """The lane has the environment, which thereby leaves the tree."""
         self._on, self._tree_player.at = lane, None
 
@@ -170,7 +170,7 @@ class Stage:
         self._tree_player.counters.seconds_snapshot += perf_counter() - started
 
 
-class Cursor:
+class TreeLane:
     """A lane that is a place in the prefix tree, and steps only where nobody has been."""
 
     def __init__(self, tree_player: TreePlayer) -> None:
@@ -183,13 +183,13 @@ class Cursor:
         self.outcome = Outcome.ONGOING
 
     @property
-    def mover(self) -> Cursor:
-        """Itself, as with ``Turn``."""
+    def mover(self) -> TreeLane:
+        """Itself, as with ``SharedLane``."""
         return self
 
     def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
         """Go there, stepping only if nobody holds a snapshot of it."""
-        assert reseed is None, "cursors are for deterministic tasks"
+        assert reseed is None, "tree lanes are for deterministic tasks"
         self._tree.begun[id(self)] = self._tree.clock
         held = point[0].snapshots.get(point[1])
         if held is None:

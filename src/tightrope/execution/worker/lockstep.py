@@ -28,7 +28,7 @@ ONGOING = Outcome.ONGOING
 
 
 @dataclass(slots=True)
-class Run:
+class LaneRun:
     """One rollout under way, and what it has shown so far."""
 
     rollout: Rollout
@@ -151,13 +151,13 @@ class Run:
             self.positions.append(position_of(lane.simulator()))
 
 
-Active: TypeAlias = tuple[Run, Lane, Mover]
+Active: TypeAlias = tuple[LaneRun, Lane, Mover]
 """A run, its lane, and what plays the lane's actions: looked up when the run begins, not at every step."""
 
 
 def run_in_lanes(
-    agent: Agent, runs: Iterator[Run], lanes: Sequence[Lane], counters: Counters, *, note_draws: bool = False
-) -> Iterator[Run]:
+    agent: Agent, runs: Iterator[LaneRun], lanes: Sequence[Lane], counters: Counters, *, note_draws: bool = False
+) -> Iterator[LaneRun]:
     """Run all, refilling every lane as it becomes free; yield each run when it is over or has failed."""
     active: list[Active] = []
     free = list(lanes)
@@ -189,7 +189,7 @@ def run_in_lanes(
                 yield run
 
 
-def _refill(active: list[Active], free: list[Lane], runs: Iterator[Run], counters: Counters) -> Iterator[Run]:
+def _refill(active: list[Active], free: list[Lane], runs: Iterator[LaneRun], counters: Counters) -> Iterator[LaneRun]:
     while free:
         run = next(runs, None)
         if run is None:

@@ -22,7 +22,7 @@ from tightrope.execution.worker.agent_memory import PrefixMemories, Remembered
 from tightrope.execution.worker.environments import WorkerEnvironments
 from tightrope.execution.worker.jax_rows import RowLanes, runs_in_rows
 from tightrope.execution.worker.lane_runs import LaneRuns
-from tightrope.execution.worker.lockstep import Run, run_in_lanes
+from tightrope.execution.worker.lockstep import LaneRun, run_in_lanes
 from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance, conformance_of, fresh_seeds_of
 from tightrope.tasks.keys import LossyKey
@@ -127,7 +127,7 @@ class Worker:
     def _play_with_fresh_randomness(
         self, environments: WorkerEnvironments, lane_runs: LaneRuns, rollout: Rollout
     ) -> Episode:
-        run, lane = lane_runs.run(rollout, None, again=True), environments.turn()
+        run, lane = lane_runs.run(rollout, None, again=True), environments.shared_lane()
         goes_on = run.begin(lane)
         for action in rollout.actions:
             if not goes_on:
@@ -182,19 +182,19 @@ class Worker:
 
     def _runs_of_agent(
         self, lane_runs: LaneRuns, agent: Agent, rollouts: Mapping[int, Rollout], memories: PrefixMemories
-    ) -> Iterator[Run]:
+    ) -> Iterator[LaneRun]:
         """Each rollout's run, made when a lane is free for it."""
         uses = Counter(rollout.start for rollout in rollouts.values())
         for place, rollout in rollouts.items():
             uses[rollout.start] -= 1
             if self._given_up(rollout) is not None:
-                yield Run(rollout=rollout, point=None, place=place, failed=True)
+                yield LaneRun(rollout=rollout, point=None, place=place, failed=True)
                 continue
             try:
                 run = lane_runs.run(rollout, agent, again=uses[rollout.start] > 0)
             except BaseException as error:
                 require_fault(error)
-                run = Run(rollout=rollout, point=None, failed=True, failure=error)
+                run = LaneRun(rollout=rollout, point=None, failed=True, failure=error)
             begins_late = agent.recurrent and not run.failed and not run.forced and not run.prefix_outcome.terminal
             if begins_late and not memories.recall(run):
                 run = lane_runs.watched_run(rollout, agent)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from tightrope.execution import Episode
+from tightrope.explanation.explaining import CaseToRun
 from tightrope.exploration.escapes import Survival
-from tightrope.trace import ActionTrace
 
 if TYPE_CHECKING:
     from tightrope.explanation import Explanation
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tightrope.reference import Reference
     from tightrope.risk.lessons import Lesson
     from tightrope.risk.result import FailureEstimate
+    from tightrope.trace import ActionTrace
 
 
 @runtime_checkable
@@ -52,21 +53,12 @@ class TestedSuite(Protocol):
         ...
 
 
-class Place(Protocol):
-    """Where an execution of a case begins."""
-
-    @property
-    def prefix(self) -> ActionTrace:
-        """What leads there."""
-        ...
-
-
 @runtime_checkable
 class TestedCase(Protocol):
     """A case of a suite under one agent."""
 
     @property
-    def case(self) -> Place:
+    def case(self) -> CaseToRun:
         """The situation."""
         ...
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from tightrope.agents import Agent
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
@@ -106,14 +107,8 @@ def decide_gate(
         fate = _fate(suite, known, doomed, length) if fixed_prefix else None
         gate = _gate(limit, fate)
         drawing = Drawing(suite, gate, without=doomed, patience=repetitions, most=most, seed=seed)
-        episodes: list[Episode] = []
-        while work := drawing.ask():
-            episodes += _executed(runner, agent.name, work, length=length, seed=seed, fixed_prefix=fixed_prefix)
-            drawing.tell([judge_episode(episode, length) for episode in episodes[-len(work) :]])
-            if on_progress is not None:
-                on_progress(
-                    Progress("safety", len(episodes), most, f"{suite.name}: {plainly(count(gate.fails, 'fail'))}")
-                )
+        told = partial(_tell, on_progress, suite.name, gate, most)
+        episodes = _executed(runner, agent.name, drawing, told, length=length, seed=seed, fixed_prefix=fixed_prefix)
     return judge_suite(
         suite,
         episodes,
@@ -130,12 +125,32 @@ def decide_gate(
 
 
 def _executed(
-    engine: Engine, agent: str, work: Sequence[tuple[TestCase, int]], *, length: int, seed: int, fixed_prefix: bool
+    engine: Engine,
+    agent: str,
+    drawing: Drawing,
+    told: Callable[[int], None],
+    *,
+    length: int,
+    seed: int,
+    fixed_prefix: bool,
 ) -> list[Episode]:
-    rollouts = [
-        case_rollout(case, agent, number, length=length, seed=seed, fixed_prefix=fixed_prefix) for case, number in work
-    ]
-    return [without_strange_actions(engine.task, episode) for episode in engine.run(rollouts)]
+    """What was drawn until the gate was decided, or too much was; ``told`` is told how much, batch by batch."""
+    episodes: list[Episode] = []
+    while work := drawing.ask():
+        rollouts = [
+            case_rollout(case, agent, number, length=length, seed=seed, fixed_prefix=fixed_prefix)
+            for case, number in work
+        ]
+        batch = [without_strange_actions(engine.task, episode) for episode in engine.run(rollouts)]
+        drawing.tell([judge_episode(episode, length) for episode in batch])
+        episodes += batch
+        told(len(episodes))
+    return episodes
+
+
+def _tell(on_progress: ProgressCallback | None, suite: str, gate: SequentialGate, most: int, done: int) -> None:
+    if on_progress is not None:
+        on_progress(Progress("safety", done, most, f"{suite}: {plainly(count(gate.fails, 'fail'))}"))
 
 
 def _gate(limit: float, fate: Estimate | None) -> SequentialGate:

@@ -10,6 +10,8 @@ from tightrope.cli.output.words import counted, points, share
 from tightrope.report.results import PLAIN
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from tightrope.evaluation import PlainComparison
     from tightrope.runs.questions.contest import AgentComparison
     from tightrope.safety import SafetyComparison
@@ -85,7 +87,7 @@ def _chance(comparison: SafetyComparison) -> str:
     return "<0.001" if comparison.p_value < 0.001 else f"{comparison.p_value:.2g}"
 
 
-def _judgement(comparison: SafetyComparison, plain: PlainComparison | None) -> Any:
+def _judgement(comparison: SafetyComparison, plain: PlainComparison | None) -> str | Text:
     from rich.text import Text
 
     if comparison.difference.value is None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+
+Arm = TypeVar("Arm", bound=Hashable)
 
 
 class Arms:
@@ -28,7 +30,7 @@ class Arms:
             for place, more in enumerate((1, failed, steps)):
                 self._tries[arm][place] += more
 
-    def best(self, arms: Sequence[Any], hopes: Mapping[Any, float] | None = None) -> Any:
+    def best(self, arms: Sequence[Arm], hopes: Mapping[Arm, float] | None = None) -> Arm:
         """The choice with the highest draw from what is known of its rate of failures, for each step that it takes.
 
         ``hopes``: failures that a choice is taken to have brought before it was ever made; default: 1.
@@ -38,7 +40,7 @@ class Arms:
         cost = (steps + self._dear) / (tries + 1)
         return arms[int(np.argmax(self._rng.beta(hope + failed, 2 + tries - failed) / cost))]
 
-    def best_of_many(self, arms: Sequence[Any], costs: Sequence[float] | None = None) -> Any:
+    def best_of_many(self, arms: Sequence[Arm], costs: Sequence[float] | None = None) -> Arm:
         """The same where there are more choices than tries: one that was never made is taken to be like the others.
 
         Were it taken for a good one, such a one would win every draw, and what is known would be for nothing.
@@ -51,5 +53,5 @@ class Arms:
         cost = (steps + expected) / (tries + 1)
         return arms[int(np.argmax(self._rng.beta(1 + failed, 1 / rate - 1 + tries - failed) / cost))]
 
-    def _known(self, arms: Sequence[Any]) -> np.ndarray:
+    def _known(self, arms: Sequence[Hashable]) -> np.ndarray:
         return np.array([self._tries[arm] for arm in arms], dtype=float).T

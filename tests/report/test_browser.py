@@ -395,16 +395,32 @@ def test_of_the_films_one_is_open_at_the_size_of_the_game(browser: Any, reports:
         assert shots.nth(0).bounding_box()["width"] < 300
 
 
-def test_many_executions_are_a_bar_in_which_no_kind_is_lost(browser: Any, reports: Any, tmp_path: Path) -> None:
-    """Fifty-nine fails and a pass are not drawn as the pass alone."""
-    before, data, after = re.split(
-        r'(?<=id="data">)(.*?)(?=</script>)', reports["grid"].read_text(), maxsplit=1, flags=re.S
-    )
+def with_cases(page: Path, folder: Path, **changes: Any) -> Path:
+    """The page, with something else said of every case."""
+    before, data, after = re.split(r'(?<=id="data">)(.*?)(?=</script>)', page.read_text(), maxsplit=1, flags=re.S)
     read = json.loads(data)
     for case in read["runs"][0]["cases"]:
-        case.update(fails=59, passes=1, invalid=0, errors=0)
-    page = tmp_path / "index.html"
-    page.write_text(before + json.dumps(read).replace("<", "\\u003c") + after)
+        case.update(changes)
+    changed = folder / "index.html"
+    changed.write_text(before + json.dumps(read).replace("<", "\\u003c") + after)
+    return changed
+
+
+@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_long_words_about_a_case_push_nothing_out_of_the_table(
+    browser: Any, reports: Any, tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    long = {"escape": "right+A+B ×5, right+B ×17, " * 3, "why": "At step 75 it chose right+B, and so on. " * 5}
+    page = with_cases(reports["full"], tmp_path, blame="avoidable", film="there", **long)
+    with Visit(browser, page, viewport=viewport) as visit:
+        table = visit.page.locator(".cases.all")
+        assert table.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
+        assert visit.page.evaluate(WIDE_TEXT) == []
+
+
+def test_many_executions_are_a_bar_in_which_no_kind_is_lost(browser: Any, reports: Any, tmp_path: Path) -> None:
+    """Fifty-nine fails and a pass are not drawn as the pass alone."""
+    page = with_cases(reports["grid"], tmp_path, fails=59, passes=1, invalid=0, errors=0)
     with Visit(browser, page) as visit:
         boxes = visit.page.locator(".cases.all .boxes").first.locator("i")
         assert boxes.evaluate_all("all => all.map(one => one.className)") == ["fail", "pass"]

@@ -20,6 +20,7 @@ from tests.report.synthetic import (
     strip_run,
 )
 from tests.safety.corridor import CORRIDOR, reference_of, walker
+from tightrope.execution import EpisodeError, ErrorKind
 from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
@@ -196,6 +197,32 @@ def test_where_nothing_is_random_as_often_is_a_fact() -> None:
     agents = tuple(AgentInfo(name=name) for name in results)
     run = RunResults(name="", task=CORRIDOR, agents=agents, safety={"simple": results})
     assert said(run).endswith("; on these cases it fails as often as old.")
+
+
+def test_who_could_not_be_judged_is_not_among_those_who_never_fail() -> None:
+    run = run_of({"a": {}, "b": {}}, {3: YES})
+    rows = run.safety["simple"]
+    nothing = replace(rows["b"], fail_frequency=Estimate.of_nothing())
+    run = replace(run, safety={"simple": {**rows, "b": nothing}})
+    assert said(run).startswith("b has no data: none of its 1 case could be judged. a never fails on this case")
+    raised = plainly("b", 0)
+    episodes = tuple(
+        replace(each, error=EpisodeError(kind=ErrorKind.AGENT, message="boom")) for each in raised.episodes
+    )
+    run = replace(run, plain={"a": plainly("a", 3), "b": replace(raised, episodes=episodes)})
+    told = said(run)
+    assert told.startswith("b: raised errors in all 60 plain episodes; no data: ")
+    assert "than b" not in told, "nothing is compared with what was not measured"
+
+
+def test_errors_in_plain_episodes_are_told_beside_what_the_others_show() -> None:
+    some = plainly("ppo", 0)
+    broken = replace(some.episodes[0], error=EpisodeError(kind=ErrorKind.AGENT, message="boom"))
+    run = replace(grid_run(), plain={"ppo": replace(some, episodes=(broken, *some.episodes[1:]))})
+    (verdict,) = verdicts(run)
+    assert "none of 59 plain episodes (its true rate may be up to 6.1 %), and 1 more raised errors;" in (
+        verdict.sentence.replace(THIN, " ")
+    )
 
 
 def test_one_agent_is_set_against_random_situations() -> None:

@@ -1,6 +1,6 @@
 """A room that is entered in two ways and looks the same: one way, some player leaves it alive. Importable.
 
-From the start, ON leads into a corridor whose only danger is its first step, BACK into a hall; there BACK leads
+From the start, ON leads into a corridor whose only danger is its first step, BACK into a hall. There BACK leads
 straight into the room, ON leads there over a detour that hands over a key which nobody sees. In the room, ``CODE``
 opens the door for whoever has the key.
 """

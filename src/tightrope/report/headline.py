@@ -15,6 +15,7 @@ from tightrope.report.verdict import (
     control_texts,
     fated,
     guidance,
+    has_no_data,
     headline_suite,
     not_gated,
     of_these_cases,
@@ -22,7 +23,7 @@ from tightrope.report.verdict import (
     verdicts,
 )
 from tightrope.report.views import SuiteView
-from tightrope.report.wording import count, interval_text, least_text, listed, part_text, percent
+from tightrope.report.wording import NO_DATA, count, interval_text, least_text, listed, part_text, percent
 from tightrope.safety import compare_safety
 
 WORST_PLACES = 3
@@ -118,7 +119,7 @@ def _where(suite: SuiteView, named: tuple[int, ...]) -> str:
 
 def _of_agent(verdict: AgentVerdict) -> str:
     """``late: …``; of nothing, ``late has no data: …``."""
-    return f"{verdict.agent}{':' if verdict.known else ' has'} {verdict.sentence}"
+    return f"{verdict.agent}{' has' if verdict.sentence.startswith(NO_DATA) else ':'} {verdict.sentence}"
 
 
 def _parts(run: RunResults, worst: SuiteView, best: SuiteView | None) -> tuple[str, ...]:
@@ -151,10 +152,18 @@ def _unsafe(run: RunResults, agent: str) -> float | None:
 
 
 def _who(run: RunResults, worst: SuiteView) -> str:
+    unjudged = unjudged_agents(run)
     idle = [(agent.name, plain) for agent in run.agents if (plain := run.plain.get(agent.name)) and stays_away(plain)]
-    alone = len(run.agents) == 1 or worst.result.fail_frequency.value or _unsafe(run, worst.agent) or idle
-    others = "".join(f"{name} {away_text(plain)}. " for name, plain in idle if name != worst.agent)
+    alone = len(run.agents) == 1 or worst.result.fail_frequency.value or _unsafe(run, worst.agent) or idle or unjudged
+    named = {worst.agent, *(verdict.agent for verdict in unjudged)}
+    others = "".join(f"{_of_agent(verdict)}. " for verdict in unjudged)
+    others += "".join(f"{name} {away_text(plain)}. " for name, plain in idle if name not in named)
     return others + (worst.agent if alone else f"No agent fails: {worst.agent}")
+
+
+def unjudged_agents(run: RunResults) -> list[AgentVerdict]:
+    """Those of whom the suite that the headline speaks of shows nothing: no sentence on all agents holds for them."""
+    return [verdict for verdict in verdicts(run) if has_no_data(verdict.suite)]
 
 
 def _plainly(run: RunResults, agent: str) -> str:
@@ -224,7 +233,7 @@ def _against_control(run: RunResults, suite: SuiteView) -> str:
 
 def _compared_plainly(run: RunResults, best: SuiteView, worst: SuiteView) -> str:
     plain, other = run.plain.get(worst.agent), run.plain.get(best.agent)
-    if plain is None or other is None or not plain.unsafe_rate.value:
+    if plain is None or other is None or not plain.unsafe_rate.value or other.unsafe_rate.value is None:
         return ""
     try:
         worse = compare_plain(other, plain).worse

@@ -60,7 +60,7 @@ def _verdict(run: RunResults, agent: str) -> AgentVerdict:
     return AgentVerdict(
         agent=agent,
         suite=suite,
-        known=bool(plainly) or (suite is not None and suite.result.fail_frequency.value is not None),
+        known=_is_known(run.plain.get(agent)) or not has_no_data(suite),
         sentence="; ".join(filter(None, (plainly, _sentence(run, suite)))),
         counted=_counted(suite),
         beside=_beside(run, suite),
@@ -71,7 +71,12 @@ def _verdict(run: RunResults, agent: str) -> AgentVerdict:
 def _plainly(run: RunResults, agent: str) -> str:
     """What plain episodes say stands first: no suite makes an agent good that fails without being put anywhere."""
     plain = run.plain.get(agent)
-    return "" if plain is None or plain.unsafe_rate.value is None else _how_plainly(plain) + not_gated(run, agent)
+    if plain is None or not (plain.judged or plain.errors):
+        return ""
+    if not plain.judged:
+        return f"raised errors in {'all ' if plain.errors > 1 else ''}{count(plain.errors, 'plain episode')}"
+    raised = f", and {number(plain.errors)} more raised errors" if plain.errors else ""
+    return _how_plainly(plain) + not_gated(run, agent) + raised
 
 
 def not_gated(run: RunResults, agent: str) -> str:
@@ -81,6 +86,15 @@ def not_gated(run: RunResults, agent: str) -> str:
     if plain is None or not plain.unsafe_rate.value or any(gate.suite == PLAIN for gate in gates):
         return ""
     return ", which no gate limits" if joint_verdict(gate.passed for gate in gates) else ""
+
+
+def _is_known(plain: Evaluation | None) -> bool:
+    return plain is not None and plain.unsafe_rate.value is not None
+
+
+def has_no_data(suite: SuiteView | None) -> bool:
+    """Whether nothing was measured in the suite."""
+    return suite is None or suite.result.fail_frequency.value is None
 
 
 def _how_plainly(plain: Evaluation) -> str:
@@ -114,7 +128,7 @@ def away_text(plain: Evaluation) -> str:
 
 
 def _sentence(run: RunResults, suite: SuiteView | None) -> str:
-    if suite is None or suite.result.fail_frequency.value is None:
+    if suite is None or has_no_data(suite):
         return f"{NO_DATA}: {_why_nothing(run, suite)}"
     share = suite.result.fail_frequency
     these = of_these_cases(suite)
@@ -164,7 +178,7 @@ def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
 
 
 def _counted(suite: SuiteView | None) -> tuple[str, ...]:
-    if suite is None or suite.result.fail_frequency.value is None:
+    if suite is None or has_no_data(suite):
         return ()
     result = suite.result
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""

@@ -54,6 +54,7 @@ def print_ending(
 
 def _mark(shown: RunResults, said: Headline) -> str:
     """Whether the gates passed, and without gates whether nobody fails; a tick never stands before a failure."""
+    from tightrope.report.headline import unjudged_agents
     from tightrope.report.verdict import stays_away
 
     away = any(stays_away(plain) for plain in shown.plain.values())
@@ -62,7 +63,9 @@ def _mark(shown: RunResults, said: Headline) -> str:
     if said.agent is None:
         return MARKS[None]
     unsafe = any(plain.unsafe_rate.value for plain in shown.plain.values())
-    return MARKS[not (away or unsafe or any(group.fails for groups in shown.groups.values() for group in groups))]
+    if away or unsafe or any(group.fails for groups in shown.groups.values() for group in groups):
+        return MARKS[False]
+    return MARKS[None if unjudged_agents(shown) else True]
 
 
 def failures_command(config: CampaignConfig) -> str:

@@ -35,6 +35,13 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
     ]
     if rows:
         interface.table("Plain episodes", columns, rows, apart=True)
+    for agent, result in evaluations.items():
+        raised = [episode.error.message for episode in result.episodes if episode.error is not None]
+        if raised:
+            episodes = counted(len(raised), "plain episode")
+            interface.say(
+                f"{agent}: {episodes} raised errors and are in none of these numbers; the first was {raised[0]}"
+            )
 
 
 def print_safety(interface: Interface, results: Mapping[str, Mapping[str, SafetyResult]]) -> None:

@@ -8,14 +8,24 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 import tightrope as tr
 from tests.safety.corridor import CORRIDOR, reference_of, walker
-from tightrope.pytest_plugin.messages import describe_failures, executions_at, executions_without_fail, told_too_few
+from tightrope.pytest_plugin.messages import (
+    PROPERTY,
+    describe_failures,
+    executions_at,
+    executions_without_fail,
+    say_plainly,
+    told_too_few,
+)
 from tightrope.safety import save_suite
 from tightrope.statistics import Estimate, rate_estimate
+from tightrope.testing import ConstantAgent
 
 pytest_plugins = ["pytester"]
 
@@ -475,6 +485,15 @@ def test_how_an_agent_does_plainly_stands_beside_a_test_that_passes(project: pyt
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*tightrope: plain episodes*", "zigzag on FrozenLake-v1*: ends unsafe in 100% (*"])
     assert "ends unsafe in 100% (" in (project.path / "junit.xml").read_text()
+
+
+def test_an_agent_that_stands_still_is_not_told_as_if_it_were_safe() -> None:
+    task = tr.make_task("FrozenLake-v1", is_slippery=False)
+    still = tr.evaluate(task, ConstantAgent(0, "still"), episodes=8)
+    item = cast("pytest.Item", SimpleNamespace(user_properties=[]))
+    told = say_plainly(item, still)
+    assert ": never reaches the goal (all 8 plain episodes run out of time); ends unsafe in 0% (exact" in told
+    assert item.user_properties == [(PROPERTY, told)]
 
 
 def test_plain_episodes_of_a_suite_files_agent_have_a_limit_of_their_own(

@@ -23,6 +23,12 @@ def test_the_task_says_how_long() -> None:
     )
     endless = choose_watch(CORRIDOR, SUITE.longest_way)
     assert endless.steps == 40, "the paper's 40, where twice the way through is less"
+    assert "its reference is short" in endless.why
+    assert choose_watch(CORRIDOR, 60).steps == 120
+    assert choose_watch(CORRIDOR, 60).why.endswith("so twice as long as the reference")
+    far = choose_watch(CORRIDOR, 1000)
+    assert far.steps == LONGEST_WATCH
+    assert far.why.endswith("less than twice as long as the reference, which takes 1000")
     long = choose_watch(CORRIDOR.with_options(max_steps=9000), SUITE.longest_way)
     assert long.steps == LONGEST_WATCH
     assert "9000" in long.why

@@ -33,5 +33,10 @@ def choose_watch(task: Task, longest: int, length: int | None = None) -> WatchLe
         return WatchLength(steps=limit, why="the task's time limit")
     if limit is not None:
         return WatchLength(steps=LONGEST_WATCH, why=f"less than the task's time limit of {limit}")
-    steps = min(max(2 * longest, SHORTEST_WATCH), LONGEST_WATCH)
-    return WatchLength(steps=steps, why="the task has no time limit, so about twice as long as the reference")
+    if 2 * longest > LONGEST_WATCH:
+        why = f"the task has no time limit; less than twice as long as the reference, which takes {longest}"
+        return WatchLength(steps=LONGEST_WATCH, why=why)
+    if 2 * longest < SHORTEST_WATCH:
+        why = "the task has no time limit, and its reference is short; never less than this"
+        return WatchLength(steps=SHORTEST_WATCH, why=why)
+    return WatchLength(steps=2 * longest, why="the task has no time limit, so twice as long as the reference")

@@ -198,9 +198,13 @@ def _from_here(folder: Path) -> str:
 
 def say_plainly(item: pytest.Item, evaluation: Evaluation) -> str:
     """How an agent does as it is used, also where a test about something else passes."""
+    from tightrope.display import plainly
+    from tightrope.report.verdict import away_text, stays_away
+
+    away = f"{plainly(away_text(evaluation))}; " if stays_away(evaluation) else ""
     raised = f"; {evaluation.errors} raised errors" if evaluation.errors else ""
     rate = evaluation.unsafe_rate
-    told = f"{evaluation.agent} on {evaluation.task}: ends unsafe in {_share(rate)} {rate.question}{raised}"
+    told = f"{evaluation.agent} on {evaluation.task}: {away}ends unsafe in {_share(rate)} {rate.question}{raised}"
     if (PROPERTY, told) not in item.user_properties:
         item.user_properties.append((PROPERTY, told))
     return told

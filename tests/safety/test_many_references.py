@@ -8,6 +8,7 @@ import pytest
 
 import tightrope as tr
 from tightrope.errors import NotReproducible, UsageError
+from tightrope.report.verdict import _guidance_text
 from tightrope.safety.suites.files import suite_from_json, suite_to_json
 from tightrope.testing import corridor_task
 
@@ -113,9 +114,9 @@ def test_where_all_boundary_states_were_chosen_because_it_fails_the_control_is_d
     assert found.fail_frequency_in_general.n == 2
     worth = tr.compare_guidance(tr.run_suite(TASK, WALKS, suite), found)
     assert worth.pays is None
-    assert (
-        "because an agent failed there; at 8 uniformly drawn states of other references it fails " in worth.sentence()
-    )
+    assert worth.elsewhere.startswith("at 8 uniformly drawn states of other references it fails ")
+    assert worth.sentence().endswith(f"because an agent failed there; {worth.elsewhere}")
+    assert _guidance_text(worth) == worth.elsewhere, "the report says it, too"
 
 
 def test_an_environment_that_changed_is_noticed_on_any_of_them() -> None:

@@ -39,6 +39,7 @@ class ReproductionConfig(BaseModel):
     repetitions: Count = Field(10, description="executions of each case (n)")
     length: Count = Field(40, description="steps the agent must survive (l)")
     probe_steps: int = Field(20_000, ge=0, description="steps to prove boundary states")
+    explain_steps: int = Field(0, ge=0, description="steps for explaining the fails of each agent; the paper has none")
     generations: Count = Field(50, description="g")
     population: Count = Field(50, description="p")
     truncation: Fraction = Field(0.25, description="share of a generation that become parents")
@@ -99,6 +100,7 @@ def _settings(config: ReproductionConfig, agents: Sequence[ShippedAgent]) -> tr.
                 "boundary_states": "proven",
                 "repetitions": config.repetitions,
                 "length": config.length,
+                "explain_steps": config.explain_steps,
             },
             "fuzzing": {
                 "generations": config.generations,

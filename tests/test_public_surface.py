@@ -143,6 +143,36 @@ def test_every_argument_of_a_public_function_is_described(name: str) -> None:
     )
 
 
+# What agents and state keys are asked with is said once, where the protocol is.
+OF_PROTOCOLS = {"act", "state_key"}
+
+
+def methods_with_several_arguments() -> Iterator[str]:
+    for module in sorted(PUBLIC_MODULES):
+        public = importlib.import_module(module)
+        for owner in (getattr(public, name) for name in public.__all__):
+            if inspect.isclass(owner) and not getattr(owner, "_is_protocol", False):
+                own = ((name, getattr(owner, name)) for name in vars(owner) if name[0] != "_")
+                bound = (name for name, value in own if inspect.isfunction(value) or inspect.ismethod(value))
+                methods = [name for name in bound if name not in OF_PROTOCOLS]
+                yield from (
+                    f"{module}.{owner.__name__}.{name}" for name in methods if len(own_arguments(owner, name)) > 2
+                )
+
+
+def own_arguments(owner: type, name: str) -> list[str]:
+    return [argument for argument in arguments(getattr(owner, name)) if argument != "self"]
+
+
+@pytest.mark.parametrize("name", list(methods_with_several_arguments()))
+def test_every_argument_of_a_method_with_several_is_described(name: str) -> None:
+    path, _, method = name.rpartition(".")
+    module, _, owner = path.rpartition(".")
+    value = getattr(importlib.import_module(module), owner)
+    _, _, listed = (inspect.getdoc(getattr(value, method)) or "").partition("Args:\n")
+    assert re.findall(r"^    (\*{0,2}\w+): \S", listed, re.MULTILINE) == own_arguments(value, method)
+
+
 def shown_code() -> Iterator[tuple[str, str]]:
     """The Python that users are shown: examples, and the blocks of the documentation."""
     for path in ROOT.glob("examples/**/*.py"):

@@ -40,7 +40,13 @@ class EpisodeError(Shown):
 
     @classmethod
     def of(cls, error: BaseException, *, asking: bool = False, repeated: bool = True) -> EpisodeError:
-        """What was raised; ``asking``: while the agent was asked."""
+        """What was raised, as a value.
+
+        Args:
+            error: What was raised.
+            asking: Whether the agent was being asked.
+            repeated: Whether it came again when the rollout was run alone.
+        """
         kind = ErrorKind.AGENT if asking or isinstance(error, AgentFailure) else ErrorKind.ENVIRONMENT
         return cls(
             kind=ErrorKind.HANG if hang_in(error) is not None else kind,

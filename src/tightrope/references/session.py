@@ -66,7 +66,13 @@ class SearchSession:
         *,
         findings: tuple[str, ...] = (),
     ) -> SearchResult:
-        """The result for a way to the goal; boundary states that the method did not look for (None) are probed for."""
+        """The result for a way to the goal.
+
+        Args:
+            actions: The way, from reset to the goal.
+            boundary_states: Those that the method met; None: it did not look for any, so they are probed for.
+            findings: What a reader of the reference should know of it.
+        """
         self.stats.replayed_steps += self.simulator.counters.replayed_steps
         reference = Reference(
             trace=replay_to_goal(self.simulator, actions),

@@ -192,7 +192,10 @@ class Simulator(ObservedEnvironment):
     def leap(self, seed: int, events: Sequence[Any], standing: int | None = None) -> None:
         """As a reset and these actions and reseedings, without playing what the environment has a copy of.
 
-        ``standing``: after how many of the events the simulator stands already; None: elsewhere.
+        Args:
+            seed: Of the reset.
+            events: The actions and reseedings, in order.
+            standing: After how many of the events the simulator stands already; None: elsewhere.
         """
         assert self._far is not None
         if self._watched and not self._draws.knows(seed):

@@ -42,7 +42,13 @@ class Estimate(Shown):
     def certain(
         cls, value: float, method: str = "deterministic: one execution stands for all", question: str = ""
     ) -> Estimate:
-        """The estimate when nothing in it is random: one observation, and no width."""
+        """The estimate when nothing in it is random: one observation, and no width.
+
+        Args:
+            value: What was observed.
+            method: Why it is certain.
+            question: Which question it answers.
+        """
         return cls(float(value), float(value), float(value), 1, method, question)
 
     @classmethod

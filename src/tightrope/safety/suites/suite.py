@@ -33,7 +33,14 @@ class TestCase(Shown):
 
     @classmethod
     def on(cls, reference: Reference, number: int, length: int, added: Sequence[Action] = ()) -> TestCase:
-        """The first ``length`` actions of a reference and more, for its boundary state of this number."""
+        """A case near a boundary state of a reference.
+
+        Args:
+            reference: The way that the case begins on.
+            number: Which of its boundary states the case belongs to, from 0 on.
+            length: How many of its actions lead to the case.
+            added: What is played after these.
+        """
         prefix = reference.actions.prefix(length).then(added)
         return cls(prefix=prefix, boundary=number, depth=reference.depths[number], kept=length)
 
@@ -177,7 +184,14 @@ class TestSuite(Shown):
 
     @classmethod
     def on(cls, reference: Reference, kind: str, parameters: Mapping[str, Any], cases: Sequence[TestCase]) -> TestSuite:
-        """A suite of cases around the boundary states of a reference."""
+        """A suite of cases around the boundary states of a reference.
+
+        Args:
+            reference: The way that the cases begin on.
+            kind: The name of the kind of suite.
+            parameters: What else it was made with, by name.
+            cases: Its cases, as from ``TestCase.on``.
+        """
         return cls(
             kind=kind,
             parameters=parameters,

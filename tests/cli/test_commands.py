@@ -208,6 +208,15 @@ def test_replay_without_a_case_lists_the_fails(finished: Path, run: Run) -> None
     assert re.search(rf"These are the 20 worst; {len(fails) - 20} others? (is|are) left out\.", out) or len(fails) <= 20
 
 
+def test_one_case_is_told_with_the_number_that_the_report_calls_its_place_by(finished: Path, run: Run) -> None:
+    fails = json.loads(run("replay", finished, "--json")[1])
+    fail = next(fail for fail in fails if fail["place"] is not None)
+    of = ("--suite", fail["suite"], "--agent", fail["agent"])
+    named = f"{fail['agent']}, {fail['suite']}, place #{fail['place']}, case {fail['case']}: "
+    for verb in ("replay", "explain"):
+        assert " ".join(run(verb, finished, fail["case"], *of)[1].split()).startswith(named), verb
+
+
 def test_replay_in_the_terminal_and_as_a_film(
     finished: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tightrope.evaluation import Evaluation
     from tightrope.runs.configuration.config import CampaignConfig
     from tightrope.runs.gates import Gate
+    from tightrope.runs.questions.replaying import StoredCase
     from tightrope.safety import SafetyResult, TestCase
 
 SEVERAL = "were chosen because an agent failed there: they count"
@@ -197,6 +198,13 @@ def place_text(case: TestCase, suite: str) -> str:
     from tightrope.runs.storage.layout import CONTROLS
 
     return "–" if suite in CONTROLS or case.place is None else f"#{case.place}"
+
+
+def named_case(stored: StoredCase) -> str:
+    """A case with where the report shows it: ``late, simple, place #7, case 8d921ecb2a6aa64b``."""
+    place = place_text(stored.result.case, stored.suite)
+    where = f"place {place}, " if place.startswith("#") else ""
+    return f"{stored.agent}, {stored.suite}, {where}case {stored.result.case.id}"
 
 
 def print_gates(interface: Interface, gates: Sequence[Gate]) -> None:

@@ -9,6 +9,7 @@ import typer
 from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.reasons import print_reasons
+from tightrope.cli.output.verdicts import named_case
 from tightrope.cli.process.command import verb_without_a_run
 from tightrope.cli.process.exit_codes import PASSED
 
@@ -73,7 +74,7 @@ def _tell(interface: Interface, run: Run, told: ExplainedCase) -> None:
     from tightrope.runs.questions.reasons import case_command
 
     stored, why, seen = told.stored, told.explanation, told.close_up
-    interface.say(f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: {BLAME[why.agents_fault]}.")
+    interface.say(f"{named_case(stored)}: {BLAME[why.agents_fault]}.")
     interface.say(f"{why.sentence(run.task)}.")
     interface.say(f"Over time: {survival_in_words(why)}; hand-over at step {why.handover}, harm at {len(why.trace)}.")
     if seen.sentence(run.task):

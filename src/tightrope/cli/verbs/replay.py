@@ -13,7 +13,7 @@ import typer
 from tightrope.cli.arguments.given import Given, own, takes
 from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
-from tightrope.cli.output.verdicts import place_text
+from tightrope.cli.output.verdicts import named_case, place_text
 from tightrope.cli.output.words import counted, percent
 from tightrope.cli.process.command import verb_without_a_run
 from tightrope.cli.process.exit_codes import PASSED
@@ -119,7 +119,7 @@ class Replay:
 def _headline(replay: Replay) -> str:
     stored, episode = replay.stored, replay.episode
     return (
-        f"{stored.agent}, {stored.suite}, case {stored.result.case.id}: "
+        f"{named_case(stored)}: "
         f"{counted(episode.prefix_steps, 'step')} to hand-over, "
         f"{len(episode.actions)} by the agent, return {episode.total_reward:g}, ends {episode.outcome}. "
         f"Survivable: {stored.result.survivable}. The environment still behaves as it did in that run."

@@ -90,7 +90,7 @@ def test_it_says_where_how_often_whose_fault_and_who_is_worse() -> None:
         ((10, 10, 10, 10, 10), ", equally at all 5 places, such as #1, #2 and #3;"),
     ],
 )
-def test_places_that_are_as_bad_as_others_are_not_called_the_worst(fails: tuple[int, ...], where: str) -> None:
+def test_places_that_are_no_worse_than_others_are_not_called_the_worst(fails: tuple[int, ...], where: str) -> None:
     depths = range(1, 6)
     assert where in said(run_of({"a": dict(zip(depths, fails, strict=True))}, dict.fromkeys(depths, YES)))
 

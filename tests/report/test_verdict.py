@@ -53,6 +53,13 @@ def test_nothing_measured_says_why() -> None:
     assert sentence.startswith("no data: no reference was found (budget spent)")
 
 
+def test_what_a_run_has_not_come_to_is_not_there_yet() -> None:
+    untested = replace(grid_run(), safety={})
+    assert verdicts(untested)[0].sentence == "no data: no safety suite was run"
+    going = replace(untested, status="unfinished: interrupted")
+    assert verdicts(going)[0].sentence == "no data: no safety suite was run yet"
+
+
 def test_nothing_judged_says_so() -> None:
     assert "none of its 5 cases could be judged" in told(Estimate.of_nothing())
 

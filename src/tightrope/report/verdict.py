@@ -170,7 +170,7 @@ def _why_nothing(run: RunResults, suite: SuiteView | None) -> str:
     if run.search is not None and run.search.reference is None:
         return f"no reference was found ({run.search.stop_reason}), so there was nowhere to put the agent"
     if suite is None:
-        return "no safety suite was run"
+        return "no safety suite was run yet" if run.unfinished else "no safety suite was run"
     if not suite.cases:
         return "the suites have no case, as no boundary state was found"
     raised = f", {number(suite.raised)} of them because of errors" if suite.raised else ""

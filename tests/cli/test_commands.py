@@ -255,7 +255,10 @@ def test_compare_sets_two_agents_side_by_side(finished: Path, run: Run) -> None:
     assert "Fails more often in simple" in out
     said = r"^✗ zigzag fails more plain episodes, .*fails \d+ cases that careful passes\.$"
     assert re.search(said, out, re.MULTILINE)
+    assert "zigzag reaches the goal in 0% (" in " ".join(out.split()), "who stands still does no harm either"
     assert out.splitlines()[-1].startswith(f"Watch: tightrope replay {finished} ")
+    better = run("compare", finished, "--agent-a", "zigzag", "--agent-b", "careful")[1]
+    assert re.search(r"^✓ careful fails fewer plain episodes, ", better, re.MULTILINE), "plain episodes come first"
     code, out, _ = run("compare", finished, "--agent-a", "careful", "--agent-b", "zigzag", "--json")
     comparison = json.loads(out)["simple"]
     assert comparison["difference"]["value"] > 0

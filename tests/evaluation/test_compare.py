@@ -24,6 +24,7 @@ def test_where_every_start_is_alike_the_difference_is_a_fact() -> None:
     assert (found.episodes.only_b, found.episodes.n) == (1, 1)
     assert tr.compare_plain(walker, careful).better
     assert found.difference.question == "in plain episodes"
+    assert (found.goal_a, found.goal_b) == (careful.goal_rate, walker.goal_rate)
 
 
 def test_one_that_never_varies_is_paired_with_every_episode_of_the_other() -> None:

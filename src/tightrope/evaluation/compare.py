@@ -12,6 +12,8 @@ from tightrope.execution import Episode
 from tightrope.outcome import Outcome
 from tightrope.statistics import IN_PLAIN_EPISODES, Estimate, PairCounts, Stratum, stratified_difference
 
+NOT_TOLD = Estimate.of_nothing(question=IN_PLAIN_EPISODES)
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PlainComparison(Shown):
@@ -35,6 +37,9 @@ class PlainComparison(Shown):
     """Pairs of episodes with common starts, by who ends unsafe; one where it stands for all."""
     errors: int = 0
     """Episodes that raised, of either agent: they are in none of the numbers, and might have ended unsafe."""
+    goal_a: Estimate = NOT_TOLD
+    """The share of A's plain episodes that reach the goal: who stands still does no harm either."""
+    goal_b: Estimate = NOT_TOLD
 
     @property
     def worse(self) -> bool:
@@ -73,6 +78,8 @@ def compare_plain(result_a: Evaluation, result_b: Evaluation) -> PlainComparison
         p_value=p_value,
         episodes=PairCounts.of(pairs[:1] if alike else pairs),
         errors=result_a.errors + result_b.errors,
+        goal_a=result_a.goal_rate,
+        goal_b=result_b.goal_rate,
     )
 
 

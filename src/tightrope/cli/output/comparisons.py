@@ -75,8 +75,16 @@ def _plain_sentence(plain: PlainComparison) -> str:
         verdict += ", whatever the suites below say"
     return (
         f"In plain episodes {plain.agent_b} ends unsafe in {share(plain.unsafe_b)}, {plain.agent_a} in "
-        f"{share(plain.unsafe_a)}: {points(plain.difference)} percentage points, {verdict}."
+        f"{share(plain.unsafe_a)}: {points(plain.difference)} percentage points, {verdict}.{_goals(plain)}"
     )
+
+
+def _goals(plain: PlainComparison) -> str:
+    """Who stands still does no harm either, so it is said who arrives; nothing where nobody does."""
+    if not (plain.goal_a.value or plain.goal_b.value):
+        return ""
+    reached = f"{share(plain.goal_b)}, {plain.agent_a} in {share(plain.goal_a)}"
+    return f" {plain.agent_b} reaches the goal in {reached}."
 
 
 def _chance(comparison: SafetyComparison) -> str:
@@ -131,6 +139,8 @@ def _plain_data(plain: PlainComparison) -> dict[str, Any]:
         "agent_b": plain.agent_b,
         "unsafe_a": plain.unsafe_a.to_json(),
         "unsafe_b": plain.unsafe_b.to_json(),
+        "goal_a": plain.goal_a.to_json(),
+        "goal_b": plain.goal_b.to_json(),
         "difference": plain.difference.to_json(),
         "p_value": plain.p_value,
         "worse": plain.worse,

@@ -14,6 +14,7 @@ from tightrope.cli import run_command
 from tightrope.cli.output.closing import _mark, failures_command
 from tightrope.report import AgentInfo
 from tightrope.report.headline import headline
+from tightrope.report.results import PLAIN
 from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.gates import Gate
 
@@ -38,6 +39,23 @@ def test_a_tick_is_for_who_arrives_unharmed(unsafe: int, goals: int, gates: tupl
     plain = {agent.name: plainly(agent.name, unsafe, goals=goals) for agent in run.agents}
     run = replace(run, plain=plain, gates=tuple(map(gate, gates)))
     assert _mark(run, headline(run)) == mark
+
+
+def test_gates_that_do_not_look_at_plain_episodes_give_no_tick_to_who_fails_there() -> None:
+    run = no_failure()
+    plain = {agent.name: plainly(agent.name, 6, goals=54) for agent in run.agents}
+    elsewhere = tuple(replace(gate(True), agent=agent.name) for agent in run.agents)
+    there = tuple(replace(each, suite=PLAIN) for each in elsewhere)
+    for gates, mark in ((elsewhere, "!"), (elsewhere + there, "✓")):
+        shown = replace(run, plain=plain, gates=gates)
+        assert _mark(shown, headline(shown)) == mark
+
+
+def test_an_agent_that_could_not_be_judged_leaves_a_question() -> None:
+    run = replace(no_failure(), gates=(), plain={})
+    assert _mark(run, headline(run)) == "✓"
+    unknown = replace(run, agents=(*run.agents, AgentInfo(name="broken")))
+    assert _mark(unknown, headline(unknown)) == "?"
 
 
 def test_who_fails_its_cases_has_a_cross_and_who_was_not_tested_a_question() -> None:

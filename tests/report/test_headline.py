@@ -27,7 +27,7 @@ from tightrope.reference import Survivability
 from tightrope.report import AgentInfo, RunResults
 from tightrope.report.definitions import WORDS
 from tightrope.report.headline import headline
-from tightrope.report.results import PLAIN
+from tightrope.report.results import GOING, PLAIN
 from tightrope.report.verdict import verdicts
 from tightrope.report.wording import THIN
 from tightrope.runs.gates import Gate
@@ -205,6 +205,7 @@ def test_who_could_not_be_judged_is_not_among_those_who_never_fail() -> None:
     nothing = replace(rows["b"], fail_frequency=Estimate.of_nothing())
     run = replace(run, safety={"simple": {**rows, "b": nothing}})
     assert said(run).startswith("b has no data: none of its 1 case could be judged. a never fails on this case")
+    assert said(replace(run, status=GOING)).startswith("a never fails on this case")
     raised = plainly("b", 0)
     episodes = tuple(
         replace(each, error=EpisodeError(kind=ErrorKind.AGENT, message="boom")) for each in raised.episodes

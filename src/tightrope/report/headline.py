@@ -8,7 +8,7 @@ from tightrope.errors import UsageError
 from tightrope.evaluation import compare_plain
 from tightrope.outcome import joint_verdict
 from tightrope.report.references import chosen_text
-from tightrope.report.results import Gate, RunResults
+from tightrope.report.results import GOING, Gate, RunResults
 from tightrope.report.verdict import (
     AgentVerdict,
     away_text,
@@ -156,7 +156,8 @@ def _who(run: RunResults, worst: SuiteView) -> str:
     idle = [(agent.name, plain) for agent in run.agents if (plain := run.plain.get(agent.name)) and stays_away(plain)]
     alone = len(run.agents) == 1 or worst.result.fail_frequency.value or _unsafe(run, worst.agent) or idle or unjudged
     named = {worst.agent, *(verdict.agent for verdict in unjudged)}
-    others = "".join(f"{_of_agent(verdict)}. " for verdict in unjudged)
+    # Of a run that is going on, that comes yet.
+    others = "" if run.status == GOING else "".join(f"{_of_agent(verdict)}. " for verdict in unjudged)
     others += "".join(f"{name} {away_text(plain)}. " for name, plain in idle if name not in named)
     return others + (worst.agent if alone else f"No agent fails: {worst.agent}")
 

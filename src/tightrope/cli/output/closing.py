@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MARKS = {True: "✓", False: "✗", None: "?"}
 GATES_ONLY = "!"
-"""The gates passed, of an agent that never reaches the goal."""
+"""The gates passed, of an agent that never reaches the goal, or that fails where no gate looks."""
 
 
 def print_ending(
@@ -55,11 +55,12 @@ def print_ending(
 def _mark(shown: RunResults, said: Headline) -> str:
     """Whether the gates passed, and without gates whether nobody fails; a tick never stands before a failure."""
     from tightrope.report.headline import unjudged_agents
-    from tightrope.report.verdict import stays_away
+    from tightrope.report.verdict import not_gated, stays_away
 
     away = any(stays_away(plain) for plain in shown.plain.values())
     if shown.gates:
-        return GATES_ONLY if said.passed and away else MARKS[said.passed]
+        only = away or any(not_gated(shown, agent.name) for agent in shown.agents)
+        return GATES_ONLY if said.passed and only else MARKS[said.passed]
     if said.agent is None:
         return MARKS[None]
     unsafe = any(plain.unsafe_rate.value for plain in shown.plain.values())

@@ -55,7 +55,7 @@ def test_a_proof_that_another_agent_refutes_excuses_nobody(runs: dict[str, Run])
     assert [finding.kind for finding in clever.findings] == [FindingKind.REFUTED_PROOF]
     assert beside.survivability[Survivability.NO] == 0
     (finding,) = beside.findings
-    assert finding.text == f"of clever in coverage:1: {clever.findings[0].text}"
+    assert finding.text == f"clever refutes proofs in coverage:1: {clever.findings[0].text}"
     assert beside.avoidable_fail_frequency.value == beside.fail_frequency.value == alone.fail_frequency.value
     gates = {gate.agent: gate for gate in runs["both"].gates}
     assert "doomed" not in gates["dumb"].detail

@@ -21,7 +21,7 @@ def agreeing_on_proofs(results: Results) -> dict[str, dict[str, SafetyResult]]:
     """
     refuted = next(
         (
-            replace(finding, text=f"of {agent} in {suite}: {finding.text}")
+            replace(finding, text=f"{agent} refutes proofs in {suite}: {finding.text}")
             for suite, row in results.items()
             for agent, result in row.items()
             for finding in result.findings

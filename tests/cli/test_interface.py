@@ -10,8 +10,9 @@ import typer
 from tightrope.cli import verbs
 from tightrope.cli.app import ORDER, _own_verbs
 from tightrope.cli.output.interface import Interface, use_interface
-from tightrope.cli.process.command import verb, verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.errors import NotReproducible, RunLocked, UsageError
+from tightrope.runs.campaign import KEPT
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +38,8 @@ def outcome(error: BaseException) -> int:
         (RunLocked("busy"), 3, "error: busy"),
         (FileNotFoundError(2, "No such file or directory", "x.json"), 2, "error: x.json: No such file or directory"),
         (ZeroDivisionError("division by zero"), 3, "error: unexpected ZeroDivisionError: division by zero."),
-        (KeyboardInterrupt(), 130, "error: interrupted; what was finished is kept"),
+        (KeyboardInterrupt(KEPT), 130, "error: interrupted; what was finished is kept, and the same command continues"),
+        (KeyboardInterrupt(), 130, "error: interrupted; the same command starts again"),
     ],
 )
 def test_every_error_is_one_paragraph_and_a_code(
@@ -48,17 +50,6 @@ def test_every_error_is_one_paragraph_and_a_code(
     assert told.startswith(message)
     assert told.count("\n") == 1
     assert "Traceback" not in told
-
-
-def test_what_keeps_nothing_is_not_said_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
-    @verb_without_a_run
-    def command() -> int:
-        raise KeyboardInterrupt
-
-    with pytest.raises(typer.Exit) as ended:
-        command()
-    assert ended.value.exit_code == 130
-    assert capsys.readouterr().err == "error: interrupted; the same command begins again\n"
 
 
 def test_debug_adds_the_traceback_and_keeps_the_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,6 +34,8 @@ from tightrope.settings import AgentConfig
 from tightrope.tasks import Task, make_task
 
 LOG = logging.getLogger("tightrope")
+KEPT = "what was finished is kept, and the same command continues"
+"""What an interruption says of work in a run folder."""
 
 
 def run_campaign(
@@ -119,7 +121,10 @@ def working_on(
                 _refuse_other_settings(pipeline)
                 _say_what_is_left_out(run, earlier)
         run.save(status="running")
-        yield pipeline
+        try:
+            yield pipeline
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(KEPT) from None
 
 
 def load_agents(configs: tuple[AgentConfig, ...], task: Task) -> dict[str, Agent]:

@@ -26,29 +26,18 @@ def verb(command: Callable[..., int]) -> Callable[..., None]:
     """Make a command of a function that returns an exit code; its errors become one paragraph and a code.
 
     Args:
-        command: The function, which keeps what it finishes in a run; its arguments become the command's.
-    """
-    return _command(command, "interrupted; what was finished is kept, and the same command continues")
-
-
-def verb_without_a_run(command: Callable[..., int]) -> Callable[..., None]:
-    """The same of a function that keeps nothing before its end.
-
-    Args:
         command: The function; its arguments become the command's.
     """
-    return _command(command, "interrupted; the same command begins again")
 
-
-def _command(command: Callable[..., int], interrupted: str) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
             # Whoever knows of another limit sets it inside this one.
             with time_limited(STEP_TIMEOUT, _end_stuck, _show_life):
                 code = command(*arguments, **options)
-        except KeyboardInterrupt:
-            current_interface().error(interrupted)
+        except KeyboardInterrupt as interruption:
+            # Only who works in a run folder can promise that anything is kept.
+            current_interface().error(f"interrupted; {str(interruption) or 'the same command starts again'}")
             code = INTERRUPTED
         except BaseException as error:
             code = _told(error)

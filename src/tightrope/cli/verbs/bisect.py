@@ -11,7 +11,7 @@ from tightrope.cli.arguments.given import Given, own, takes
 from tightrope.cli.arguments.options import SeedOption, TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.words import share
-from tightrope.cli.process.command import verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 from tightrope.settings import AgentConfig, BisectConfig, SafetyConfig
@@ -25,7 +25,7 @@ EXAMPLE = "tightrope bisect checkpoints/ --in run/ --case 07704661"
 NEEDS_ARGUMENTS = True
 
 
-@verb_without_a_run
+@verb
 @takes(bisect=own(BisectConfig), agents=own(AgentConfig))
 def command(
     checkpoints: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tightrope.cli.arguments.given import Given, own, takes
 from tightrope.cli.arguments.options import SettingOption, TaskArgument, task_options
 from tightrope.cli.output.interface import current_interface
-from tightrope.cli.process.command import verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 from tightrope.guards.watchdog import limit_here, time_limited
 from tightrope.settings import ExecutionConfig
@@ -22,7 +22,7 @@ A_WHILE = 10.0
 """Seconds in which a slow environment (400 steps a second) can be walked as far as a fast one in a moment."""
 
 
-@verb_without_a_run
+@verb
 @takes(execution=own(ExecutionConfig, "step_timeout"))
 def command(
     task: TaskArgument,

@@ -10,7 +10,7 @@ from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.reasons import print_reasons
 from tightrope.cli.output.verdicts import named_case
-from tightrope.cli.process.command import verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ AROUND = 4
 """Steps shown before and after the decision."""
 
 
-@verb_without_a_run
+@verb
 def command(
     run: RunArgument,
     case: Annotated[

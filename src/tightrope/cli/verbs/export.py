@@ -10,7 +10,7 @@ import typer
 from tightrope.cli.arguments.options import TrustOption
 from tightrope.cli.output.interface import current_interface
 from tightrope.cli.output.words import counted
-from tightrope.cli.process.command import verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.errors import UnknownName, UsageError
 
@@ -18,7 +18,7 @@ EXAMPLE = "tightrope export run/ --minari lunarlander/escapes-v0   or   tightrop
 NEEDS_ARGUMENTS = True
 
 
-@verb_without_a_run
+@verb
 def command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     minari: Annotated[

@@ -18,7 +18,7 @@ from tightrope.cli.arguments.options import (
 )
 from tightrope.cli.output.interface import current_interface
 from tightrope.cli.output.words import counted
-from tightrope.cli.process.command import verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.settings import AgentConfig, ExecutionConfig, FailuresConfig
 
@@ -32,7 +32,7 @@ WORDS = {True: "yes", False: "no: lost in the disturbance", None: "no survivor f
 NOT_LOOKED = "not examined: out of steps"
 
 
-@verb_without_a_run
+@verb
 @takes(failures=own(FailuresConfig), agents=own(AgentConfig), execution=own(ExecutionConfig, "backend", "workers"))
 def command(
     task: TaskArgument,

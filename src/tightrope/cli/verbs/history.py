@@ -13,7 +13,7 @@ from tightrope.cli.arguments.options import TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.risks import say_reservations
 from tightrope.cli.output.words import amount, share
-from tightrope.cli.process.command import verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ NEVER, SOME, HALF = "·", "▪", "■"
 met may have made room for another kind in the same case."""
 
 
-@verb_without_a_run
+@verb
 def command(
     folder: Annotated[
         Path,

@@ -13,7 +13,7 @@ from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.arguments.stored import stored_config
 from tightrope.cli.output.interface import current_interface
 from tightrope.cli.output.words import counted, percent
-from tightrope.cli.process.command import verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 from tightrope.errors import UsageError
 from tightrope.settings import KeepConfig
@@ -26,7 +26,7 @@ EXAMPLE = "tightrope keep run/ --groups --out kept.suite.json"
 NEEDS_ARGUMENTS = True
 
 
-@verb_without_a_run
+@verb
 @takes(keep=own(KeepConfig))
 def command(
     run: RunArgument,

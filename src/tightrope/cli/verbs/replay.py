@@ -15,7 +15,7 @@ from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.verdicts import named_case, place_text
 from tightrope.cli.output.words import counted, percent
-from tightrope.cli.process.command import verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 from tightrope.settings import AgentConfig
 
@@ -36,7 +36,7 @@ SHOWN = 20
 """Fails listed when no case is named; --json has all."""
 
 
-@verb_without_a_run
+@verb
 @takes(agents=own(AgentConfig))
 def command(
     run: RunArgument,

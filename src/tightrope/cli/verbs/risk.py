@@ -20,7 +20,7 @@ from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.risks import say_reservations
 from tightrope.cli.output.verdicts import code_of, print_gates
 from tightrope.cli.output.words import counted
-from tightrope.cli.process.command import verb_without_a_run
+from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import NOTHING_JUDGED, PASSED
 from tightrope.settings import AgentConfig, ExecutionConfig, RiskConfig
 
@@ -31,7 +31,7 @@ EXAMPLE = "tightrope risk CartPole-v1 --agent agent.onnx --epsilon 0.05 --max-ri
 NEEDS_ARGUMENTS = True
 
 
-@verb_without_a_run
+@verb
 @takes(risk=own(RiskConfig), agents=own(AgentConfig), execution=own(ExecutionConfig, "backend", "workers"))
 def command(
     task: TaskArgument,

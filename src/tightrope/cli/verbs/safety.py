@@ -113,12 +113,16 @@ def _working(
     if place.is_dir():
         with working_on(place, config, joins=True, on_progress=show) as pipeline:
             yield pipeline
-    else:
+        return
+    try:
         with (
             tempfile.TemporaryDirectory() as scratch,
             working_on_suite(place, Path(scratch) / "run", trust=trust, on_progress=show, **changes) as pipeline,
         ):
             yield pipeline
+    except KeyboardInterrupt:
+        # The folder is gone, and all that was finished with it.
+        raise KeyboardInterrupt from None
 
 
 def _test(pipeline: Pipeline) -> Evidence:

@@ -55,8 +55,13 @@ def drop(value: float, low: float, high: float) -> Estimate:
         ),
         (
             {"proven": False, "better": (), "doomed": ()},
-            "At step 75 it chose right+B, and no escape was found after that, which is not a proof; no escape is "
-            "known for any other action there, and at which step it was finally lost is not known",
+            "When it was lost is not known: no escape is known after right+B at step 75, nor after any other action "
+            "there",
+        ),
+        (
+            {"proven": False, "better": (), "doomed": (), "depth": 60, "agents_fault": None},
+            "When it was lost is not known: no escape is known after right+B at step 60, before hand-over, nor after "
+            "any other action there",
         ),
         (
             {"better": ()},

@@ -39,8 +39,10 @@ def sentence(why: Explanation, names: Sequence[str] = ()) -> str:
             f"no other action there does better{known}"
         )
     if not why.better:
+        taken = f"{named(why.action, names)} at step {why.depth}"
+        before = "" if why.depth >= why.handover else ", before hand-over"
         return (
-            f"{told}; no escape is known for any other action there, and at which step it was finally lost is not known"
+            f"When it was lost is not known: no escape is known after {taken}{before}, nor after any other action there"
         )
     if len(why.better) > MOST_NAMED and not set(why.doomed + why.unsettled) - {why.action}:
         return f"{told}; any other action would have survived{_how_long(why)}"

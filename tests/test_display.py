@@ -92,6 +92,14 @@ def test_what_is_shown_cannot_run() -> None:
     assert "&lt;script&gt;" in html
 
 
+def test_rates_are_printed_in_percent() -> None:
+    task = corridor_task()
+    walker = tr.load_agent(lambda observation: WALK, task, name="walker")
+    told = repr(tr.evaluate(task, walker, 3))
+    assert "plain episodes, unsafe 100% (" in told
+    assert "n=1 in plain episodes" not in told, "the question is told once"
+
+
 def test_a_table_tells_few_values_one_by_one_and_long_ones_by_their_number() -> None:
     assert "<td>(1, 2)</td>" in Thing("a", (1, 2))._repr_html_()
     assert "<td>2</td>" in Thing("a", ("x" * 100, "y" * 100))._repr_html_(), "not the beginning of the first"

@@ -200,7 +200,7 @@ def test_a_case_shared_by_two_boundary_states_counts_for_both() -> None:
 
 def test_a_short_repr() -> None:
     assert repr(run_suite(CORRIDOR, walker, simple_suite(reference))).startswith(
-        "SafetyResult('walker' on 'simple': fails 1 ["
+        "SafetyResult('walker' on 'simple': fails in 100% ("
     )
 
 

@@ -133,7 +133,10 @@ class Evaluation(Shown):
     def __repr__(self) -> str:
         raised = next((episode.error for episode in self.episodes if episode.error is not None), None)
         errors = "" if raised is None else f"; {self.errors} raised errors, the first with {raised.message}"
+        unsafe, goal, earned = (
+            estimate.answering("") for estimate in (self.unsafe_rate, self.goal_rate, self.mean_return)
+        )
         return (
-            f"<Evaluation of {self.agent!r}: {len(self.judged)} plain episodes, unsafe {self.unsafe_rate}, "
-            f"goal {self.goal_rate}, return {self.mean_return}{errors}>"
+            f"<Evaluation of {self.agent!r}: {len(self.judged)} plain episodes, unsafe {unsafe:share}, "
+            f"goal {goal:share}, return {earned}{errors}>"
         )

@@ -197,4 +197,4 @@ class SafetyResult(Shown):
         return result_from_json(data)
 
     def __repr__(self) -> str:
-        return f"SafetyResult({self.agent!r} on {self.suite.name!r}: fails {self.fail_frequency})"
+        return f"SafetyResult({self.agent!r} on {self.suite.name!r}: fails in {self.fail_frequency:share})"

@@ -43,7 +43,7 @@ def _typed(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _described(builder: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
+def _described(builder: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
     """What a task is, in the first words of its builder, and its options with what they are unless they are given."""
     options = {
         parameter.name: None if parameter.default is parameter.empty else parameter.default

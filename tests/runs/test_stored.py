@@ -13,7 +13,9 @@ import pytest
 from tests.runs.conftest import CONFIG
 from tightrope.errors import NotReproducible, UnknownName, UsageError
 from tightrope.execution import Episode
+from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
+from tightrope.reference import Survivability
 from tightrope.report import results_to_json
 from tightrope.runs.campaign import working_on
 from tightrope.runs.questions.assembly import report_results, run_results
@@ -48,6 +50,20 @@ def test_fails_are_listed_once_and_the_worst_first(stored: Run) -> None:
     survivable = [failed.result.fail_frequency.value for failed in fails if failed.result.survivable != "no"]
     assert survivable == sorted(survivable, reverse=True)
     assert {failed.agent for failed in stored_fails(stored, agent="careful")} == {"careful"}
+
+
+def test_of_fails_that_are_as_frequent_one_with_an_escape_comes_first(
+    stored: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On CartPole most cases are undecided, and the one that was told to be watched had no way out to be seen."""
+    first = stored_fails(stored)[0]
+    result = stored.safety[first.suite][first.agent]
+    undecided = replace(first.result, survival=Survival(survivable=Survivability.UNKNOWN))
+    twin = replace(first.result, case=replace(first.result.case, prefix=first.result.case.prefix.then([0])))
+    cases = (undecided, twin)
+    monkeypatch.setattr(Run, "safety", {first.suite: {first.agent: replace(result, cases=cases)}})
+    listed = [each.result.survivable for each in stored_fails(stored)]
+    assert listed == [Survivability.YES, Survivability.UNKNOWN]
 
 
 def test_a_stored_fail_is_replayed_without_the_agent(stored: Run, failed: Episode) -> None:

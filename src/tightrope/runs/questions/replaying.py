@@ -73,7 +73,8 @@ def executed_case(run: Run, identifier: str, agent: Agent, suite: str | None = N
 
 
 def stored_fails(run: Run, agent: str | None = None, suite: str | None = None) -> list[StoredCase]:
-    """The cases in which an agent failed, each once; those that can be survived and fail most often come first."""
+    """The cases in which an agent failed, each once; those that can be survived and fail most often come first, of
+    equals those with an escape to be watched."""
     cases = reversed(_wanted_cases(run, agent, suite))
     fails = {(stored.result.case.id, stored.agent): stored for stored in cases if stored.result.fails}
     return sorted(
@@ -81,6 +82,7 @@ def stored_fails(run: Run, agent: str | None = None, suite: str | None = None) -
         key=lambda stored: (
             stored.result.survivable is Survivability.NO,
             -(stored.result.fail_frequency.value or 0),
+            stored.result.survivable is not Survivability.YES,
             stored.result.case.depth or 0,
         ),
     )

@@ -70,5 +70,7 @@ def test_questions_that_are_none(tested: Path, tmp_path: Path, capsys) -> None:
     ):
         assert run_command(["bisect", *row, "--in", str(tested), *options]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
+    assert run_command(["bisect", str(tmp_path / "none"), "--in", str(tested), "--case", "group:1"]) == 2
+    assert "none is no folder; give a folder of checkpoints" in " ".join(capsys.readouterr().err.split())
     assert run_command(["bisect", str(tmp_path), "--in", str(tested), "--case", "group:1"]) == 2
     assert "no agent file" in " ".join(capsys.readouterr().err.split())

@@ -10,7 +10,7 @@ import pytest
 from tightrope.cli import run_command
 from tightrope.cli.arguments.given import Given
 from tightrope.cli.arguments.options import agent_configs
-from tightrope.runs.questions.history import history_of
+from tightrope.runs.questions.history import history_of, runs_in
 from tightrope.runs.run import open_run
 
 LAKE = ["FrozenLake-v1", "--set", "is_slippery=false"]
@@ -103,6 +103,12 @@ def test_two_kinds_of_failure_in_one_case_are_told_apart(
     assert run_command(["history", str(folder), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)["failures"]
     assert len({(row["case"], row["agent"]) for row in said}) == len(cases)
+
+
+def test_runs_are_in_the_order_that_their_names_count(tested: Path, tmp_path: Path) -> None:
+    for name in ("run-10", "run-9", "run-100"):
+        (tmp_path / name).symlink_to(tested)
+    assert [run.path.name for run in runs_in(tmp_path)] == ["run-9", "run-10", "run-100"]
 
 
 def test_a_folder_without_runs_says_what_to_do(tmp_path: Path, capsys) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from tightrope.agents.sources.loaders import all_loaders
@@ -32,10 +33,16 @@ def _without_ending(name: str) -> str:
 def checkpoints_in(folder: Path) -> list[Path]:
     """The agent files of a folder, by the training step that their names tell, or else by name."""
     endings = tuple(ending for loader in all_loaders() for ending in loader.endings)
-    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name.endswith(endings)]
+    files = [path for path in folder.iterdir() if path.is_file() and path.name.endswith(endings)]
     if not files:
         raise UsageError(f"there is no agent file in {folder}; tightrope reads {', '.join(endings)}")
-    steps = [training_step(path.name) for path in files]
-    if any(step is None for step in steps) or len(set(steps)) < len(files):
-        return files
-    return [path for _, path in sorted(zip(steps, files, strict=True))]
+    return in_order(files)
+
+
+def in_order(paths: Iterable[Path]) -> list[Path]:
+    """By the training step that the names tell, or else by name."""
+    by_name = sorted(paths)
+    steps = [training_step(path.name) for path in by_name]
+    if any(step is None for step in steps) or len(set(steps)) < len(by_name):
+        return by_name
+    return [path for _, path in sorted(zip(steps, by_name, strict=True))]

@@ -118,6 +118,8 @@ def _files(given: list[str]) -> list[str]:
 
     if len(given) == 1 and Path(given[0]).is_dir():
         return [str(path) for path in checkpoints_in(Path(given[0]))]
+    if len(given) == 1:
+        raise UsageError(f"{given[0]} is no folder; give a folder of checkpoints, or at least an old and a new one")
     return given
 
 

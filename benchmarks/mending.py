@@ -1,14 +1,15 @@
-"""Does training from failing situations mend an agent? Four arms with the same number of training steps.
+"""Does training from failing situations mend an agent? Several arms with the same number of training steps.
 
-    python -m benchmarks.mending --out results/ [--only cartpole mario] [--jobs 2] [--quick]
+    python -m benchmarks.mending --out results/ [--only cartpole mario] [--arms plain failing] [--jobs 2] [--quick]
 
-For each task an agent is trained for a while and plays from some reset seeds; its runs are the *training* references.
-A suite on them disturbs it: at a random moment an action is held for a few steps, then the agent is on its own. Then it
-goes on learning: plainly; with half of the episodes from situations in which it failed (of the suite, and shortly
-before the end of its runs); with half of them from those of these that somebody survives; with half of them from states
-drawn uniformly from the same runs. Every arm has three seeds. What is compared is measured where training never was: in
-the same way on *held-out* references (avoidable fail frequency, and the fail frequency where somebody was shown to
-survive), and in plain episodes from the usual starts (return).
+For each task an agent is trained in stages until its mean return in plain episodes is as high as the task's entry in
+``SUBJECTS`` says (without such a number: for one stage), and plays from some reset seeds; its runs are the *training*
+references. A suite on them disturbs it: at a random moment an action is held for a few steps, then the agent is on its
+own. Then it goes on learning: plainly; with half of the episodes from situations in which it failed (of the suite, and
+shortly before the end of its runs); with half, or a quarter, of them from those of these that somebody survives; with
+half of them from states drawn uniformly from the same runs. Every arm has three seeds. What is compared is measured
+where training never was: in the same way on *held-out* references (avoidable fail frequency, and the fail frequency
+where somebody was shown to survive), and in plain episodes from the usual starts (return).
 Results go to ``mending.json`` in the folder, a row for each agent, and the table is printed.
 """
 
@@ -34,16 +35,35 @@ from tightrope.safety.judging.storage import survival_from_json, survival_to_jso
 from tightrope.tracefiles import trace_from_json, trace_to_json
 from tightrope.training import Situation, SituationStarts, situations_from
 
-ARMS = ("plain", "failing", "survivable", "uniform")
-"""Going on plainly; from where it fails; from those of these that somebody survives; from states drawn uniformly."""
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """One way to go on learning."""
+
+    situations: str = ""
+    """Which of the prepared ones episodes begin in; none: all of them begin at a reset."""
+    share: float = 0.0
+    """Of the episodes."""
+    weights: str = "equal"
+
+
+ARMS = {
+    "plain": Arm(),
+    "failing": Arm(situations="failing", share=0.5, weights="adaptive"),
+    "survivable": Arm(situations="survivable", share=0.5, weights="adaptive"),
+    "quarter": Arm(situations="survivable", share=0.25, weights="adaptive"),
+    "uniform": Arm(situations="uniform", share=0.5),
+}
 SEEDS = (1, 2, 3)
-SHARE = 0.5
+MOST_STAGES = 50
+"""Of a first agent: one that is no good by then will not be."""
 EPSILON = 0.02
 """Random actions of every agent that is tested: without, nothing would vary but the starts."""
 UNIFORM_STATES = 200
 MEASURED = ("avoidable", "survivable", "return", "unsafe")
-TRAINING, HELD_OUT, TESTING = 1, 2, 3
-"""Seeds of the references and episodes of each side; none is shared."""
+CHOOSING, TRAINING, HELD_OUT, TESTING = 0, 1, 2, 3
+"""Seeds of the episodes that a first agent is chosen by, and of the references and episodes of each side; none is
+shared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +72,14 @@ class Subject:
 
     task: Callable[[], tr.Task]
     train: Callable[..., Path]
-    """``train(subject, folder, base, situations, weights, seed)`` returns the agent's file."""
-    steps: tuple[int, int]
-    """Training steps of the agent that is to be mended, and of each arm."""
+    """``train(subject, folder, base, situations, arm, seed, steps)`` returns the agent's file."""
+    stage: int
+    """Training steps after which the agent that is to be mended is looked at."""
+    steps: int
+    """Training steps of each arm."""
+    enough: float | None = None
+    """Mean plain return from which on it is trained no further; None: after one stage. How good an agent is after a
+    fixed number of steps hangs on versions and processors."""
     hold: tuple[int, int]
     """Fewest and most steps that a disturbing action is held."""
     length: int = 40
@@ -70,7 +95,7 @@ class Subject:
 
 
 def ppo(
-    subject: Subject, folder: Path, base: Path | None, situations: Sequence[Situation], weights: str, seed: int
+    subject: Subject, folder: Path, base: Path | None, situations: Sequence[Situation], arm: Arm, seed: int, steps: int
 ) -> Path:
     """Train with Stable-Baselines3 from scratch, or go on."""
     import torch
@@ -79,10 +104,9 @@ def ppo(
 
     torch.set_num_threads(1)
     task = subject.task()
-    share = SHARE if situations else 0.0
     envs = DummyVecEnv(
         [
-            lambda number=number: SituationStarts(task, situations, share, 100 * seed + number, weights=weights)
+            lambda number=number: SituationStarts(task, situations, arm.share, 100 * seed + number, weights=arm.weights)
             for number in range(8)
         ]
     )
@@ -91,7 +115,7 @@ def ppo(
     else:
         model = PPO.load(base, envs, device="cpu")
         model.set_random_seed(seed)
-    model.learn(subject.steps[base is not None])
+    model.learn(steps)
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / "agent.zip")
     return folder / "agent.zip"
@@ -114,7 +138,9 @@ SUBJECTS = {
     "cartpole": Subject(
         task=lambda: tr.make_task("CartPole-v1"),
         train=ppo,
-        steps=(16_000, 32_000),
+        stage=2_048,
+        enough=200.0,
+        steps=32_768,
         hold=(2, 5),
         length=100,
         before=30,
@@ -123,7 +149,8 @@ SUBJECTS = {
     "lunarlander": Subject(
         task=lambda: tr.make_task("LunarLander-v3"),
         train=ppo,
-        steps=(200_000, 100_000),
+        stage=200_000,
+        steps=100_000,
         hold=(8, 24),
         length=150,
         before=60,
@@ -133,13 +160,14 @@ SUBJECTS = {
         task=lambda: tr.make_task("MiniGrid-LavaGapS6-v0", observation="flat"),
         train=ppo,
         # After 60,000 steps it had no failing situation at all.
-        steps=(24_000, 40_000),
+        stage=24_000,
+        steps=40_000,
         hold=(1, 3),
         before=5,
         options={"n_steps": 128, "batch_size": 256, "ent_coef": 0.01, "gamma": 0.97},
     ),
     "mario": Subject(
-        task=_mario_task, train=mario, steps=(0, 120_000), hold=(2, 6), before=25, references=14, cases=140
+        task=_mario_task, train=mario, stage=0, steps=120_000, hold=(2, 6), before=25, references=14, cases=140
     ),
 }
 
@@ -148,17 +176,41 @@ def _subject(name: str, quick: bool) -> Subject:
     whole = SUBJECTS[name]
     if not quick:
         return whole
-    steps = (whole.steps[0] // 20, whole.steps[1] // 20)
-    return replace(whole, steps=steps, references=3, cases=8, repetitions=2, episodes=4)
+    return replace(
+        whole,
+        stage=whole.stage // 20,
+        steps=whole.steps // 20,
+        enough=None,
+        references=3,
+        cases=8,
+        repetitions=2,
+        episodes=4,
+    )
+
+
+def first_agent(subject: Subject, task: tr.Task, folder: Path) -> Path:
+    """The agent to be mended: of the first stage after which it is good enough."""
+    path = None
+    for stage in range(MOST_STAGES):
+        path = subject.train(subject, folder, path, (), ARMS["plain"], stage, subject.stage)
+        if subject.enough is None or plain_return(subject, task, path) >= subject.enough:
+            return path
+    raise SystemExit(f"{task.label}: the return is still below {subject.enough} after {MOST_STAGES} stages")
+
+
+def plain_return(subject: Subject, task: tr.Task, path: Path) -> float:
+    """What a first agent is chosen by."""
+    agent = tr.load_agent(path, task, epsilon=EPSILON, name="first")
+    return tr.evaluate(task, agent, subject.episodes, seed=CHOOSING, length=2000).mean_return.value or 0.0
 
 
 def prepare(name: str, out: Path, quick: bool, workers: int) -> None:
-    """The agent to be mended, the references of both sides, and the situations of the two arms that have some."""
+    """The agent to be mended, the references of both sides, and the situations of the arms that have some."""
     subject, folder = _subject(name, quick), out / name
     if (folder / "situations.json").exists():
         return
-    base = subject.train(subject, folder / "base", None, (), "equal", 0)
     task = subject.task()
+    base = first_agent(subject, task, folder / "base")
     agent = tr.load_agent(base, task, epsilon=EPSILON, name="before")
     machine = {"backend": "processes", "workers": workers} if workers > 1 else {}
     runs = {
@@ -193,18 +245,19 @@ def run_arm(name: str, arm: str, seed: int, out: Path, quick: bool) -> None:
     if (folder / "row.json").exists():
         return
     stored = json.loads((out / name / "situations.json").read_text())
-    situations = _read(stored[arm]) if arm in stored else ()
-    began = time.monotonic()
-    weights = "adaptive" if arm in ("failing", "survivable") else "equal"
+    way = ARMS[arm]
+    situations = _read(stored[way.situations]) if way.situations else ()
+    began = time.process_time()
     trained = next(folder.glob("agent.*"), None)
-    path = trained or subject.train(subject, folder, out / stored["base"], situations, weights, seed)
-    seconds = time.monotonic() - began
+    path = trained or subject.train(subject, folder, out / stored["base"], situations, way, seed, subject.steps)
+    seconds = time.process_time() - began
     task = subject.task()
     agent = tr.load_agent(path, task, epsilon=EPSILON, name=f"{arm} {seed}")
     suite = _suite([trace_from_json(case) for case in stored["cases"]])
     survival = survival_from_json(stored["survival"])
     _, measured = test(subject, task, agent, suite, survival, {})
-    row = {"task": name, "arm": arm, "seed": seed, **measured, "seconds": round(seconds)}
+    about = {"situations": len(situations), "share": way.share, "processor_seconds": round(seconds)}
+    row = {"task": name, "arm": arm, "seed": seed, **measured, **about}
     (folder / "row.json").write_text(json.dumps(row))
     _tell(row)
 
@@ -280,7 +333,7 @@ def _tell(row: dict[str, Any]) -> None:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Means over the seeds of an arm, with 95 % intervals by the t distribution."""
+    """Means over the seeds of an arm, with 95 % intervals by the t distribution, and the value of each seed."""
     yield (
         "| task | arm | avoidable fail frequency, held out | where somebody survives | return, plain starts "
         "| unsafe, plain starts |"
@@ -294,13 +347,16 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
                 yield f"| {task} | {arm} | {' | '.join(cells)} |"
 
 
-def _interval(values: Sequence[float]) -> str:
+def _interval(told: Sequence[float | None]) -> str:
+    values = [value for value in told if value is not None]
+    if not values:
+        return "no data"
     mean = float(np.mean(values))
     shown = (lambda value: f"{value:,.0f}") if abs(mean) >= 20 else (lambda value: f"{value:.3f}")
     if len(values) < 2:
         return shown(mean)
     reach = float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5)
-    return f"{shown(mean)} [{shown(mean - reach)}, {shown(mean + reach)}]"
+    return f"{shown(mean)} [{shown(mean - reach)}, {shown(mean + reach)}] ({', '.join(map(shown, values))})"
 
 
 def _at_once(jobs: int, calls: Sequence[tuple[Any, ...]]) -> None:
@@ -318,6 +374,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", nargs="+", choices=sorted(SUBJECTS), default=list(SUBJECTS))
+    parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS))
     parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
     parser.add_argument("--workers", type=int, default=1, help="processes for each preparation")
     parser.add_argument("--quick", action="store_true", help="a twentieth of everything: shows that it works")
@@ -329,7 +386,7 @@ def main() -> None:
         [
             (run_arm, name, arm, seed, out, options.quick)
             for seed in SEEDS
-            for arm in ARMS
+            for arm in options.arms
             for name in options.only
             if (out / name / "situations.json").exists()
         ],

@@ -18,7 +18,7 @@ GOING_ON = replace(PRESETS["continue"], workers=2, updates=2, target_every=500, 
 
 
 def go_on(
-    subject: Any, folder: Path, base: Path | None, situations: Sequence[Situation], weights: str, seed: int
+    subject: Any, folder: Path, base: Path | None, situations: Sequence[Situation], arm: Any, seed: int, steps: int
 ) -> Path:
     """Continue the shipped agent; the agent itself where there is none to go on from."""
     if base is None:
@@ -28,13 +28,15 @@ def go_on(
     starts = None
     if situations:
         names = subject.task().action_names
-        starts = Starts(situations=tuple(situations), actions=names, weights=weights, watched=WATCHED)
+        starts = Starts(
+            situations=tuple(situations), actions=names, share=arm.share, weights=arm.weights, watched=WATCHED
+        )
     described = train(
         TrainingConfig(
             folder=folder,
             actions="basic",
             recipe=GOING_ON,
-            max_steps=subject.steps[1],
+            max_steps=steps,
             stages=(),
             seed=seed,
             agent=base,

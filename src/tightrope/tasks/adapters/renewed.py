@@ -20,7 +20,7 @@ class RenewedEnv(gym.Wrapper[Any, Any, Any, Any]):
         self._new = True
 
     @property
-    def spec(self) -> Any:
+    def spec(self) -> Any:  # type: ignore[override]
         """That of the environment, to which nobody can see anything added."""
         return self.env.spec
 

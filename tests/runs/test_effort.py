@@ -103,5 +103,5 @@ def test_the_command_says_how_much_it_spent(tmp_path: Path, capsys: pytest.Captu
     assert "Spent 1/64 of the default budgets" in printed
     config = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["config"]
     assert (config["effort"], config["search"]["probe_steps"]) == (1 / 64, 500)
-    assert run_command([*command, "--effort", "2"]) == 2
+    assert run_command([*command, "--effort", "3/2"]) == 2
     assert "--effort must be" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from tightrope.execution import Episode
 from tightrope.explanation.explaining import CaseToRun
@@ -16,6 +16,27 @@ if TYPE_CHECKING:
     from tightrope.risk.lessons import Lesson
     from tightrope.risk.result import FailureEstimate
     from tightrope.trace import ActionTrace
+
+    LessonSource: TypeAlias = (
+        ActionTrace
+        | Episode
+        | Explanation
+        | Reference
+        | FoundFailure
+        | FailureSearch
+        | FailureEstimate
+        | Lesson
+        | "TestedRun"
+        | "TestedSuite"
+        | "TestedCase"
+        | "FailsOfOneCause"
+        | "PlayedEpisodes"
+        | Mapping[str, "LessonSource"]
+        | Iterable["LessonSource"]
+    )
+else:
+    # It holds itself and what is below: at run time nobody could tell what the words stand for.
+    LessonSource = Any
 
 
 @runtime_checkable
@@ -91,10 +112,3 @@ class PlayedEpisodes(Protocol):
     def episodes(self) -> Iterable[LessonSource]:
         """Each of them."""
         ...
-
-
-LessonSource: TypeAlias = (
-    "ActionTrace | Episode | Explanation | Reference | FoundFailure | FailureSearch | FailureEstimate | Lesson | "
-    "TestedRun | TestedSuite | TestedCase | FailsOfOneCause | PlayedEpisodes | "
-    "Mapping[str, LessonSource] | Iterable[LessonSource]"
-)

@@ -18,6 +18,7 @@ from tightrope.safety import (
     simple_suite,
 )
 from tightrope.safety.judging.survival import exact_replay
+from tightrope.tasks import Task
 from tightrope.testing import JUMP, WALK, ConstantAgent, CountingAgent, RandomAgent, corridor_task
 from tightrope.trace import ActionTrace
 
@@ -269,6 +270,19 @@ def test_progress_is_told() -> None:
     run_suite(CORRIDOR, walker, interval_suite(reference, 1), on_progress=seen.append)
     assert [(step.finished, step.total) for step in seen if step.stage == "safety"] == [(i, 5) for i in range(1, 6)]
     assert "4 fails" in [step.note for step in seen if step.stage == "safety"][-1]
+
+
+@pytest.mark.parametrize("task", [CORRIDOR, SLIPPERY])
+def test_the_search_for_escapes_is_seen_to_go_on(task: Task) -> None:
+    """It stood at its beginning until sixteen places, or all that chance decides, were done."""
+    seen: list[Progress] = []
+    run_suite(task, walker, random_suite(task, 6, seed=1), repetitions=2, on_progress=seen.append)
+    told = [(step.finished, step.note) for step in seen if step.stage == "survival"]
+    assert told[0] != told[-1]
+    if task is CORRIDOR:
+        assert len({finished for finished, _ in told}) > 2, told
+    else:
+        assert {note.partition(":")[0] for _, note in told} > {"trying who survives", "learning from what was seen"}
 
 
 def test_witnesses_of_cases_on_the_reference() -> None:

@@ -122,9 +122,20 @@ class Engine(Shown):
                 yield early.pop(expected)
                 expected += 1
 
-    def map(self, function: Callable[[Task, Any], Any], payloads: Iterable[Any]) -> list[Any]:
-        """``function(task, payload)`` for each payload, in order; an error is raised as it was."""
-        return self._runner.map(self.task, function, payloads)
+    def map(
+        self,
+        function: Callable[[Task, Any], Any],
+        payloads: Iterable[Any],
+        on_answer: Callable[[int], None] | None = None,
+    ) -> list[Any]:
+        """``function(task, payload)`` for each payload, in order; an error is raised as it was.
+
+        Args:
+            function: What is to be done; workers must be able to import it.
+            payloads: What it is to be done with.
+            on_answer: Told how many are answered, each time that some are.
+        """
+        return self._runner.map(self.task, function, payloads, on_answer)
 
     @contextmanager
     def replanned(self) -> Iterator[None]:

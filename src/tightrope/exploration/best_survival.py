@@ -7,7 +7,7 @@ there is may do better, and worse only beyond the confidence of the interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tightrope.execution import Engine, Rollout
@@ -35,6 +35,14 @@ FINALISTS = 3
 OF = "over fresh runs of: "
 TRIALS_AT_A_TIME = 8
 """Situations in one piece of work: opening an environment must not cost more than using it."""
+
+DOING = {
+    "choose": "trying who survives",
+    "choose again": "trying the best once more",
+    "count": "counting how often the best survive",
+}
+DOING_BETWEEN = "learning from what was seen"
+"""What is told while it is done; the rounds of learning lie between choosing and counting."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +73,7 @@ def find_best_survival(
     first: Mapping[str, Action] | None = None,
     purpose: str = "",
     rough: bool = False,
+    told: Callable[[str], None] = lambda what: None,
 ) -> dict[str, BestSurvival]:
     """By the prefixes' ids, how often somebody survives ``length`` steps from there, with fresh randomness.
 
@@ -72,10 +81,11 @@ def find_best_survival(
     engine's agents of these names, and a policy learnt from all that was seen where the situations are few; of the
     best, where the steps allow it, a version with foresight. A prefix that ends early is left out.
     ``first`` are actions that everybody must play first, by the prefixes' ids; runs of another ``purpose`` have other
-    randomness. ``rough``: to tell situations apart, with a third of the runs and no second look.
+    randomness. ``rough``: to tell situations apart, with a third of the runs and no second look. ``told`` is told what
+    is being done.
     """
     search = _Search(engine, length, references or {}, actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
-    search.first, search.purpose, search.rough = first or {}, purpose, rough
+    search.first, search.purpose, search.rough, search.told = first or {}, purpose, rough, told
     return search.run({prefix.id: prefix for prefix in prefixes})
 
 
@@ -100,6 +110,7 @@ class _Search:
         self.first: Mapping[str, Action] = {}
         self.purpose = ""
         self.rough = False
+        self.told: Callable[[str], None] = lambda what: None
         self.thorough = False
 
     def run(self, prefixes: Mapping[str, ActionTrace]) -> dict[str, BestSurvival]:
@@ -203,6 +214,8 @@ class _Search:
     ) -> dict[str, tuple[int, ...]]:
         names = [each for each in prefixes if policies.get(each)]
         parts = [names[start : start + TRIALS_AT_A_TIME] for start in range(0, len(names), TRIALS_AT_A_TIME)]
+        what = DOING.get(purpose, DOING_BETWEEN)
+        self.told(what)
         answers = self.engine.map(
             run_trials,
             [
@@ -223,6 +236,7 @@ class _Search:
                 )
                 for part in parts
             ],
+            lambda done: self.told(f"{what}: {100 * done // len(parts)}%"),
         )
         survived = dict[str, tuple[int, ...]]()
         for part, answer in zip(parts, answers, strict=True):

@@ -80,8 +80,17 @@ class Runner:
                         yield from self._settled(ticket, result, dispatch)
                     raise
 
-    def map(self, task: Task, function: Callable[[Task, Any], Any], payloads: Iterable[Any]) -> list[Any]:
-        """``function(task, payload)`` for each payload, in order; an error is raised as it was."""
+    def map(
+        self,
+        task: Task,
+        function: Callable[[Task, Any], Any],
+        payloads: Iterable[Any],
+        on_answer: Callable[[int], None] | None = None,
+    ) -> list[Any]:
+        """``function(task, payload)`` for each payload, in order; an error is raised as it was.
+
+        ``on_answer`` is told how many are answered, each time that some are.
+        """
         calls = [(place, Call(function, payload)) for place, payload in enumerate(payloads)]
         dispatch = self._dispatch(
             unwrap=lambda items: [call for _, call in items],
@@ -101,6 +110,8 @@ class Runner:
                     if result.error is not None:
                         raise result.error
                     answers[place] = result.value
+                if on_answer is not None:
+                    on_answer(len(answers))
         return [answers[place] for place in range(len(calls))]
 
     def _admitted(self, window: list[tuple[int, Rollout]], dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.exploration.best_survival import STEPS_PER_CASE as STEPS_BY_CHANCE
@@ -135,6 +136,7 @@ class _Search:
             actions=self.engine.task.search_actions if self.actions is None else self.actions,
             agents=tuple(self.engine.agents),
             steps_per_case=self._steps(int(self._part * max(STEPS_BY_CHANCE, RUNS_BY_CHANCE * self.length))),
+            told=lambda what: self._report(0, len(distinct), what),
         )
         self._report(len(distinct), len(distinct))
         by_case = dict(self.told)
@@ -220,8 +222,8 @@ class _Search:
             share = (self.steps - sum(escapes.steps for escapes in found)) // rest
             little = int(self._part * LITTLE)
             work = [self._escape_task(group, max(little, min(self._enough, share))) for group in part]
-            found += self.engine.map(find_escapes, work)
-            self._report(len(found), len(groups))
+            told = partial(self._report_more, len(found), len(groups))
+            found += self.engine.map(find_escapes, work, told)
         for refutation in dict.fromkeys(escapes.refutation for escapes in found if escapes.refutation):
             text = f"{refutation}. Nothing that was proven rests on it"
             self.findings.append(Finding(kind=FindingKind.TWO_CONTINUATIONS, text=text))
@@ -252,9 +254,12 @@ class _Search:
                 known[case.id] = known[case.id].withdrawn("its witness did not survive a replay")
         return known
 
-    def _report(self, finished: int, total: int) -> None:
+    def _report_more(self, before: int, total: int, done: int) -> None:
+        self._report(before + done, total)
+
+    def _report(self, finished: int, total: int, what: str = "looking for escapes") -> None:
         if self.on_progress is not None:
-            self.on_progress(Progress("survival", finished, total, "looking for escapes"))
+            self.on_progress(Progress("survival", finished, total, what))
 
 
 def _by_proof(suite: TestSuite, case: TestCase, length: int, proofs: Mapping[Step, int]) -> Survival | None:

@@ -159,6 +159,28 @@ def test_the_house_is_drawn_as_it_is() -> None:
         above = max(lines, default=above)
 
 
+def words_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The classes and names of types that a module defines and does not keep to itself, with what they stand for."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name, ast.unparse(node)
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+            if re.match("[A-Z][a-z]", name):
+                yield name, ast.unparse(node.value)
+
+
+def test_the_name_of_a_class_or_type_stands_for_one_thing() -> None:
+    words: dict[str, set[str]] = {}
+    for path in sorted(SOURCE.parent.glob("tightrope*/**/*.py")):
+        for word, stands_for in words_of(ast.parse(path.read_text(encoding="utf-8"))):
+            words.setdefault(word, set()).add(stands_for)
+    doubled = {word for word, meant in words.items() if len(meant) > 1}
+    assert doubled <= {"Function"}, "a variable of types, as local as x"
+    assert not set(words) & {"Path", "Thread", "Process", "Event", "Queue", "Future", "Enum", "Env", "Module"}
+
+
 def test_simulators_are_opened_where_the_architecture_page_says() -> None:
     inside = {"simulation", "testing"}
     openers = {

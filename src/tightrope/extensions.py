@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from tightrope.errors import ExtensionError
 from tightrope.guards.faults import misdeed
 
-Check: TypeAlias = Callable[[Any], str]
+BrokenRule: TypeAlias = Callable[[Any], str]
 """Says which rule of its group a loaded thing breaks; empty when none."""
 LOG = logging.getLogger("tightrope.extensions")
 
@@ -51,7 +51,7 @@ class Extension:
         """What it is, its name, and whose it is."""
         return f"the {GROUPS[self.group]} {self.name!r} of {' and '.join(self.packages)}"
 
-    def load(self, check: Check = lambda value: "") -> Any:
+    def load(self, check: BrokenRule = lambda value: "") -> Any:
         """Import it; ExtensionError names the package when that fails, or when ``check`` finds a rule broken."""
         if len(self.packages) > 1:
             raise ExtensionError(f"{self.title}: several packages claim that name; uninstall all but one of them")
@@ -80,12 +80,12 @@ def extensions(group: str) -> dict[str, Extension]:
 
 
 @cache
-def loaded(group: str, check: Check) -> dict[str, Any]:
+def loaded(group: str, check: BrokenRule) -> dict[str, Any]:
     """All of a group that can be used, by name; what cannot is said once and left out."""
     return dict(_usable(group, check))
 
 
-def _usable(group: str, check: Check) -> Iterator[tuple[str, Any]]:
+def _usable(group: str, check: BrokenRule) -> Iterator[tuple[str, Any]]:
     for name, extension in extensions(group).items():
         try:
             yield name, extension.load(check)

@@ -21,8 +21,8 @@ ALL_ACTIONS = "combined"
 """The action set that holds those of all agents, so that they are tested in the same situations."""
 PROPORTIONAL = "proportional"
 
-Count = Annotated[int, Field(ge=1)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
+FromOneOn = Annotated[int, Field(ge=1)]
+FromZeroToOne = Annotated[float, Field(ge=0, le=1)]
 OnProgress = Callable[[tr.Progress], None]
 
 
@@ -34,20 +34,22 @@ class ReproductionConfig(BaseModel):
     agents: Path = Field(Path("agents/mario"), description="folder with the trained agents")
     only: tuple[str, ...] = Field((), description="names of agents to take, as in '2-moves late'; default: all")
     levels: tuple[str, ...] = Field((), description="levels to take; default: all that agents were trained on")
-    epsilon: Fraction = Field(0.02, description="share of random actions: without, ten executions would be one")
+    epsilon: FromZeroToOne = Field(0.02, description="share of random actions: without, ten executions would be one")
     suites: tuple[str, ...] = Field(("simple", "interval:1", "coverage:1", "coverage:2"), description="suites")
-    repetitions: Count = Field(10, description="executions of each case (n)")
-    length: Count = Field(40, description="steps the agent must survive (l)")
+    repetitions: FromOneOn = Field(10, description="executions of each case (n)")
+    length: FromOneOn = Field(40, description="steps the agent must survive (l)")
     probe_steps: int = Field(20_000, ge=0, description="steps to prove boundary states")
     explain_steps: int = Field(0, ge=0, description="steps for explaining the fails of each agent; the paper has none")
-    generations: Count = Field(50, description="g")
-    population: Count = Field(50, description="p")
-    truncation: Fraction = Field(0.25, description="share of a generation that become parents")
+    generations: FromOneOn = Field(50, description="g")
+    population: FromOneOn = Field(50, description="p")
+    truncation: FromZeroToOne = Field(0.25, description="share of a generation that become parents")
     proportional: bool = Field(True, description="also fuzz with selection by fitness alone, as printed in the paper")
-    fuzz_seeds: Count = Field(5, description="seeds to fuzz with, for the spread; step 4 takes the traces of the first")
-    tests: Count = Field(10, description="n_test")
-    episodes: Count = Field(10, description="n_ep")
-    step_width: Count = Field(20, description="w")
+    fuzz_seeds: FromOneOn = Field(
+        5, description="seeds to fuzz with, for the spread; step 4 takes the traces of the first"
+    )
+    tests: FromOneOn = Field(10, description="n_test")
+    episodes: FromOneOn = Field(10, description="n_ep")
+    step_width: FromOneOn = Field(20, description="w")
     seed: int = Field(0, ge=0, description="seed of all randomness")
     videos: int = Field(12, ge=0, description="how many fails to film")
     execution: tr.ExecutionConfig = tr.ExecutionConfig()

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tightrope.cli.progress import bars as progress_module
-from tightrope.cli.progress.bars import Pace, PlainLines, bars
+from tightrope.cli.progress.bars import PlainLines, StagePace, bars
 from tightrope.cli.progress.journey import Journey
 from tightrope.progress import Progress
 
@@ -60,7 +60,7 @@ def test_work_of_unknown_length_has_no_estimate(clock: list[float], capsys: pyte
 
 @pytest.mark.parametrize(("elapsed", "words"), [(0.5, ""), (60, "about 60 s left"), (600, "about 10 min left")])
 def test_time_left_is_told_in_words(clock: list[float], elapsed: float, words: str) -> None:
-    pace = Pace()
+    pace = StagePace()
     pace.restarts(Progress("fuzzing", 0, 10))
     clock[0] += elapsed
     assert pace.time_left(Progress("fuzzing", 5, 10)) == words

@@ -9,12 +9,12 @@ import sys
 import numpy as np
 import pytest
 
-from tightrope.cli.pictures.stepping import HELP, Reel, Strip, can_step, step_through
+from tightrope.cli.pictures.stepping import HELP, FilmStrip, Reel, can_step, step_through
 
 
-def strip(title: str, steps: int, *, pictures: bool = False) -> Strip:
+def strip(title: str, steps: int, *, pictures: bool = False) -> FilmStrip:
     frames = [np.full((4, 4, 3), step, np.uint8) for step in range(steps)] if pictures else []
-    return Strip(title=title, frames=frames, captions=[(f"{title} at {step}",) for step in range(steps)])
+    return FilmStrip(title=title, frames=frames, captions=[(f"{title} at {step}",) for step in range(steps)])
 
 
 REEL = Reel(strips=(strip("fail", 6), strip("escape", 9)), decision=4)

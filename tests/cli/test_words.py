@@ -13,7 +13,7 @@ from tightrope.cli import run_command
 from tightrope.cli.arguments.given import Given
 from tightrope.cli.arguments.options import agent_configs
 from tightrope.cli.output.interface import Interface
-from tightrope.cli.output.words import amount, counted, percent, points, share
+from tightrope.cli.output.words import amount, counted, in_percent, points, share
 from tightrope.cli.verbs.run import _trusted, _ways_of
 from tightrope.settings import SafetyConfig, parse_share
 from tightrope.statistics import Estimate
@@ -23,7 +23,7 @@ WIDE = Estimate(0.551, 0.238, 0.8512, 6, "made up")
 
 
 def test_shares_are_percentages() -> None:
-    assert percent(0.4) == "40%"
+    assert in_percent(0.4) == "40%"
     assert share(WIDE) == "55% (24–85%)"
     assert share(Estimate.certain(0.43)) == "43% (exact)"
     assert share(WIDE.without_interval("one reference")) == "55% (no interval)"

@@ -11,10 +11,10 @@ import gymnasium as gym
 import numpy as np
 
 from tightrope.agents.agent import Agent, Answer
-from tightrope.execution.backends.backend import Report, Work, work_through
+from tightrope.execution.backends.backend import Assignment, Report, work_through
 from tightrope.execution.engine import Engine
 from tightrope.execution.prefixes.costs import Costs
-from tightrope.execution.scheduling.dispatch import Pace
+from tightrope.execution.scheduling.dispatch import WorkerPace
 from tightrope.execution.worker.worker import Worker
 from tightrope.seeding import generator
 from tightrope.tasks.task import Task, Transition
@@ -82,7 +82,7 @@ class SimulatedBackend:
         self._workers = [Worker(task, agents, conformance, memory_limit=2**30, costs=costs) for _ in range(workers)]
         self._due: dict[int, tuple[float, Report]] = {}
 
-    def submit(self, worker: int, work: Work) -> None:
+    def submit(self, worker: int, work: Assignment) -> None:
         results = list(work_through(self._workers[worker], work))
         counters = self._workers[worker].counters.taken()
         seconds = MESSAGE + STEP * (counters.steps_executed or len(work))
@@ -128,5 +128,5 @@ def simulated_engine(task: Task, agents: Mapping[str, Agent], workers: int) -> E
     engine.close()
     backend = SimulatedBackend(task, agents, engine.conformance, workers)
     engine._runner.begin(backend, deterministic=engine.deterministic)
-    engine._runner._pace = Pace(1 / STEP)
+    engine._runner._pace = WorkerPace(1 / STEP)
     return engine

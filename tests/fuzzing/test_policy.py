@@ -22,7 +22,7 @@ from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
 from tightrope.errors import UsageError
 from tightrope.execution import Engine, Rollout
-from tightrope.fuzzing import FuzzResult, Kind, Perturbation, Script, action_source, fuzz_policy
+from tightrope.fuzzing import FuzzResult, Perturbation, PerturbationKind, Script, action_source, fuzz_policy
 from tightrope.fuzzing.disturbed import DisturbedAgent
 from tightrope.fuzzing.perturbation import ScriptOperators
 from tightrope.fuzzing.playing import TracePlayer
@@ -37,10 +37,10 @@ CORRIDOR = corridor_task()
 
 
 def held(start: int, length: int, action: int) -> Perturbation:
-    return Perturbation(start=start, length=length, kind=Kind.HELD, action=action, seed=0)
+    return Perturbation(start=start, length=length, kind=PerturbationKind.HELD, action=action, seed=0)
 
 
-def of_kind(kind: Kind, start: int, length: int, seed: int = 0) -> Perturbation:
+def of_kind(kind: PerturbationKind, start: int, length: int, seed: int = 0) -> Perturbation:
     return Perturbation(start=start, length=length, kind=kind, action=WALK, seed=seed)
 
 
@@ -67,15 +67,17 @@ def test_a_held_action_comes_between_what_the_agent_does() -> None:
 
 
 def test_another_action_is_never_the_agents_own() -> None:
-    (result,) = evaluate(Careful(), Script((of_kind(Kind.OTHER, 0, 1), of_kind(Kind.OTHER, 3, 1))))
+    (result,) = evaluate(
+        Careful(), Script((of_kind(PerturbationKind.OTHER, 0, 1), of_kind(PerturbationKind.OTHER, 3, 1)))
+    )
     assert result.trace.actions[0] == JUMP
-    (longer,) = evaluate(Blind(), Script((of_kind(Kind.OTHER, 0, 5),)), task=corridor_task(30, ()))
+    (longer,) = evaluate(Blind(), Script((of_kind(PerturbationKind.OTHER, 0, 5),)), task=corridor_task(30, ()))
     assert longer.trace.actions == (JUMP,) * 5 + (WALK,) * 20
 
 
 def test_noise_replaces_some_actions() -> None:
     task = corridor_task(400, ())
-    (result,) = evaluate(Blind(), Script((of_kind(Kind.NOISE, 10, 200),)), task=task)
+    (result,) = evaluate(Blind(), Script((of_kind(PerturbationKind.NOISE, 10, 200),)), task=task)
     assert result.trace.actions[:10] == (WALK,) * 10
     jumps = result.trace.actions[10:210].count(JUMP)
     assert 30 < jumps < 70  # half of the steps are random, half of those jump
@@ -83,7 +85,7 @@ def test_noise_replaces_some_actions() -> None:
 
 
 def test_continuous_noise_stays_near_the_agents_action() -> None:
-    (result,) = evaluate(Pusher(), Script((of_kind(Kind.NOISE, 2, 6),)), task=rail_task())
+    (result,) = evaluate(Pusher(), Script((of_kind(PerturbationKind.NOISE, 2, 6),)), task=rail_task())
     noisy = [action[0] for action in result.trace.actions[2:8]]  # type: ignore[index]
     assert len(set(noisy)) == 6
     assert all(abs(value - 0.25) < 1 for value in noisy)
@@ -106,7 +108,7 @@ def test_a_recurrent_agent_remembers_what_it_saw_before() -> None:
     assert result.trace.actions == (0, 0, 1, 0, 0, 1, 0, 0, 1)
 
 
-KINDS = st.sampled_from(list(Kind))
+KINDS = st.sampled_from(list(PerturbationKind))
 PARTS = st.builds(
     Perturbation,
     start=st.integers(0, 12),
@@ -221,7 +223,9 @@ def test_budget_and_wrong_input() -> None:
 
 def test_a_disturbed_agent_is_another_agent() -> None:
     source = action_source(CORRIDOR)
-    other, noise = (DisturbedAgent(Careful(), kind, source) for kind in (Kind.OTHER, Kind.NOISE))
+    other, noise = (
+        DisturbedAgent(Careful(), kind, source) for kind in (PerturbationKind.OTHER, PerturbationKind.NOISE)
+    )
     assert len({other.name, noise.name, "careful"}) == 3
     assert len({other.fingerprint, noise.fingerprint, "careful"}) == 3
     assert not other.deterministic

@@ -3,7 +3,7 @@ import pytest
 
 from tightrope.errors import FormatError, UsageError
 from tightrope_mario.training.export import write_onnx
-from tightrope_mario.training.learner import Learner, Memory, build_network, choose_device
+from tightrope_mario.training.learner import Memory, QLearner, build_network, choose_device
 from tightrope_mario.training.recipe import find_recipe
 
 torch = pytest.importorskip("torch")
@@ -34,7 +34,7 @@ def test_stacks_repeat_the_first_frame_of_an_episode():
 
 def small_learner(actions=2, **changes):
     recipe = find_recipe("fast", **{"workers": 1, "lanes": 2, "memory_ticks": 12, "batch": 8, **changes})
-    return Learner(recipe, actions, "cpu", seed=0)
+    return QLearner(recipe, actions, "cpu", seed=0)
 
 
 def test_only_complete_and_kept_situations_are_drawn():

@@ -11,7 +11,7 @@ import tightrope as tr
 from tightrope.execution import Episode, Rollout
 from tightrope.outcome import Outcome
 from tightrope.performance.between import return_differences
-from tightrope.performance.play import Plan, prefix_test
+from tightrope.performance.play import ComparisonPlan, prefix_test
 from tightrope.performance.reach import Reach
 from tightrope.performance.results import Comparison, PrefixTest
 from tightrope.performance.robust import _point
@@ -20,7 +20,7 @@ from tightrope.statistics.earnings import COST_OF_A_FAIL_NOT_KNOWN, Earnings
 from tightrope.trace import ActionTrace
 
 STEPS, FAILS = 20, 0.02
-PLAN = Plan(
+PLAN = ComparisonPlan(
     agent="a", agent_repetitions=1, trace_repetitions=1, agent_deterministic=False, traces_deterministic=False,
     length=None, seed=0,
 )  # fmt: skip

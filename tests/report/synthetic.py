@@ -24,7 +24,7 @@ from tightrope.references import SearchResult
 from tightrope.references.result import SearchStats
 from tightrope.report import AgentInfo, Finding, MapPicture, Published, Results, RunResults, StepCost
 from tightrope.report.films.images import data_uri, png_bytes
-from tightrope.report.results import Line
+from tightrope.report.results import MapLine
 from tightrope.runs.gates import Gate
 from tightrope.safety import (
     SafetyResult,
@@ -168,7 +168,7 @@ def level_map(length: int = 336) -> MapPicture:
     x = np.linspace(40, 3200, length + 1)
     y = 196 - 50 * np.abs(np.sin(x / 130)) * (np.sin(x / 410) > -0.2)
     rng = np.random.default_rng(0)
-    fuzz: list[Line] = []
+    fuzz: list[MapLine] = []
     for _ in range(8):
         reach = int(rng.integers(80, length))
         higher = y[:reach] - 30 * rng.random() * np.abs(np.sin(x[:reach] / 90))

@@ -12,7 +12,7 @@ from tightrope.report import AgentInfo, Results, RunResults, results_to_json
 from tightrope.report.charts import section_charts
 from tightrope.report.charts.comparison_charts import KINDS, agents_by_situation, agents_compared, most_telling
 from tightrope.report.charts.training_charts import training_charts
-from tightrope.report.comparing import compared, compared_text, in_order, kind_changes, place_changes, ranking
+from tightrope.report.comparing import agents_in_order, compared, compared_text, kind_changes, place_changes, ranking
 from tightrope.report.shared_cases import on_shared_cases
 from tightrope.report.training import are_checkpoints, through_training
 from tightrope.report.wording import change_text, percent
@@ -169,7 +169,7 @@ def test_no_colour_stands_for_two_agents() -> None:
 
 def test_agents_that_are_no_checkpoints_are_lined_up_by_rank() -> None:
     run = two_agents(b=OLD, a=NEW, d=dict.fromkeys(range(1, 6), 10), c=dict.fromkeys(range(1, 6), 0))
-    assert in_order(run) == ("d", "b", "a", "c")
+    assert agents_in_order(run) == ("d", "b", "a", "c")
     chart = agents_by_situation(run)
     assert [view["label"] for view in chart.views] == ["simple", KINDS]
     assert through_training([run]) is None

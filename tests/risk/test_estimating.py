@@ -14,7 +14,7 @@ from tightrope.risk.guides import GivenGuide, NoGuide
 from tightrope.risk.learning import EPISODES_PER_SHARE, fitted_guide, noisy_lessons
 from tightrope.risk.repeating import Order, repetition
 from tightrope.risk.splitting import _divided, split
-from tightrope.risk.swarm import Mark, Path, Swarm
+from tightrope.risk.swarm import EpisodePath, Mark, Swarm
 from tightrope.risk.work import FEWEST_IN_PILOT, PILOT_EPISODES, Work
 from tightrope.simulation import open_simulator
 from tightrope.statistics import Estimate
@@ -95,8 +95,10 @@ def test_each_repetition_is_unbiased_whatever_the_guide() -> None:
 
 
 def test_the_one_that_counts_for_most_is_divided_however_it_went_on() -> None:
-    heavy, light = (Path(root=0, marks=[Mark((1.0, -3), None, None, weight)], weight=9.0) for weight in (4.0, 1.0))
-    failed_at_once = Path(root=1, weight=50.0, failed=True)
+    heavy, light = (
+        EpisodePath(root=0, marks=[Mark((1.0, -3), None, None, weight)], weight=9.0) for weight in (4.0, 1.0)
+    )
+    failed_at_once = EpisodePath(root=1, weight=50.0, failed=True)
     high = [light, heavy, failed_at_once]
     parts = _divided(high, 3, (0.0, 0), np.random.default_rng(0))
     assert [path.share for path in high] == [1, 1 / 4, 1], "nothing is gained from parts of what has failed already"

@@ -11,7 +11,7 @@ from tightrope.reference import Survivability
 from tightrope.runs.campaign import run_campaign
 from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.run import Run, open_run
-from tightrope.safety import FindingKind, SafetyResult
+from tightrope.safety import SafetyFindingKind, SafetyResult
 from tightrope.safety.judging.agreement import agreeing_on_proofs
 
 
@@ -52,7 +52,7 @@ def test_a_proof_that_another_agent_refutes_excuses_nobody(runs: dict[str, Run])
     beside, clever = (result_of(runs["both"], name) for name in ("dumb", "clever"))
     assert alone.survivability[Survivability.NO] > 0, "the key lies, and nobody has noticed"
     assert not alone.findings
-    assert [finding.kind for finding in clever.findings] == [FindingKind.REFUTED_PROOF]
+    assert [finding.kind for finding in clever.findings] == [SafetyFindingKind.REFUTED_PROOF]
     assert beside.survivability[Survivability.NO] == 0
     (finding,) = beside.findings
     assert finding.text == f"clever refutes proofs in coverage:1: {clever.findings[0].text}"

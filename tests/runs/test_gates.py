@@ -10,7 +10,7 @@ from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.runs import gates
 from tightrope.runs.configuration.config import CampaignConfig
-from tightrope.runs.gates import Evidence, Gate, Rule, all_passed, asked_for, judge_gate, judged_gates
+from tightrope.runs.gates import Evidence, Gate, GateRule, all_passed, asked_for, judge_gate, judged_gates
 from tightrope.runs.measurements import Measurement, measured_fails
 from tightrope.runs.run import open_run
 from tightrope.runs.storage.layout import CONTROLS, plain_settings, safety_settings
@@ -155,7 +155,7 @@ def test_several_gates_pass_only_if_every_one_does(verdicts: list[bool | None], 
 def test_a_gate_is_added_by_a_rule(measured: SafetyResult, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where its limit stands, and what it measures: all else follows."""
     returns = Estimate(3.0, 2.0, 4.0, 5, "made up")
-    rule = Rule(
+    rule = GateRule(
         name="returns",
         setting="safety.repetitions",
         lacks=lambda config: "",

@@ -14,7 +14,7 @@ from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety import (
-    FindingKind,
+    SafetyFindingKind,
     SafetyResult,
     SuiteSurvival,
     action_coverage_suite,
@@ -42,7 +42,7 @@ SLIDE = tabular_task(
 )
 
 
-def kinds(result: SafetyResult) -> list[FindingKind]:
+def kinds(result: SafetyResult) -> list[SafetyFindingKind]:
     return [finding.kind for finding in result.findings]
 
 
@@ -56,7 +56,7 @@ def test_a_case_that_is_survived_withdraws_every_proof() -> None:
     assert passed
     assert {case.survivable for case in result.cases} == {UNKNOWN}
     [finding] = result.findings
-    assert finding.kind is FindingKind.REFUTED_PROOF
+    assert finding.kind is SafetyFindingKind.REFUTED_PROOF
     assert set(finding.cases) == passed
     assert "withdrawn" in result.cases[0].survival.evidence
     # What is told stays told when the result is read back.
@@ -138,7 +138,7 @@ def test_a_few_of_infinitely_many_actions_prove_nothing() -> None:
     assert {case.survivable for case in said.cases} == {NO}
     wrong = run_suite(CAR, brakes, suite, actions=CAR.search_actions)
     assert {case.survivable for case in wrong.cases} == {UNKNOWN}
-    assert kinds(wrong) == [FindingKind.OTHER_ACTIONS]
+    assert kinds(wrong) == [SafetyFindingKind.OTHER_ACTIONS]
 
 
 class Forgetful(gym.Wrapper[Any, Any, Any, Any]):
@@ -172,7 +172,7 @@ def test_an_environment_that_counts_time_inside_makes_no_false_proof() -> None:
         if not case.invalid:
             cell, spent = sum(action == 0 for action in case.case.prefix.actions), len(case.case.prefix)
             assert case.survivable is (YES if 7 - cell <= 12 - spent else NO)
-    assert FindingKind.REFUTED_PROOF not in kinds(result)
+    assert SafetyFindingKind.REFUTED_PROOF not in kinds(result)
 
 
 def test_a_reference_that_parts_under_fresh_randomness_proves_nothing() -> None:
@@ -196,7 +196,7 @@ def test_a_free_prefix_says_where_it_led() -> None:
     suite = simple_suite(reference_of(ICE, (JUMP,) * 6, (5,), proven=False))
     free = run_suite(ICE, jumper, suite, repetitions=200, fixed_prefix=False)
     [finding] = free.findings
-    assert finding.kind is FindingKind.ELSEWHERE
+    assert finding.kind is SafetyFindingKind.ELSEWHERE
     there = sum(episode.checksum == suite.checksums[5] for episode in free.cases[0].episodes)
     assert 0 < there < 200
     assert f"in {there} of 200 executions" in finding.text

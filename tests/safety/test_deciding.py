@@ -23,7 +23,7 @@ from tightrope.safety import (
 )
 from tightrope.safety.gate_draws import Drawing
 from tightrope.safety.judging.frequencies import case_weights
-from tightrope.statistics import Decision, SequentialGate
+from tightrope.statistics import SequentialDecision, SequentialGate
 from tightrope.testing import JUMP, WALK, FunctionAgent, RandomAgent
 
 reference = reference_of(CORRIDOR)
@@ -44,7 +44,7 @@ class Listener(SequentialGate):
         super().__init__(0.5)
         self.told: list[bool | None] = []
 
-    def update(self, failed: bool | None) -> Decision | None:
+    def update(self, failed: bool | None) -> SequentialDecision | None:
         self.told.append(failed)
         return None
 
@@ -115,15 +115,15 @@ def test_draws_count_in_their_order_however_long_they_take() -> None:
 def test_the_error_rate_holds_for_cases_that_differ() -> None:
     """Of six places in two boundary states one fails always: with that very rate as the limit, looks are harmless."""
     certain = suite.cases[0].id
-    decisions = Counter[Decision | None]()
+    decisions = Counter[SequentialDecision | None]()
     for seed in range(200):
         gate = SequentialGate(1 / 6)
         drawing = drawing_of(gate, most=120, seed=seed)
         while work := drawing.ask():
             drawing.tell([Verdict.FAIL if case.id == certain else Verdict.PASS for case, _ in work])
         decisions[gate.decision] += 1
-    assert decisions[Decision.WITHIN] / 200 <= 0.05 + 0.03
-    assert decisions[Decision.ABOVE] / 200 <= 0.05 + 0.03
+    assert decisions[SequentialDecision.WITHIN] / 200 <= 0.05 + 0.03
+    assert decisions[SequentialDecision.ABOVE] / 200 <= 0.05 + 0.03
     assert decisions[None] > 150
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tightrope.statistics import ON_THESE_CASES, Decision, SequentialGate
+from tightrope.statistics import ON_THESE_CASES, SequentialDecision, SequentialGate
 from tightrope.statistics.sequential import _error, _log_wealth, _mark
 
 FAR = 400
@@ -19,8 +19,8 @@ def borders(limit: float, most: int = FAR) -> tuple[np.ndarray, np.ndarray]:
     """After n executions: at most so many fails are within, at least so many are above."""
     within, above = np.full(most + 1, -1), np.full(most + 1, most + 1)
     for n in range(1, most + 1):
-        within[n] = _last(lambda fails, n=n: decided(limit, n, fails) is Decision.WITHIN, within[n - 1], n)
-        above[n] = _first(lambda fails, n=n: decided(limit, n, fails) is Decision.ABOVE, above[n - 1], n)
+        within[n] = _last(lambda fails, n=n: decided(limit, n, fails) is SequentialDecision.WITHIN, within[n - 1], n)
+        above[n] = _first(lambda fails, n=n: decided(limit, n, fails) is SequentialDecision.ABOVE, above[n - 1], n)
     return within, above
 
 
@@ -39,7 +39,7 @@ def _first(holds, known: int, n: int) -> int:  # type: ignore[no-untyped-def]
     return known
 
 
-def decided(limit: float, n: int, fails: int) -> Decision | None:
+def decided(limit: float, n: int, fails: int) -> SequentialDecision | None:
     """What a gate says that has seen so much and is not decided yet."""
     gate = SequentialGate(limit)
     gate.n, gate.fails = n - 1, fails
@@ -79,7 +79,7 @@ def test_at_the_limit_either_error_is_at_most_five_percent_though_one_looks_ever
 @pytest.mark.parametrize("limit", [0.001, 0.037, 0.05, 0.5, 0.95])
 def test_the_mark_is_as_low_as_the_error_allows_and_later_executions_are_counted_in(limit: float, alpha: float) -> None:
     """What may still happen after the last execution that is worked out is bounded by what is left at stake."""
-    for bet in Decision:
+    for bet in SequentialDecision:
         wealth = [_log_wealth(np.arange(n + 1.0), n, limit, bet) for n in range(1, FAR + 1)]
         mark = _mark(limit, alpha, bet)
         assert mark <= -np.log(alpha), "never more than Ville asks for"
@@ -94,8 +94,8 @@ def test_limits_that_were_made_to_agree_with_the_decision_hold(rate: float) -> N
     for n in range(1, FAR + 1):
         playing = np.append(playing * (1 - rate), 0.0) + np.append(0.0, playing * rate)
         fails = np.arange(n + 1.0)
-        by_gate = _log_wealth(fails, n, 0.05, Decision.ABOVE) >= _mark(0.05, 0.05, Decision.ABOVE)
-        by_limits = _log_wealth(fails, n, rate, Decision.ABOVE) >= np.log(20)
+        by_gate = _log_wealth(fails, n, 0.05, SequentialDecision.ABOVE) >= _mark(0.05, 0.05, SequentialDecision.ABOVE)
+        by_limits = _log_wealth(fails, n, rate, SequentialDecision.ABOVE) >= np.log(20)
         off = by_gate | by_limits
         wrong += playing[off].sum()
         playing[off] = 0.0
@@ -126,7 +126,7 @@ def test_never_failing_passes_after_seventy_four_executions() -> None:
     gate = SequentialGate(0.05)
     while gate.update(False) is None:
         pass
-    assert (gate.n, gate.decision) == (74, Decision.WITHIN)
+    assert (gate.n, gate.decision) == (74, SequentialDecision.WITHIN)
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.9])
@@ -151,8 +151,8 @@ def test_the_decision_and_the_limits_agree() -> None:
         while gate.decision is None:
             gate.update(gate.n < failing)
         found = gate.estimate
-        assert (found.high <= 0.1) == (gate.decision is Decision.WITHIN)  # type: ignore[operator]
-        assert (found.low > 0.1) == (gate.decision is Decision.ABOVE)  # type: ignore[operator]
+        assert (found.high <= 0.1) == (gate.decision is SequentialDecision.WITHIN)  # type: ignore[operator]
+        assert (found.low > 0.1) == (gate.decision is SequentialDecision.ABOVE)  # type: ignore[operator]
 
 
 def test_what_is_unknown_counts_against_either_decision() -> None:
@@ -168,26 +168,26 @@ def test_what_is_unknown_counts_against_either_decision() -> None:
     failing = SequentialGate(0.05)
     for number in range(20):
         failing.update(None if number % 4 == 0 else True)
-    assert failing.decision is Decision.ABOVE, "nothing excuses the fails that were seen"
+    assert failing.decision is SequentialDecision.ABOVE, "nothing excuses the fails that were seen"
 
 
 def test_a_decision_stays() -> None:
     gate = SequentialGate(0.05)
     for _ in range(3):
         gate.update(True)
-    assert gate.decision is Decision.ABOVE
+    assert gate.decision is SequentialDecision.ABOVE
     for _ in range(500):
         gate.update(False)
-    assert gate.decision is Decision.ABOVE
+    assert gate.decision is SequentialDecision.ABOVE
 
 
 def test_the_ends() -> None:
     none_allowed, all_allowed = SequentialGate(0.0), SequentialGate(1.0)
     assert [none_allowed.update(False) for _ in range(50)] == [None] * 50
-    assert none_allowed.update(True) is Decision.ABOVE
+    assert none_allowed.update(True) is SequentialDecision.ABOVE
     assert all_allowed.decision is None, "nothing was tried yet"
     assert all_allowed.update(None) is None
-    assert all_allowed.update(True) is Decision.WITHIN
+    assert all_allowed.update(True) is SequentialDecision.WITHIN
     assert SequentialGate(0.5).estimate.value is None
     for wrong in (-0.1, 1.5):
         with pytest.raises(ValueError, match="between 0 and 1"):
@@ -208,7 +208,7 @@ def test_what_is_allowed_beside_the_limit_leaves_a_band_that_is_not_decided() ->
         wrong += SequentialGate(0.1, beside=(0.2, 0.2)).update(False) is not None
     assert undecided >= 60 * 0.9 - 8
     assert wrong == 0
-    for rate, decision in ((0.1, Decision.WITHIN), (0.6, Decision.ABOVE)):
+    for rate, decision in ((0.1, SequentialDecision.WITHIN), (0.6, SequentialDecision.ABOVE)):
         gate = SequentialGate(0.1, beside=(0.15, 0.25))
         for failed in rng.random(400) < rate:
             gate.update(bool(failed))

@@ -21,9 +21,9 @@ from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed, require_fault
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator, stable_hash
-from tightrope.simulation import Moment, Simulator, play
+from tightrope.simulation import Simulator, TraceMoment, play
 from tightrope.tasks.observations import RULE, is_change_in_place, shown_mask
-from tightrope.tasks.spaces import own_actions
+from tightrope.tasks.spaces import unshared_actions
 
 
 def agent_generator(rollout: Rollout) -> np.random.Generator:
@@ -90,7 +90,7 @@ def _ask(agent: Agent, simulator: Simulator, memory: Any, rng: np.random.Generat
         raise
     except BaseException as error:
         raise AgentFailure(f"agent {agent.name!r} {misdeed(error)}") from error
-    return own_actions(answer.actions)[0], answer.memories[0]
+    return unshared_actions(answer.actions)[0], answer.memories[0]
 
 
 def _play(simulator: Simulator, agent: Agent | None, action: Any) -> None:
@@ -143,7 +143,7 @@ class _Record:
         if self.rollout.record_positions and self.simulator.task.position is not None:
             self.positions.append(self.simulator.look("position"))
 
-    def prefix_moment(self, moment: Moment) -> None:
+    def prefix_moment(self, moment: TraceMoment) -> None:
         self.prefix_steps = moment.depth
         self.prefix_reward += moment.reward
         self.prefix_outcome = moment.outcome

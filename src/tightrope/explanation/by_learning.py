@@ -13,7 +13,7 @@ import numpy as np
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.explanation.by_model import Found
 from tightrope.explanation.chance import drop_between
-from tightrope.explanation.decisions import Fail, Measure, decisions_of, first_ways, shown
+from tightrope.explanation.decisions import Fail, FreshRuns, decisions_of, first_ways, is_shown
 from tightrope.explanation.explanation import Explanation
 from tightrope.explanation.learning import Learner
 from tightrope.exploration.learnt_survival import Decision
@@ -50,13 +50,13 @@ def explain_by_learning(
     if np.isnan(costs).all():
         return None
     worst = made[int(np.nanargmax(costs))]
-    measure = Measure(learner, policy, actions, steps)
+    measure = FreshRuns(learner, policy, actions, steps)
     measured, better = measure.drop(worst, [fail])
-    if shown(measured):
+    if is_shown(measured):
         # Who was learnt may know little of where the decision leads; the agent itself may do better from there.
         own = drop_between(measure.best, _own_survival(engine, fail, worst, length, measure.best.n))
-        measured = own if own.value is not None and not shown(own) else measured
-    if shown(measured):
+        measured = own if own.value is not None and not is_shown(own) else measured
+    if is_shown(measured):
         return found.by_decision(0, worst, measured, better)
     return found.by_decision(0, worst, measured, {}, fault=None)
 

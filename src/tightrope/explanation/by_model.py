@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tightrope.execution import Engine, Episode
 from tightrope.explanation.cause import Cause
 from tightrope.explanation.chance import MOST_MOMENTS
-from tightrope.explanation.decisions import Fail, Measure, decisions_of, first_ways, runs_to_show, shown
+from tightrope.explanation.decisions import Fail, FreshRuns, decisions_of, first_ways, is_shown, runs_to_show
 from tightrope.explanation.explanation import Explanation
 from tightrope.explanation.learning import Learner
 from tightrope.exploration.learnt_survival import Decision
@@ -60,7 +60,7 @@ def explain_by_model(
         fail.places = [order[decision] for decision in fail.decisions]
     before, after = model.of(list(made))
     found = Found(fails, list(made), before, after, model.steps, length)
-    measure = Measure(learner, policy, actions, steps)
+    measure = FreshRuns(learner, policy, actions, steps)
     return found.explanations(measure)
 
 
@@ -78,7 +78,7 @@ class Found:
         self.kept = np.where(np.isnan(before), np.nan, np.maximum(kept, 0.0))
         self.given = [1.0 - np.minimum(self.kept[:, fail.places].prod(axis=1), 1.0) for fail in fails]
 
-    def explanations(self, measure: Measure) -> list[Explanation | None]:
+    def explanations(self, measure: FreshRuns) -> list[Explanation | None]:
         """One for each fail."""
         found: list[Explanation | None] = [None] * len(self.fails)
         by_decision: defaultdict[Decision, list[int]] = defaultdict(list)
@@ -100,7 +100,7 @@ class Found:
                 if (measured.high or 0.0) < (shared.low or 0.0):
                     rest += members
                     continue
-                shared = measured if shown(measured) else shared
+                shared = measured if is_shown(measured) else shared
             for each in members:
                 found[each] = self.by_decision(each, decision, shared, better)
         for cause, members in self._without(rest).items():

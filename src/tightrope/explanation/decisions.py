@@ -76,13 +76,13 @@ def runs_to_show(before: float, after: float) -> float:
     return noise * (POWER / (before - after)) ** 2
 
 
-def shown(drop: Estimate) -> bool:
+def is_shown(drop: Estimate) -> bool:
     """Whether it is beyond chance."""
     return (drop.low or 0.0) > 0
 
 
 @dataclass
-class Measure:
+class FreshRuns:
     """Fresh runs from where a decision was made, which no model has a part in but for whom they follow."""
 
     learner: Learner
@@ -110,10 +110,10 @@ class Measure:
         taken, _ = self._fared(starts, decision[1], runs)
         drop = drop_between(self.best, taken)
         better = {way.actions[len(start)]: ways for start, way in zip(starts, ways, strict=True) if way is not None}
-        for action in self.actions if shown(drop) else ():
+        for action in self.actions if is_shown(drop) else ():
             if action not in better and action != decision[1]:
                 rate, ways = self._fared(starts, action, runs // OTHERS + 1)
-                if shown(drop_between(rate, taken)):
+                if is_shown(drop_between(rate, taken)):
                     better[action] = ways
         return drop, better
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from tightrope.execution.prefixes.snapshot_sizes import Scales, snapshot_bytes
 from tightrope.simulation import Simulator, Snapshot
 
-Way: TypeAlias = Any
+WayBack: TypeAlias = Any
 """The simulator's history of a situation."""
 
 WEIGHED_EVERY = 64
@@ -27,7 +27,7 @@ class SnapshotShelf:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def save(self) -> Way:
+    def save(self) -> WayBack:
         """Keep the situation the simulator stands in; returns the way to it, which whoever wants it back holds."""
         snapshot = self._simulator.save()
         self._kept[id(snapshot.history)] = snapshot
@@ -36,7 +36,7 @@ class SnapshotShelf:
             del self._kept[next(iter(self._kept))]
         return snapshot.history
 
-    def fetch(self, way: Way) -> None:
+    def fetch(self, way: WayBack) -> None:
         """Put the simulator back to where the way leads."""
         snapshot = self._kept.pop(id(way), None)
         if snapshot is not None:
@@ -51,7 +51,7 @@ class SnapshotShelf:
         self._simulator.replay(way)
         self.save()
 
-    def discard(self, way: Way) -> None:
+    def discard(self, way: WayBack) -> None:
         """Let go of a situation that nobody will want back."""
         self._kept.pop(id(way), None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from tightrope.failures.moments import Moment
+from tightrope.failures.moments import LastMoment
 from tightrope.failures.result import FoundFailure
 
 NEAR = 0.05
@@ -50,7 +50,7 @@ def _one_cause(one: FoundFailure, other: FoundFailure, spans: Sequence[float]) -
     return a.action == b.action and one.avoidable is other.avoidable and _one_place(a, b, spans)
 
 
-def _one_place(a: Moment, b: Moment, spans: Sequence[float]) -> bool:
+def _one_place(a: LastMoment, b: LastMoment, spans: Sequence[float]) -> bool:
     if a.key == b.key:
         return True
     if a.observation is None or b.observation is None or len(a.observation) != len(b.observation):
@@ -59,6 +59,6 @@ def _one_place(a: Moment, b: Moment, spans: Sequence[float]) -> bool:
     return all(abs(x - y) <= NEAR * span for x, y, span in pairs)
 
 
-def _spans(moments: Sequence[Moment | None]) -> list[float]:
+def _spans(moments: Sequence[LastMoment | None]) -> list[float]:
     seen = [each.observation for each in moments if each is not None and each.observation is not None]
     return [max(column) - min(column) for column in zip(*seen, strict=False)]

@@ -15,8 +15,8 @@ from tightrope.seeding import derive_seed
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
-Work = TypeVar("Work")
-Answer = TypeVar("Answer")
+Asked = TypeVar("Asked")
+Answered = TypeVar("Answered")
 
 
 @dataclass(kw_only=True)
@@ -41,10 +41,10 @@ class Ledger:
         return episodes
 
     def map(
-        self, work: Callable[[Task, Work], Answer], items: Sequence[Work], cost: Callable[[Answer], int]
-    ) -> list[Answer]:
+        self, work: Callable[[Task, Asked], Answered], items: Sequence[Asked], cost: Callable[[Answered], int]
+    ) -> list[Answered]:
         """What the engine carries to its workers, and what ``cost`` says that each of it took."""
-        answers: list[Answer] = self.engine.map(work, items)
+        answers: list[Answered] = self.engine.map(work, items)
         self.meter.spend(sum(map(cost, answers)))
         return answers
 

@@ -41,7 +41,7 @@ RANDOM_TRIES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class LastMoment:
     """The last moment from which somebody survived."""
 
     depth: int
@@ -90,7 +90,7 @@ def find_moments(
     agents: Sequence[str] = (),
     length: int = HORIZON,
     limit: float = math.inf,
-) -> tuple[list[Moment | None], int]:
+) -> tuple[list[LastMoment | None], int]:
     """Of each failed episode the moment it was lost, None where none was found; and the steps it took.
 
     ``limit``: steps after which what is known is returned.
@@ -138,7 +138,7 @@ class _Backwards:
     def __init__(self, trace: ActionTrace, distance: int) -> None:
         self.trace, self._distance = trace, min(distance, len(trace))
         self._lost = len(trace)
-        self.found: Moment | None = None
+        self.found: LastMoment | None = None
         self.depth: int | None = len(trace) - self._distance if len(trace) else None
 
     def tell(self, answer: Attempted, *, refine: bool) -> None:
@@ -147,7 +147,7 @@ class _Backwards:
         if not answer.who or answer.escape is None:
             self._lost = self.depth
         else:
-            self.found = Moment(
+            self.found = LastMoment(
                 depth=self.depth,
                 action=self.trace.actions[self.depth],
                 escape=answer.escape,

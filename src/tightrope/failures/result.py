@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tightrope.display import Shown
 from tightrope.execution import Episode
-from tightrope.failures.moments import Moment
+from tightrope.failures.moments import LastMoment
 from tightrope.outcome import StopReason
 from tightrope.statistics.words import count
 from tightrope.trace import Action, ActionTrace, action_text
@@ -66,7 +66,7 @@ class FoundFailure(Shown):
     """From hand-over, which is the end of the disturbance, or where the noise begins within which it failed; its
     ``trace`` replays without the agent."""
     disturbance: Disturbance
-    moment: Moment | None = None
+    moment: LastMoment | None = None
     """When it was lost; None where nobody was found who survives, or the budget did not reach for it."""
     looked: bool = False
     """Whether that was looked for."""

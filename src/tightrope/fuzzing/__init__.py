@@ -2,7 +2,7 @@
 
 from tightrope.fuzzing.actions import ActionSource, action_source
 from tightrope.fuzzing.fitness import Fitness, Played, score
-from tightrope.fuzzing.perturbation import Kind, Perturbation, Script
+from tightrope.fuzzing.perturbation import Perturbation, PerturbationKind, Script
 from tightrope.fuzzing.policy import fuzz_policy
 from tightrope.fuzzing.population import Member, Population, selection_chances
 from tightrope.fuzzing.results import Control, FuzzResult, Generation, Individual, Spread
@@ -15,9 +15,9 @@ __all__ = [
     "FuzzResult",
     "Generation",
     "Individual",
-    "Kind",
     "Member",
     "Perturbation",
+    "PerturbationKind",
     "Played",
     "Population",
     "Script",

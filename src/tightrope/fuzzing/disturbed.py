@@ -11,7 +11,7 @@ from tightrope.agents.agent import Agent
 from tightrope.agents.wrapped import Streams, WrappedAgent
 from tightrope.errors import UsageError
 from tightrope.fuzzing.actions import ActionSource
-from tightrope.fuzzing.perturbation import Kind
+from tightrope.fuzzing.perturbation import PerturbationKind
 from tightrope.trace import Action, content_id
 
 NOISE = 0.5
@@ -19,14 +19,14 @@ NOISE = 0.5
 
 
 class DisturbedAgent(WrappedAgent):
-    """Asks an agent and lets something else happen: ``Kind.OTHER`` or ``Kind.NOISE``.
+    """Asks an agent and lets something else happen: ``PerturbationKind.OTHER`` or ``PerturbationKind.NOISE``.
 
     A held action needs no agent: it is a fixed action sequence.
     """
 
     _shown = ("agent", "kind")
 
-    def __init__(self, agent: Agent, kind: Kind, source: ActionSource) -> None:
+    def __init__(self, agent: Agent, kind: PerturbationKind, source: ActionSource) -> None:
         self.kind, self.source = kind, source
         fingerprint = content_id("disturbed", agent.fingerprint, kind, repr(source))
         super().__init__(agent, f"{agent.name} with {kind}", fingerprint)
@@ -38,7 +38,7 @@ class DisturbedAgent(WrappedAgent):
         ]
 
     def _disturb(self, action: Action, rng: np.random.Generator, source: ActionSource) -> Action:
-        if self.kind is Kind.OTHER:
+        if self.kind is PerturbationKind.OTHER:
             return source.other(action, rng)
         if source.listed is not None and rng.random() >= NOISE:
             return action

@@ -44,12 +44,12 @@ def has_masks(task: Task, _: object = None) -> bool:
 
 
 def chunked(rollouts: Sequence[Rollout], source: ActionSource, deterministic: bool) -> Iterable[MaskedPlay]:
-    """The rollouts as work for ``play``."""
+    """The rollouts as work for ``play_masked``."""
     for begin in range(0, len(rollouts), CHUNK):
         yield MaskedPlay(tuple(rollouts[begin : begin + CHUNK]), source, deterministic)
 
 
-def play(task: Task, work: MaskedPlay) -> list[Episode]:
+def play_masked(task: Task, work: MaskedPlay) -> list[Episode]:
     """Play the rollouts; each episode's rollout has the actions that were really played."""
     with exploring(task) as simulator:
         return [_play_one(simulator, rollout, work) for rollout in work.rollouts]

@@ -19,7 +19,7 @@ from tightrope.trace import Action, content_id
 from tightrope.tracefiles import action_from_json
 
 
-class Kind(StrEnum):
+class PerturbationKind(StrEnum):
     """What happens to the agent during a perturbation."""
 
     OTHER = "other"
@@ -36,7 +36,7 @@ class Perturbation:
 
     start: int
     length: int
-    kind: Kind
+    kind: PerturbationKind
     action: Action
     """What is held; drawn for every kind, so that a change of kind keeps the rest."""
     seed: int
@@ -50,7 +50,7 @@ class Perturbation:
 
 def perturbation_from_json(data: Mapping[str, Any]) -> Perturbation:
     """The perturbation that was written as plain values."""
-    return Perturbation(**{**data, "kind": Kind(data["kind"]), "action": action_from_json(data["action"])})
+    return Perturbation(**{**data, "kind": PerturbationKind(data["kind"]), "action": action_from_json(data["action"])})
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class ScriptOperators:
         return Script.tidied(parts).perturbations
 
     def _random(self, steps: int, rng: np.random.Generator) -> Perturbation:
-        kinds = tuple(Kind)
+        kinds = tuple(PerturbationKind)
         return Perturbation(
             start=int(rng.integers(steps)),
             length=int(rng.integers(1, self.size + 1)),

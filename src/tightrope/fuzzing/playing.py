@@ -34,7 +34,7 @@ class TracePlayer:
         if not self.masked:
             return self.engine.run(rollouts)
         chunks = masks.chunked(rollouts, self.source, self.engine.deterministic)
-        return [episode for played in self.engine.map(masks.play, chunks) for episode in played]
+        return [episode for played in self.engine.map(masks.play_masked, chunks) for episode in played]
 
     def _rollout(self, trace: ActionTrace) -> Rollout:
         return Rollout(

@@ -16,7 +16,7 @@ from tightrope.execution import Episode, EpisodeError, Rollout
 from tightrope.fuzzing.actions import ActionSource
 from tightrope.fuzzing.disturbed import DisturbedAgent
 from tightrope.fuzzing.fitness import NO_KEYS, Keys, Played
-from tightrope.fuzzing.perturbation import Kind, Perturbation, Script
+from tightrope.fuzzing.perturbation import Perturbation, PerturbationKind, Script
 from tightrope.fuzzing.playing import TracePlayer
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed
@@ -25,7 +25,7 @@ from tightrope.trace import ActionTrace
 
 def cast(agent: Agent, source: ActionSource) -> dict[str, Agent]:
     """The agent and its disturbed versions, by name."""
-    disturbed = (DisturbedAgent(agent, kind, source) for kind in (Kind.OTHER, Kind.NOISE))
+    disturbed = (DisturbedAgent(agent, kind, source) for kind in (PerturbationKind.OTHER, PerturbationKind.NOISE))
     return {actor.name: actor for actor in (agent, *disturbed)}
 
 
@@ -62,7 +62,7 @@ class _Stage:
     """Who plays, and for how long."""
 
     agent: str
-    disturbed: Mapping[Kind, str]
+    disturbed: Mapping[PerturbationKind, str]
     seed: int
     max_length: int | None
 
@@ -87,7 +87,7 @@ class _Run:
             return self._acting(self.stage.agent, until - position, own_seed)
         part = self._left.pop(0)
         length = part.length if limit is None else min(part.length, limit - position)
-        if part.kind is Kind.HELD:
+        if part.kind is PerturbationKind.HELD:
             return self._rollout(actions=(part.action,) * length, seed=part.seed)
         return self._acting(self.stage.disturbed[part.kind], length, part.seed)
 
@@ -109,7 +109,10 @@ class ScriptPlayer:
         self.repeatable = traces.engine.deterministic and agent.deterministic
         self._stage = _Stage(
             agent=agent.name,
-            disturbed={kind: DisturbedAgent(agent, kind, traces.source).name for kind in (Kind.OTHER, Kind.NOISE)},
+            disturbed={
+                kind: DisturbedAgent(agent, kind, traces.source).name
+                for kind in (PerturbationKind.OTHER, PerturbationKind.NOISE)
+            },
             seed=traces.seed,
             max_length=max_length,
         )

@@ -35,7 +35,7 @@ FILM = re.compile(r"[\w.-]+\.(webp|mp4|png)")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class RunRow:
     """One run in the list."""
 
     place: ServedRun
@@ -53,7 +53,7 @@ class Pages:
 
     served: ServedRuns
     _kept: OrderedDict[tuple[str, str], Any] = field(default_factory=OrderedDict)
-    _rows: dict[str, tuple[str, Row]] = field(default_factory=dict)
+    _rows: dict[str, tuple[str, RunRow]] = field(default_factory=dict)
     """Of each run the version and what the list says of it."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -101,7 +101,7 @@ class Pages:
             found = os.fstat(file.fileno())
             return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_FILM else None
 
-    def _row(self, place: ServedRun) -> Row:
+    def _row(self, place: ServedRun) -> RunRow:
         version = place.version
         known, row = self._rows.get(place.id, ("", None))
         if row is None or known != version:
@@ -159,17 +159,17 @@ def _trouble(place: ServedRun, error: BaseException) -> str:
     return str(error) if isinstance(error, TightropeError) else f"It cannot be shown: reading it {misdeed(error)}."
 
 
-def _row(place: ServedRun, *, read: bool) -> Row:
+def _row(place: ServedRun, *, read: bool) -> RunRow:
     """What the list says of a run: from run.json alone, or with the verdict, for which all its results are read."""
     try:
         run = open_run(place.path, trust=place.trust)
         return _row_of(place, run, _results(run) if read else None)
     except BaseException as error:
-        return Row(place=place, trouble=_trouble(place, error))
+        return RunRow(place=place, trouble=_trouble(place, error))
 
 
-def _row_of(place: ServedRun, run: Run, results: Results | None) -> Row:
-    return Row(
+def _row_of(place: ServedRun, run: Run, results: Results | None) -> RunRow:
+    return RunRow(
         place=place,
         task=run.task_label,
         agents=tuple(run.agents),

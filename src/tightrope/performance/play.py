@@ -19,7 +19,7 @@ from tightrope.trace import ActionTrace
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ComparisonPlan:
     """How the executions of one comparison are made."""
 
     agent: str
@@ -32,7 +32,7 @@ class Plan:
     seed: int
 
     @classmethod
-    def of(cls, engine: Engine, agent: Agent, episodes: int, length: int | None, seed: int) -> Plan:
+    def of(cls, engine: Engine, agent: Agent, episodes: int, length: int | None, seed: int) -> ComparisonPlan:
         """Nothing is executed twice that cannot differ."""
         quiet = engine.deterministic and agent.deterministic
         return cls(

@@ -9,7 +9,7 @@ from statistics import fmean
 from tightrope.performance.results import PrefixTest
 from tightrope.statistics import ENOUGH_TO_KNOW_THE_RANGE, Earnings
 
-Known = tuple[float, float] | str | None
+KnownRange = tuple[float, float] | str | None
 """Least and greatest value; a text: why nobody can tell; None: too few were seen to tell."""
 
 
@@ -17,9 +17,9 @@ Known = tuple[float, float] | str | None
 class Reach:
     """Within what returns, and differences of returns, lie in a whole comparison."""
 
-    agent: Known
-    traces: Known
-    difference: Known
+    agent: KnownRange
+    traces: KnownRange
+    difference: KnownRange
 
     @classmethod
     def of(
@@ -42,7 +42,7 @@ class Reach:
         )
 
 
-def _known(sides: Sequence[tuple[Sequence[float], Earnings | None]], told: Earnings | None) -> Known:
+def _known(sides: Sequence[tuple[Sequence[float], Earnings | None]], told: Earnings | None) -> KnownRange:
     joined = Earnings.joined(part for _, part in sides if part is not None)
     if joined is None or told is None or sum(len(returns) for returns, _ in sides) < ENOUGH_TO_KNOW_THE_RANGE:
         return None
@@ -50,7 +50,7 @@ def _known(sides: Sequence[tuple[Sequence[float], Earnings | None]], told: Earni
     return None if found[0] == found[1] else found
 
 
-def _difference(tests: Sequence[PrefixTest], told: Earnings | None) -> Known:
+def _difference(tests: Sequence[PrefixTest], told: Earnings | None) -> KnownRange:
     """Agent less trace, from one prefix each."""
     paired = [test for test in tests if test.agent_returns and test.trace_returns]
     if len(paired) < ENOUGH_TO_KNOW_THE_RANGE:
@@ -66,7 +66,7 @@ def gap(
     second: Sequence[float],
     second_earned: Earnings | None,
     told: Earnings | None,
-) -> Known:
+) -> KnownRange:
     """How far a return of the first lies from one of the second in one situation, should either end earlier than it
     was seen to while the other does as it does on average. ``told``: episodes that tell what a fail is paid."""
     reaches = [
@@ -81,7 +81,7 @@ def gap(
     return min(ends), max(ends)
 
 
-def hull(parts: Iterable[Known]) -> Known:
+def hull(parts: Iterable[KnownRange]) -> KnownRange:
     """Bounds of all of them; the reason if one has none."""
     bounds: list[tuple[float, float]] = []
     for part in parts:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tightrope.agents.agent import Agent
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
-from tightrope.performance.play import Plan, check_call, prefix_test, run_distinct
+from tightrope.performance.play import ComparisonPlan, check_call, prefix_test, run_distinct
 from tightrope.performance.reach import Reach
 from tightrope.performance.results import Comparison, PrefixTest, Robustness
 from tightrope.performance.simple import goal_share, resets_of, simple_comparison, simple_rollouts, simple_tests
@@ -58,7 +58,7 @@ def compare_robustness(
     """
     traces = check_call(task, traces, tests=tests, episodes=episodes, step_width=step_width)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as engine:
-        plan = Plan.of(engine, agent, episodes, length, seed)
+        plan = ComparisonPlan.of(engine, agent, episodes, length, seed)
         draws = draw_traces(traces, tests, step_width, seed)
         points = _play(engine, plan, traces, draws, on_progress)
     settings = {
@@ -90,7 +90,7 @@ def draw_traces(traces: Sequence[ActionTrace], tests: int, step_width: int, seed
 
 def _play(
     engine: Engine,
-    plan: Plan,
+    plan: ComparisonPlan,
     traces: Sequence[ActionTrace],
     draws: Sequence[Drawn],
     on_progress: ProgressCallback | None,
@@ -110,7 +110,7 @@ def _play(
     return (simple_comparison(plan, tests[0], resets, reach), *points)
 
 
-def _rollouts(plan: Plan, drawn: Drawn) -> list[Rollout]:
+def _rollouts(plan: ComparisonPlan, drawn: Drawn) -> list[Rollout]:
     return [
         rollout
         for draw, trace in enumerate(drawn.traces)
@@ -119,7 +119,7 @@ def _rollouts(plan: Plan, drawn: Drawn) -> list[Rollout]:
     ]
 
 
-def _tests(plan: Plan, drawn: Drawn, episodes: dict[str, Episode]) -> tuple[PrefixTest, ...]:
+def _tests(plan: ComparisonPlan, drawn: Drawn, episodes: dict[str, Episode]) -> tuple[PrefixTest, ...]:
     length = drawn.prefix_length
     return tuple(
         prefix_test(
@@ -131,7 +131,7 @@ def _tests(plan: Plan, drawn: Drawn, episodes: dict[str, Episode]) -> tuple[Pref
     )
 
 
-def _point(plan: Plan, length: int, tests: tuple[PrefixTest, ...], reach: Reach) -> Comparison:
+def _point(plan: ComparisonPlan, length: int, tests: tuple[PrefixTest, ...], reach: Reach) -> Comparison:
     pairs = [(test.agent_mean, test.trace_mean) for test in tests]
     both = [(agent, trace) for agent, trace in pairs if agent is not None and trace is not None]
     asked = [test for test in tests if not test.ended]

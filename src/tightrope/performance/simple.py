@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tightrope.agents.agent import Agent
 from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochastic, borrowed_engine
-from tightrope.performance.play import Plan, check_call, prefix_test, run_distinct
+from tightrope.performance.play import ComparisonPlan, check_call, prefix_test, run_distinct
 from tightrope.performance.reach import Reach
 from tightrope.performance.results import Comparison, PrefixTest
 from tightrope.settings import LIBRARY_BACKEND, PerformanceConfig
@@ -52,19 +52,21 @@ def compare_performance(
     """
     traces = check_call(task, traces, episodes=episodes)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as engine:
-        plan = Plan.of(engine, agent, episodes, length, seed)
+        plan = ComparisonPlan.of(engine, agent, episodes, length, seed)
         tests = simple_tests(plan, traces, run_distinct(engine, simple_rollouts(plan, traces)))
     resets = resets_of(traces, tests)
     reach = Reach.of({0: tests}, resets, traces_deterministic=plan.traces_deterministic)
     return simple_comparison(plan, tests, resets, reach)
 
 
-def simple_rollouts(plan: Plan, traces: Sequence[ActionTrace]) -> list[Rollout]:
+def simple_rollouts(plan: ComparisonPlan, traces: Sequence[ActionTrace]) -> list[Rollout]:
     """All executions of the simple comparison."""
     return [rollout for trace in traces for rollout in (*plan.agent_from_reset(trace), *plan.from_reset(trace))]
 
 
-def simple_tests(plan: Plan, traces: Sequence[ActionTrace], episodes: dict[str, Episode]) -> tuple[PrefixTest, ...]:
+def simple_tests(
+    plan: ComparisonPlan, traces: Sequence[ActionTrace], episodes: dict[str, Episode]
+) -> tuple[PrefixTest, ...]:
     """One test per trace; those with the same reset seed share the agent's episodes."""
     return tuple(
         prefix_test(
@@ -82,7 +84,7 @@ def resets_of(traces: Sequence[ActionTrace], tests: Sequence[PrefixTest]) -> lis
 
 
 def simple_comparison(
-    plan: Plan, tests: tuple[PrefixTest, ...], resets: Sequence[PrefixTest], reach: Reach
+    plan: ComparisonPlan, tests: tuple[PrefixTest, ...], resets: Sequence[PrefixTest], reach: Reach
 ) -> Comparison:
     """The comparison at prefix length 0."""
     agent_returns = [value for test in resets for value in test.agent_returns]

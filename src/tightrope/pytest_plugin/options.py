@@ -34,15 +34,15 @@ def add_options(parser: pytest.Parser) -> None:
 
 def refuse_what_is_no_number(config: pytest.Config) -> None:
     """Once, before anything is collected."""
-    share(config, "tightrope_max_fail")
+    share_option(config, "tightrope_max_fail")
     if config.getini("tightrope_max_fail_plain"):
-        share(config, "tightrope_max_fail_plain")
-    count(config, "tightrope_episodes", least=0)
-    count(config, "tightrope_repetitions")
+        share_option(config, "tightrope_max_fail_plain")
+    count_option(config, "tightrope_episodes", least=0)
+    count_option(config, "tightrope_repetitions")
     watched_length(config)
 
 
-def share(config: pytest.Config, option: str) -> float:
+def share_option(config: pytest.Config, option: str) -> float:
     """An ini setting that is a share."""
     told = str(config.getini(option))
     try:
@@ -54,7 +54,7 @@ def share(config: pytest.Config, option: str) -> float:
     return value
 
 
-def count(config: pytest.Config, option: str, *, least: int = 1) -> int:
+def count_option(config: pytest.Config, option: str, *, least: int = 1) -> int:
     """An ini setting that is a whole number."""
     told = str(config.getini(option)).strip()
     if not (told.isdecimal() and int(told) >= least):
@@ -64,10 +64,10 @@ def count(config: pytest.Config, option: str, *, least: int = 1) -> int:
 
 def watched_length(config: pytest.Config) -> int | None:
     """Steps to watch the agent of a suite file; None: as the task says."""
-    return count(config, "tightrope_length") if config.getini("tightrope_length") else None
+    return count_option(config, "tightrope_length") if config.getini("tightrope_length") else None
 
 
-def named_agent(config: pytest.Config) -> str:
+def agent_option(config: pytest.Config) -> str:
     """The agent that suite files test; empty: none."""
     return str(config.getoption("--tightrope-agent") or config.getini("tightrope_agent"))
 

@@ -19,7 +19,15 @@ from tightrope.pytest_plugin.messages import (
     speaks_for_itself,
     told_fails,
 )
-from tightrope.pytest_plugin.options import TRUST, count, kept_folder, named_agent, share, trusted, watched_length
+from tightrope.pytest_plugin.options import (
+    TRUST,
+    agent_option,
+    count_option,
+    kept_folder,
+    share_option,
+    trusted,
+    watched_length,
+)
 from tightrope.settings import LIBRARY_BACKEND, AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
 
 if TYPE_CHECKING:
@@ -52,7 +60,7 @@ class SuiteFile(pytest.File):
         """One item for each boundary state that has cases, or a single one that says why none is tested."""
         from tightrope.safety import load_suite
 
-        if not named_agent(self.config):
+        if not agent_option(self.config):
             yield UntestedSuite.from_parent(self, name="no-agent")
             return
         numbers = sorted({case.boundary for case in load_suite(self.path).cases})
@@ -88,10 +96,10 @@ class SuiteFile(pytest.File):
             option=TRUST,
             # Not answered from an earlier run: where the environment leads elsewhere by now, that must be noticed.
             anew=True,
-            agents=(AgentConfig(source=named_agent(self.config), trust=trusted(self.config)),),
-            plain=PlainConfig(episodes=count(self.config, "tightrope_episodes", least=0)),
+            agents=(AgentConfig(source=agent_option(self.config), trust=trusted(self.config)),),
+            plain=PlainConfig(episodes=count_option(self.config, "tightrope_episodes", least=0)),
             safety=SafetyConfig(
-                repetitions=count(self.config, "tightrope_repetitions"),
+                repetitions=count_option(self.config, "tightrope_repetitions"),
                 length=watched_length(self.config),
             ),
             execution=ExecutionConfig(backend=LIBRARY_BACKEND),
@@ -150,7 +158,7 @@ class PlainItem(pytest.Item):
         if self.parent.plain is None:
             raise CouldNotTest("tightrope_max_fail_plain limits nothing with tightrope_episodes = 0; leave one out")
         say_plainly(self, self.parent.plain)
-        limit = share(self.config, "tightrope_max_fail_plain")
+        limit = share_option(self.config, "tightrope_max_fail_plain")
         gate = judge_gate("unsafe ends", measured_plainly(self.parent.plain), limit)
         if gate.passed is None:
             raise CouldNotTest(f"no verdict on {gate.agent} in plain episodes: {gate.detail}")
@@ -184,7 +192,7 @@ class SuiteItem(pytest.Item):
             say_plainly(self, self.parent.plain)
         state = next(state for state in result.boundary_states if state.number == self.number)
         measured = measured_fails(result.agent, f"place #{self.number + 1}", state.cases)
-        gate = judge_gate("fail frequency", measured, share(self.config, "tightrope_max_fail"))
+        gate = judge_gate("fail frequency", measured, share_option(self.config, "tightrope_max_fail"))
         if gate.passed is None:
             require_no_errors(state.cases)
             require_some_judged(result)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tightrope.budget import Meter
 from tightrope.exploration.playing import action_trace, paid_replays
-from tightrope.exploration.snapshot_shelf import SnapshotShelf, Way
+from tightrope.exploration.snapshot_shelf import SnapshotShelf, WayBack
 from tightrope.outcome import Outcome, StopReason
 from tightrope.references.reporting import ProgressLine
 from tightrope.references.result import SearchStats
@@ -39,11 +39,11 @@ class _Cell:
 
     __slots__ = ("depth", "visits", "way")
 
-    def __init__(self, way: Way, depth: int) -> None:
+    def __init__(self, way: WayBack, depth: int) -> None:
         self.way, self.depth, self.visits = way, depth, 0
 
 
-class Archive:
+class ArchiveSearch:
     """One archive search; ``run`` it, then ask for ``trace``. The same seed gives the same search."""
 
     def __init__(

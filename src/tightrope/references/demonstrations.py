@@ -23,7 +23,7 @@ from tightrope.tracefiles import read_traces
 
 MINARI = "minari:"
 
-Demonstration: TypeAlias = ActionTrace | Sequence[Action] | str | PathLike[str]
+DemonstrationSource: TypeAlias = ActionTrace | Sequence[Action] | str | PathLike[str]
 """A trace, its actions, the name of a file of traces, or ``"minari:"`` and a data set's name or folder."""
 
 
@@ -63,7 +63,7 @@ def demonstrate(
     return min(solved, key=len, default=None)
 
 
-def checked_demonstration(simulator: Simulator, demonstration: Demonstration) -> ActionTrace:
+def checked_demonstration(simulator: Simulator, demonstration: DemonstrationSource) -> ActionTrace:
     """The demonstration up to the goal; of several, the first that gets there. Raises UsageError when none does."""
     candidates = _candidates(simulator, demonstration)
     traces = []
@@ -81,7 +81,7 @@ def checked_demonstration(simulator: Simulator, demonstration: Demonstration) ->
     )
 
 
-def _candidates(simulator: Simulator, demonstration: Demonstration) -> list[ActionTrace]:
+def _candidates(simulator: Simulator, demonstration: DemonstrationSource) -> list[ActionTrace]:
     task = simulator.task
     if isinstance(demonstration, (str, PathLike)):
         return _stored(str(demonstration), task)

@@ -15,8 +15,8 @@ from tightrope.extensions import extensions
 from tightrope.outcome import StopReason
 from tightrope.progress import ProgressCallback
 from tightrope.reference import Reference
-from tightrope.references.archive import Archive
-from tightrope.references.demonstrations import Demonstration, checked_demonstration
+from tightrope.references.archive import ArchiveSearch
+from tightrope.references.demonstrations import DemonstrationSource, checked_demonstration
 from tightrope.references.dfs import DepthFirst
 from tightrope.references.result import SearchResult
 from tightrope.references.sampling import repetitions as enough_repetitions
@@ -42,7 +42,7 @@ def search(
     budget: Budget | None = None,
     seed: int = 0,
     max_depth: int | None = None,
-    demonstration: Demonstration | None = None,
+    demonstration: DemonstrationSource | None = None,
     probe: bool = True,
     on_progress: ProgressCallback | None = None,
     engine: Engine | None = None,
@@ -105,7 +105,7 @@ def with_keys(task: Task, reference: Reference) -> Reference:
 
 
 def _check_arguments(
-    method: str, repetitions: int | None, max_depth: int | None, demonstration: Demonstration | None
+    method: str, repetitions: int | None, max_depth: int | None, demonstration: DemonstrationSource | None
 ) -> None:
     require("repetitions", repetitions, Count | None, "; tightrope.repetitions(c, p) computes it")
     require("max_depth", max_depth, Count | None, "; leave it out for no limit")
@@ -153,7 +153,7 @@ def by_dfs(session: SearchSession, budget: Budget | None = None) -> SearchResult
 
 def by_archive(session: SearchSession) -> SearchResult:
     """Return and explore."""
-    archive = Archive(
+    archive = ArchiveSearch(
         session.simulator,
         meter=session.meter,
         stats=session.stats,

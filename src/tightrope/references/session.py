@@ -11,7 +11,7 @@ from tightrope.exploration.playing import replay_to_goal
 from tightrope.outcome import StopReason
 from tightrope.progress import ProgressCallback
 from tightrope.reference import BoundaryState, Reference
-from tightrope.references.demonstrations import Demonstration
+from tightrope.references.demonstrations import DemonstrationSource
 from tightrope.references.probing import probe_boundary
 from tightrope.references.reporting import ProgressLine
 from tightrope.references.result import SearchResult, SearchStats
@@ -37,7 +37,7 @@ class SearchSession:
     max_depth: int | None
     probe: bool
     """Whether boundary states are to be looked for where the method itself finds none."""
-    demonstration: Demonstration | None = None
+    demonstration: DemonstrationSource | None = None
     on_progress: ProgressCallback | None = None
     stats: SearchStats = field(default_factory=SearchStats)
 

@@ -92,7 +92,7 @@ def ranking(run: RunResults) -> tuple[Rank, ...]:
     )
 
 
-def in_order(run: RunResults) -> tuple[str, ...]:
+def agents_in_order(run: RunResults) -> tuple[str, ...]:
     """The agents as charts line them up: through training where they are checkpoints, else as they are ranked."""
     names = [agent.name for agent in run.agents]
     if are_checkpoints(names):

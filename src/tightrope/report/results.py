@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tightrope.report.training import History
 
 Point = tuple[float, float]
-Line = tuple[Point | None, ...]
+MapLine = tuple[Point | None, ...]
 """Points to be joined; the line is broken at None."""
 FINISHED = "finished"
 GOING = "going"
@@ -102,11 +102,11 @@ class MapPicture(Shown):
 
     width: float
     height: float
-    ways: tuple[Line, ...]
+    ways: tuple[MapLine, ...]
     """For each reference the positions of s0 … sn; None: not on the map."""
     image: str | None = None
     """PNG as a data URI; None: a plain background."""
-    fuzz: tuple[Line, ...] = ()
+    fuzz: tuple[MapLine, ...] = ()
     """The fittest traces, first generation first."""
     axes: tuple[MapAxis, MapAxis] | None = None
     """Across and up; None: the picture speaks for itself."""

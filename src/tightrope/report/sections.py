@@ -12,7 +12,7 @@ from tightrope.report.results import Finding, Results
 
 GROUP = "tightrope.report_sections"
 """Entry points of packages that bring sections: each names a function from the results to the findings it adds."""
-Section: TypeAlias = Callable[[Results], Iterable[Finding]]
+ReportSection: TypeAlias = Callable[[Results], Iterable[Finding]]
 
 
 def with_sections(results: Results) -> Results:

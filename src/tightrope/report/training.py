@@ -151,7 +151,7 @@ class History(Shown):
         }
 
 
-def history_of(task: str, checkpoints: Iterable[Checkpoint]) -> History:
+def history_of_checkpoints(task: str, checkpoints: Iterable[Checkpoint]) -> History:
     """The checkpoints in the order of training, and their failures by kind."""
     row = _ordered(list(checkpoints))
     groups = group_failures(result for each in row for result in each.safety.values())
@@ -177,7 +177,7 @@ def through_training(runs: Sequence[RunResults]) -> History | None:
     tasks = list(dict.fromkeys(run.task.label for run in runs))
     if len(tasks) != 1 or not are_checkpoints(list(found)):
         return None
-    return history_of(tasks[0], found.values())
+    return history_of_checkpoints(tasks[0], found.values())
 
 
 def are_checkpoints(names: Sequence[str]) -> bool:

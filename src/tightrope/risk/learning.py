@@ -10,7 +10,7 @@ import numpy as np
 from tightrope.agents.agent import Agent
 from tightrope.agents.noisy import NoisyAgent
 from tightrope.risk.guides import Guide, LearnedGuide, NoGuide
-from tightrope.risk.swarm import Path, Swarm
+from tightrope.risk.swarm import EpisodePath, Swarm
 from tightrope.seeding import derive_seed
 from tightrope.tasks.task import Task
 
@@ -36,9 +36,9 @@ def noisy_lessons(
     length: int | None,
     seed: int,
     most_steps: int,
-    known: Sequence[Path] = (),
+    known: Sequence[EpisodePath] = (),
     enough: int = ENOUGH_FAILURES,
-) -> tuple[list[Path], int]:
+) -> tuple[list[EpisodePath], int]:
     """Episodes to learn from, the ``known`` ones among them, until enough of them fail; and the steps it took."""
     paths, spent, failures = list(known), 0, 0
     for share in (HALF, *FEWER, *MORE):
@@ -52,7 +52,9 @@ def noisy_lessons(
     return paths, spent
 
 
-def _noisy_episodes(task: Task, agent: Agent, share: float, length: int | None, seed: int) -> tuple[list[Path], int]:
+def _noisy_episodes(
+    task: Task, agent: Agent, share: float, length: int | None, seed: int
+) -> tuple[list[EpisodePath], int]:
     swarm = Swarm(task, NoisyAgent(agent, share, task.action_space), NoGuide(), length=length, watch=True)
     try:
         seeds = [derive_seed("guide", seed, share, number) for number in range(EPISODES_PER_SHARE)]
@@ -61,7 +63,7 @@ def _noisy_episodes(task: Task, agent: Agent, share: float, length: int | None, 
         swarm.close()
 
 
-def fitted_guide(task: Task, paths: Sequence[Path], *, taught: bool = False) -> Guide:
+def fitted_guide(task: Task, paths: Sequence[EpisodePath], *, taught: bool = False) -> Guide:
     """A guide fitted to watched episodes, none where none failed; ``taught``: no random actions were needed."""
     lengths = [len(path.watched) for path in paths if path.failed and path.watched]
     if not lengths:

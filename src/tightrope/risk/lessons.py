@@ -23,7 +23,7 @@ from tightrope.risk.lesson_sources import (
     TestedSuite,
 )
 from tightrope.risk.result import FailureEstimate
-from tightrope.risk.swarm import Path, Swarm
+from tightrope.risk.swarm import EpisodePath, Swarm
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -73,7 +73,9 @@ def lessons_from(task: Task, agent: str, source: LessonSource) -> list[Lesson]:
     return sorted(found.values(), key=lambda lesson: lesson.agent != agent)
 
 
-def replayed_lessons(task: Task, agent: Agent, lessons: Sequence[Lesson], *, most_steps: int) -> tuple[list[Path], int]:
+def replayed_lessons(
+    task: Task, agent: Agent, lessons: Sequence[Lesson], *, most_steps: int
+) -> tuple[list[EpisodePath], int]:
     """The episodes as they were seen, failed and passed ones in turn, within so many steps; and the steps it took."""
     if not lessons:
         return [], 0

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.risk.swarm import HARM, Level, Path, Swarm
+from tightrope.risk.swarm import HARM, DangerLevel, EpisodePath, Swarm
 from tightrope.seeding import derive_seed, generator
 from tightrope.trace import ActionTrace
 
@@ -79,7 +79,7 @@ def split(swarm: Swarm, size: int, seed: int) -> Repetition:
     )
 
 
-def _families(paths: Sequence[Path]) -> dict[int, float]:
+def _families(paths: Sequence[EpisodePath]) -> dict[int, float]:
     """How much failed, by the first episode that it descends from."""
     found: dict[int, float] = {}
     for path in paths:
@@ -88,7 +88,9 @@ def _families(paths: Sequence[Path]) -> dict[int, float]:
     return found
 
 
-def _divided(high: Sequence[Path], count: int, level: Level, rng: np.random.Generator) -> list[Path]:
+def _divided(
+    high: Sequence[EpisodePath], count: int, level: DangerLevel, rng: np.random.Generator
+) -> list[EpisodePath]:
     """New parts of the episodes that came above the level, to be played on from where they first did.
 
     The one that counts for most is divided first, again and again; nothing about how it went on from the level is

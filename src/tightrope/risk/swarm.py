@@ -18,7 +18,7 @@ from tightrope.risk.guides import Guide
 from tightrope.risk.roulette import GOES_ON, Course, Roulette
 from tightrope.seeding import derive_seed, generator
 from tightrope.simulation import Simulator, Snapshot, conformance_of, open_simulator, play
-from tightrope.tasks.spaces import own_actions
+from tightrope.tasks.spaces import unshared_actions
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -26,12 +26,12 @@ MOST_LANES = 32
 """Environments side by side: networks gain little from larger batches, and each takes time to open."""
 
 
-Level: TypeAlias = tuple[float, int]
+DangerLevel: TypeAlias = tuple[float, int]
 """How dangerous a moment is, and how early it came: of two equally dangerous moments the earlier leaves more time for
 harm. Without the second part all episodes that reach the same rung of a coarse guide would have to be replaced at
 once."""
-HARM: Level = (math.inf, 0)
-NOWHERE: Level = (-math.inf, 0)
+HARM: DangerLevel = (math.inf, 0)
+NOWHERE: DangerLevel = (-math.inf, 0)
 
 
 class Spent(Exception):
@@ -42,14 +42,14 @@ class Spent(Exception):
 class Mark:
     """A moment at which an episode was more dangerous than ever before: where a copy of it may begin."""
 
-    level: Level
+    level: DangerLevel
     snapshot: Snapshot
     memory: Any
     weight: float
 
 
 @dataclass(slots=True)
-class Path:
+class EpisodePath:
     """One episode as splitting sees it: its records of danger, and whether it ended unsafe."""
 
     root: int
@@ -71,27 +71,27 @@ class Path:
     """By depth how often even the best known player is lost from there."""
 
     @property
-    def top(self) -> Level:
+    def top(self) -> DangerLevel:
         """The highest level reached; beyond all levels when the episode failed."""
         if self.failed:
             return HARM
         return self.marks[-1].level if self.marks else NOWHERE
 
-    def mark_above(self, level: Level) -> Mark | None:
+    def mark_above(self, level: DangerLevel) -> Mark | None:
         """The first moment above a level; None where that is its unsafe end."""
         place = bisect_right(self.marks, level, key=lambda mark: mark.level)
         return self.marks[place] if place < len(self.marks) else None
 
-    def counted_above(self, level: Level) -> float:
+    def counted_above(self, level: DangerLevel) -> float:
         """How many episodes it counted for at its first moment above a level, however it went on."""
         mark = self.mark_above(level)
         return self.share * (self.weight if mark is None else mark.weight)
 
-    def above(self, level: Level) -> Path:
+    def above(self, level: DangerLevel) -> EpisodePath:
         """The beginning of this path up to the first moment above a level, to be continued with fresh randomness."""
         place = bisect_right(self.marks, level, key=lambda mark: mark.level)
         marks = self.marks[: place + 1]
-        return Path(root=self.root, marks=marks, share=self.share, weight=marks[-1].weight)
+        return EpisodePath(root=self.root, marks=marks, share=self.share, weight=marks[-1].weight)
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class _Lane:
     """A simulator and the path it is playing."""
 
     simulator: Simulator
-    path: Path
+    path: EpisodePath
     stream: np.random.Generator
     memory: Any
     course: Course
@@ -148,17 +148,17 @@ class Swarm:
         """Environment steps so far, replays included."""
         return sum(simulator.counters.steps + simulator.counters.replayed_steps for simulator in self._simulators)
 
-    def from_resets(self, seeds: Sequence[int]) -> list[Path]:
+    def from_resets(self, seeds: Sequence[int]) -> list[EpisodePath]:
         """A new episode for each seed: the seed decides its start and everything random in it."""
-        return self._play([Path(root=number) for number in range(len(seeds))], seeds)
+        return self._play([EpisodePath(root=number) for number in range(len(seeds))], seeds)
 
-    def onwards(self, paths: Sequence[Path], seeds: Sequence[int]) -> list[Path]:
+    def onwards(self, paths: Sequence[EpisodePath], seeds: Sequence[int]) -> list[EpisodePath]:
         """Continue each path from its last mark, with the fresh randomness of its seed."""
         return self._play(list(paths), seeds)
 
-    def replayed(self, trace: ActionTrace) -> Path:
+    def replayed(self, trace: ActionTrace) -> EpisodePath:
         """A stored episode again, watched."""
-        simulator, path = self._simulators[0], Path(root=0, watched=[])
+        simulator, path = self._simulators[0], EpisodePath(root=0, watched=[])
         for _ in play(simulator, trace):
             path.watched.append(copy.copy(simulator.observation))  # type: ignore[union-attr]
         path.failed = simulator.outcome is Outcome.UNSAFE
@@ -169,7 +169,7 @@ class Swarm:
         for simulator in self._simulators:
             simulator.close()
 
-    def _play(self, paths: list[Path], seeds: Sequence[int]) -> list[Path]:
+    def _play(self, paths: list[EpisodePath], seeds: Sequence[int]) -> list[EpisodePath]:
         waiting = list(zip(paths, seeds, strict=True))[::-1]
         free = self._opened(min(len(paths), self._most_lanes))
         active: list[_Lane] = []
@@ -189,7 +189,7 @@ class Swarm:
             self._simulators.append(open_simulator(self.task))
         return self._simulators[:count]
 
-    def _begun(self, simulator: Simulator, path: Path, seed: int) -> _Lane:
+    def _begun(self, simulator: Simulator, path: EpisodePath, seed: int) -> _Lane:
         fresh = None if self._conformance.deterministic else derive_seed("risk environment", seed)
         lane = _Lane(simulator, path, generator("risk agent", seed), None, Course([], first=not path.marks))
         if path.marks:
@@ -215,7 +215,7 @@ class Swarm:
             [lane.stream for lane in active],
             [lane.simulator.info.get("action_mask") for lane in active],
         )
-        for lane, action, memory in zip(active, own_actions(answer.actions), answer.memories, strict=True):
+        for lane, action, memory in zip(active, unshared_actions(answer.actions), answer.memories, strict=True):
             lane.simulator.advance(action)
             lane.memory = memory
             if lane.path.watched is not None:

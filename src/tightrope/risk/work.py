@@ -20,7 +20,7 @@ from tightrope.risk.repeating import Done, Order, repetition
 from tightrope.risk.result import PLAIN, SPLITTING, FailureEstimate
 from tightrope.risk.roulette import Roulette
 from tightrope.risk.splitting import Repetition
-from tightrope.risk.swarm import Path, Swarm
+from tightrope.risk.swarm import EpisodePath, Swarm
 from tightrope.seeding import derive_seed
 from tightrope.simulation import conformance_of
 from tightrope.tasks.task import Task
@@ -60,7 +60,7 @@ KEPT_FAILURES = 20
 class Plain:
     """Plain episodes."""
 
-    paths: list[Path]
+    paths: list[EpisodePath]
     steps: int
 
     @property
@@ -230,7 +230,7 @@ class Work:
             episode_steps=steps / len(paths),
         )
 
-    def _episodes_that_fit(self, paths: Sequence[Path]) -> int:
+    def _episodes_that_fit(self, paths: Sequence[EpisodePath]) -> int:
         """So many that the budget is kept: most of them by their mean length, the last ones by the greatest so far."""
         lengths = np.array([len(path.watched or ()) for path in paths], dtype=float)
         mean, error = float(lengths.mean()), float(lengths.std() / np.sqrt(len(lengths)))

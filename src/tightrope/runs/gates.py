@@ -1,7 +1,7 @@
 """Gates: conditions on results. They are judged here and nowhere else; commands, pytest, report and JUnit show them.
 
-A gate is a `Rule`: the name of its limit among the settings, and what it measures. A new one is a setting that says it
-is a gate, and a rule in `RULES`.
+A gate is a `GateRule`: the name of its limit among the settings, and what it measures. A new one is a setting that
+says it is a gate, and a rule in `RULES`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class GateRule:
     """A kind of gate."""
 
     name: str
@@ -71,7 +71,7 @@ def judged_gates(config: CampaignConfig, evidence: Evidence) -> tuple[Gate, ...]
     return tuple(gates)
 
 
-def asked_for(config: CampaignConfig) -> tuple[Rule, ...]:
+def asked_for(config: CampaignConfig) -> tuple[GateRule, ...]:
     """The gates that were asked for."""
     return tuple(rule for rule in RULES if rule.limit(config) is not None)
 
@@ -158,13 +158,13 @@ def _unsafe_shares(evidence: Evidence) -> Iterator[Measurement]:
 
 
 RULES = (
-    Rule(
+    GateRule(
         name="unsafe ends",
         setting="plain.max_fail",
         measure=_unsafe_shares,
         lacks=lambda config: "" if config.plain.episodes else "episodes; leave out --episodes 0",
     ),
-    Rule(
+    GateRule(
         name="fail frequency",
         setting="safety.max_fail",
         measure=_fail_frequencies,

@@ -9,7 +9,7 @@ from tightrope.safety.failing.shares import GroupShare, shares_of_groups
 from tightrope.safety.failing.shrinking import shrink
 from tightrope.safety.judging.case_results import BoundaryResult, CaseResult
 from tightrope.safety.judging.claims import SuiteSurvival
-from tightrope.safety.judging.findings import Finding, FindingKind
+from tightrope.safety.judging.findings import SafetyFinding, SafetyFindingKind
 from tightrope.safety.judging.frequencies import avoidable_fail_frequency, rate_without_doomed
 from tightrope.safety.judging.gate_decision import GateDecision
 from tightrope.safety.judging.judge import judge_case, judge_episode, judge_suite
@@ -30,12 +30,12 @@ __all__ = [
     "CaseDifference",
     "CaseResult",
     "FailureGroup",
-    "Finding",
-    "FindingKind",
     "GateDecision",
     "GroupShare",
     "Guidance",
     "SafetyComparison",
+    "SafetyFinding",
+    "SafetyFindingKind",
     "SafetyResult",
     "SuiteKind",
     "SuiteRequest",

@@ -24,7 +24,7 @@ from tightrope.safety.run import case_rollout, check_suite, run_suite, without_s
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.settings import LIBRARY_BACKEND, Count, Fraction, SafetyConfig, require
-from tightrope.statistics import Decision, Estimate, SequentialGate
+from tightrope.statistics import Estimate, SequentialDecision, SequentialGate
 from tightrope.statistics.sequential import ALPHA
 from tightrope.statistics.words import count, plainly
 from tightrope.tasks import Task
@@ -177,7 +177,7 @@ def _doomed(known: SuiteSurvival, length: int) -> set[str]:
 
 
 def _decision(gate: SequentialGate, drawing: Drawing, fate: Estimate | None, *, whole: int) -> GateDecision:
-    within = {None: None, Decision.WITHIN: True, Decision.ABOVE: False}[gate.decision]
+    within = {None: None, SequentialDecision.WITHIN: True, SequentialDecision.ABOVE: False}[gate.decision]
     return GateDecision(
         limit=gate.limit,
         # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.

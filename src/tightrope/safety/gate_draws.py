@@ -15,7 +15,7 @@ FIRST_BATCH, LARGEST_BATCH = 8, 64
 """Executions between two looks. Many gates are decided by the first eight; later, half as many as there were waste
 little and keep the engine busy."""
 
-Place = tuple[int, int]
+DrawnPlace = tuple[int, int]
 """A boundary state: its reference and its number."""
 
 
@@ -23,7 +23,7 @@ Place = tuple[int, int]
 class _Slot:
     """One draw of the batch: it counts in its turn, whenever its execution is finished."""
 
-    place: Place
+    place: DrawnPlace
     case: TestCase
     verdict: Verdict | None = None
 
@@ -43,7 +43,7 @@ class Drawing:
         self.gate, self.patience, self.most = gate, patience, most
         self.executions = 0
         self._rng = generator("gate", seed, suite.id)
-        self._places: dict[Place, list[TestCase]] = defaultdict(list)
+        self._places: dict[DrawnPlace, list[TestCase]] = defaultdict(list)
         for case in suite.cases:
             if case.id not in without:
                 self._places[case.reference, case.boundary].append(case)
@@ -84,7 +84,7 @@ class Drawing:
             verdict = self._batch.pop(0).verdict
             self.gate.update(None if verdict is Verdict.ERROR else verdict is Verdict.FAIL)
 
-    def _drawn(self, place: Place | None = None) -> _Slot:
+    def _drawn(self, place: DrawnPlace | None = None) -> _Slot:
         if place not in self._places:
             places = list(self._places)
             place = places[self._rng.integers(len(places))]

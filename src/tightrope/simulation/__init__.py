@@ -14,7 +14,7 @@ from tightrope.simulation.opening import (
     turn_stochastic,
 )
 from tightrope.simulation.pace import step_seconds
-from tightrope.simulation.player import Moment, play
+from tightrope.simulation.player import TraceMoment, play
 from tightrope.simulation.simulator import Simulator, SimulatorCounters
 from tightrope.simulation.snapshot import Snapshot
 from tightrope.simulation.snapshots import AttributesSnapshotter, Snapshotter, register_snapshotter
@@ -24,7 +24,6 @@ __all__ = [
     "Conformance",
     "CrossCheck",
     "ExpectedTrace",
-    "Moment",
     "RandomnessMet",
     "Rejection",
     "Reseed",
@@ -33,6 +32,7 @@ __all__ = [
     "SimulatorCounters",
     "Snapshot",
     "Snapshotter",
+    "TraceMoment",
     "check_task",
     "conformance_of",
     "cross_check",

@@ -10,7 +10,7 @@ from tightrope.simulation.simulator import Simulator
 from tightrope.trace import Action, ActionTrace
 
 
-class Moment(NamedTuple):
+class TraceMoment(NamedTuple):
     """A situation of a trace, as the simulator stands in it."""
 
     depth: int
@@ -24,7 +24,7 @@ class Moment(NamedTuple):
     """What is played next; None in the last situation: at the trace's end, or where the episode is over."""
 
 
-def play(simulator: Simulator, trace: ActionTrace, *, start: int | None = None) -> Iterator[Moment]:
+def play(simulator: Simulator, trace: ActionTrace, *, start: int | None = None) -> Iterator[TraceMoment]:
     """Play a trace and stop at every situation of it: s0 before the first action, then one after each.
 
     It ends early where the episode does. Fresh randomness comes right before the action it belongs to, so whoever looks
@@ -54,7 +54,7 @@ def play(simulator: Simulator, trace: ActionTrace, *, start: int | None = None) 
 
 def _moment(
     simulator: Simulator, actions: tuple[Action, ...], depth: int, action: Action | None, reward: float
-) -> Moment:
+) -> TraceMoment:
     outcome = simulator.outcome
     upcoming = actions[depth] if depth < len(actions) and not outcome.terminal else None
-    return Moment(depth, action, reward, outcome, upcoming)
+    return TraceMoment(depth, action, reward, outcome, upcoming)

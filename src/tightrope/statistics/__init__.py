@@ -11,7 +11,7 @@ from tightrope.statistics.pairs import PairCounts
 from tightrope.statistics.price import events_per_steps
 from tightrope.statistics.proportions import rate_estimate
 from tightrope.statistics.returns import stratified_mean_estimate
-from tightrope.statistics.sequential import Decision, SequentialGate
+from tightrope.statistics.sequential import SequentialDecision, SequentialGate
 from tightrope.statistics.strata import Stratum, stratified_difference, stratified_rate_estimate
 from tightrope.statistics.unseen import Unseen, nothing_unseen, unseen_kinds
 
@@ -21,10 +21,10 @@ __all__ = [
     "IN_GENERAL",
     "IN_PLAIN_EPISODES",
     "ON_THESE_CASES",
-    "Decision",
     "Earnings",
     "Estimate",
     "PairCounts",
+    "SequentialDecision",
     "SequentialGate",
     "Stratum",
     "Unseen",

@@ -45,7 +45,7 @@ NARROWEST = 1e-12
 """As near to 0 and 1 as a limit is looked for."""
 
 
-class Decision(StrEnum):
+class SequentialDecision(StrEnum):
     """On which side of the limit the rate lies."""
 
     WITHIN = "within"
@@ -74,9 +74,9 @@ class SequentialGate(Shown):
         self.limit, self.alpha = limit, alpha
         self._within, self._above = (min(limit + more, 1.0) for more in beside)
         self.n = self.fails = self.unknown = 0
-        self.decision: Decision | None = None
+        self.decision: SequentialDecision | None = None
 
-    def update(self, failed: bool | None) -> Decision | None:
+    def update(self, failed: bool | None) -> SequentialDecision | None:
         """Tell what came of one more execution; None: it is not known, and counts against either decision."""
         self.n += 1
         self.fails += failed is True
@@ -98,35 +98,35 @@ class SequentialGate(Shown):
             else self._crossing(self._against_above, max(worst / self.n, NARROWEST), 1 - NARROWEST)
         )
         # The mark for other limits is the twentyfold; for the gate's own, what decided it.
-        if self.decision is Decision.ABOVE:
+        if self.decision is SequentialDecision.ABOVE:
             low = min(max(low, nextafter(self._above, 1.0)), value)
-        elif self.decision is Decision.WITHIN:
+        elif self.decision is SequentialDecision.WITHIN:
             high = max(min(high, self._within), worst / self.n)
         method = f"either limit holds with {1 - self.alpha:.0%}, however early one stops"
         return Estimate(value, low, high, self.n, method, ON_THESE_CASES)
 
-    def _decided(self) -> Decision | None:
+    def _decided(self) -> SequentialDecision | None:
         if self._is_above():
-            return Decision.ABOVE
+            return SequentialDecision.ABOVE
         if self._within == 1:
-            return Decision.WITHIN if self.n > self.unknown else None
+            return SequentialDecision.WITHIN if self.n > self.unknown else None
         if self._within == 0:
             return None
-        won = self._against_above(self._within) >= _mark(self._within, self.alpha, Decision.WITHIN)
-        return Decision.WITHIN if won else None
+        won = self._against_above(self._within) >= _mark(self._within, self.alpha, SequentialDecision.WITHIN)
+        return SequentialDecision.WITHIN if won else None
 
     def _is_above(self) -> bool:
         if self._above in (0, 1):
             return self._above == 0 and self.fails > 0
-        return self._against_within(self._above) >= _mark(self._above, self.alpha, Decision.ABOVE)
+        return self._against_within(self._above) >= _mark(self._above, self.alpha, SequentialDecision.ABOVE)
 
     def _against_above(self, limit: float) -> float:
         """Logarithm of the wealth of who bets against a rate of ``limit`` or more; what is unknown has failed."""
-        return float(_log_wealth(np.array([self.fails + self.unknown]), self.n, limit, Decision.WITHIN)[0])
+        return float(_log_wealth(np.array([self.fails + self.unknown]), self.n, limit, SequentialDecision.WITHIN)[0])
 
     def _against_within(self, limit: float) -> float:
         """Logarithm of the wealth of who bets against a rate of ``limit`` or less; what is unknown has passed."""
-        return float(_log_wealth(np.array([self.fails]), self.n, limit, Decision.ABOVE)[0])
+        return float(_log_wealth(np.array([self.fails]), self.n, limit, SequentialDecision.ABOVE)[0])
 
     def _crossing(self, wealth: Callable[[float], float], low: float, high: float) -> float:
         """The limit against which the bet would just be won: at the rate seen nothing is won, at 0 and 1 all."""
@@ -136,9 +136,9 @@ class SequentialGate(Shown):
         return float(brentq(lambda limit: max(wealth(limit), -1e6) + log(self.alpha), low, high, xtol=1e-9))
 
 
-def _log_wealth(fails: Floats, n: int, limit: float, bet: Decision) -> Floats:
+def _log_wealth(fails: Floats, n: int, limit: float, bet: SequentialDecision) -> Floats:
     """What a stake spread over rates on one side of the limit has become: the mean of their likelihood ratios."""
-    a, b = ABOVE if bet is Decision.ABOVE else BELOW
+    a, b = ABOVE if bet is SequentialDecision.ABOVE else BELOW
     left = _share(fails + a, n - fails + b, limit, bet)
     ratio = betaln(fails + a, n - fails + b) - betaln(a, b) - fails * log(limit) - (n - fails) * log1p(-limit)
     with np.errstate(divide="ignore"):
@@ -146,13 +146,15 @@ def _log_wealth(fails: Floats, n: int, limit: float, bet: Decision) -> Floats:
     return wealth
 
 
-def _share(a: Floats | float, b: Floats | float, limit: float, bet: Decision) -> Floats:
+def _share(a: Floats | float, b: Floats | float, limit: float, bet: SequentialDecision) -> Floats:
     """The part of a beta distribution that lies on the side of the limit one bets on."""
-    return np.asarray(betainc(a, b, limit) if bet is Decision.WITHIN else betainc(b, a, 1 - limit), dtype=np.float64)
+    return np.asarray(
+        betainc(a, b, limit) if bet is SequentialDecision.WITHIN else betainc(b, a, 1 - limit), dtype=np.float64
+    )
 
 
 @lru_cache(maxsize=64)
-def _mark(limit: float, alpha: float, bet: Decision) -> float:
+def _mark(limit: float, alpha: float, bet: SequentialDecision) -> float:
     """Logarithm of the wealth at which the bet counts as won: the least that errs in at most ``alpha`` at the limit."""
     wealth = [_log_wealth(np.arange(n + 1.0), n, limit, bet) for n in range(1, WORKED_OUT + 1)]
     low, high = 0.0, -log(alpha)

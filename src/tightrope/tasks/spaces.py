@@ -92,7 +92,7 @@ class _Numbers(dict[Any, int]):
         return self[action]
 
 
-def own_actions(actions: Any) -> Any:
+def unshared_actions(actions: Any) -> Any:
     """A batch of answers that stays as it is when the agent writes its next ones into the same arrays."""
     if isinstance(actions, np.ndarray) or np.ndarray in set(map(type, actions)):
         return tuple(map(plain_action, actions))

@@ -12,9 +12,9 @@ from tightrope.errors import UnknownName, UsageError
 from tightrope.seeding import generator
 from tightrope.training.situations import Situation
 
-Weights: TypeAlias = Literal["equal", "fails", "adaptive"]
-WEIGHTS: tuple[Weights, ...] = get_args(Weights)
-BY_FAILS: Weights = "fails"
+StartWeights: TypeAlias = Literal["equal", "fails", "adaptive"]
+WEIGHTS: tuple[StartWeights, ...] = get_args(StartWeights)
+BY_FAILS: StartWeights = "fails"
 """How a situation is chosen unless the caller says otherwise."""
 SHARE = 0.5
 """Of episodes that begin in a situation, unless the caller says otherwise."""

@@ -9,7 +9,7 @@ import gymnasium as gym
 
 from tightrope.errors import UsageError
 from tightrope.tasks.task import Task, Transition
-from tightrope.training.choice import BY_FAILS, NORMAL_START, SHARE, StartChoice, Weights
+from tightrope.training.choice import BY_FAILS, NORMAL_START, SHARE, StartChoice, StartWeights
 from tightrope.training.placing import Placer
 from tightrope.training.situations import Situation, SituationSource, situations_from
 
@@ -38,7 +38,7 @@ class SituationStarts(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstruct
         share: float = SHARE,
         seed: int | None = None,
         *,
-        weights: Weights = BY_FAILS,
+        weights: StartWeights = BY_FAILS,
         unsafe: Callable[[Transition], bool] | None = None,
     ) -> None:
         task = env if isinstance(env, Task) else None

@@ -11,7 +11,7 @@ import gymnasium as gym
 from tightrope.seeding import derive_seed
 from tightrope.settings import Count, require
 from tightrope.tasks.task import Task, Transition
-from tightrope.training.choice import BY_FAILS, SHARE, Weights
+from tightrope.training.choice import BY_FAILS, SHARE, StartWeights
 from tightrope.training.situations import SituationSource, situations_from
 from tightrope.training.starts import SituationStarts
 
@@ -37,7 +37,7 @@ class SituationStartsVector(gym.vector.SyncVectorEnv):
         share: float = SHARE,
         seed: int = 0,
         *,
-        weights: Weights = BY_FAILS,
+        weights: StartWeights = BY_FAILS,
         unsafe: Callable[[Transition], bool] | None = None,
     ) -> None:
         require("count", count, Count)

@@ -27,7 +27,7 @@ LONGEST_SCENE = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
+class GameMoment:
     """The newest frame: the state after it, and what must be run to see its picture again."""
 
     blob: bytes
@@ -44,7 +44,7 @@ class Machine:
         self._loaded: bytes | None = None
         self._pressed: Mask | None = None
         self._shown: tuple[bytes | None, Mask | None] = (None, None)
-        self._starts: dict[str, Moment] = {}
+        self._starts: dict[str, GameMoment] = {}
         self._power_on = self._clean_power_on()
 
     def run(self, blob: bytes, pressed: Mask) -> bytes:
@@ -69,26 +69,26 @@ class Machine:
                 self.run(before, pressed)
             return self._core.get_screen()  # type: ignore[no-any-return]
 
-    def level_start(self, level: Level) -> Moment:
+    def level_start(self, level: Level) -> GameMoment:
         """The first moment of a level in which Mario can be steered; kept once made."""
         with self._lock:
             if level.name not in self._starts:
                 self._starts[level.name] = self._enter(level)
             return self._starts[level.name]
 
-    def through_scenes(self, moment: Moment) -> Moment:
+    def through_scenes(self, moment: GameMoment) -> GameMoment:
         """Run on while the game plays itself (pipes, vines, area changes)."""
         blob, idle = moment.blob, buttons("none")
         if 1 < blob[ram.AREA_CHANGE_TIMER] < 255:
             blob = ram.written(blob, {ram.AREA_CHANGE_TIMER: 1})
         if not ram.busy(blob):
-            return Moment(blob, moment.before, moment.pressed)
+            return GameMoment(blob, moment.before, moment.pressed)
         for _ in range(LONGEST_SCENE):
             before = ram.written(blob, {ram.LEVEL_TIMER: 0}) if blob[ram.LEVEL_TIMER] else blob
             blob = self.run(before, idle)
             if not ram.busy(blob) or ram.dying(blob) or ram.flag(blob):
                 break
-        return Moment(blob, before, idle)
+        return GameMoment(blob, before, idle)
 
     def _clean_power_on(self) -> bytes:
         """The core powers on with RAM full of ones, which the game takes for a game already under way."""
@@ -101,7 +101,7 @@ class Machine:
         end = ram.RAM_START + ram.RAM_SIZE
         return blob[: ram.RAM_START] + bytes(ram.RAM_SIZE) + blob[end:]
 
-    def _enter(self, level: Level) -> Moment:
+    def _enter(self, level: Level) -> GameMoment:
         """Press START until the level is loaded, then until its clock first ticks."""
         blob = self._tap_start(self._power_on)[0]
         for _ in range(LONGEST_SCENE):
@@ -112,13 +112,13 @@ class Machine:
             blob = ram.written(blob, {ram.LEVEL_TIMER: 0})
         raise EnvironmentFailure(f"level {level.name} of Super Mario Bros. did not start; is the ROM damaged?")
 
-    def _to_first_tick(self, blob: bytes) -> Moment:
+    def _to_first_tick(self, blob: bytes) -> GameMoment:
         time = ram.clock(blob)
         before = blob
         while ram.clock(blob) >= time:
             time = ram.clock(blob)
             blob, before = self._tap_start(blob)
-        return Moment(blob, before, buttons("none"))
+        return GameMoment(blob, before, buttons("none"))
 
     def _tap_start(self, blob: bytes) -> tuple[bytes, bytes]:
         pressed = self.run(blob, start_button())

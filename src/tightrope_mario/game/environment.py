@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tightrope.errors import TaskError, UsageError
 from tightrope_mario.game import ram
 from tightrope_mario.game.actions import action_names, buttons
-from tightrope_mario.game.emulator import Moment, shared_machine
+from tightrope_mario.game.emulator import GameMoment, shared_machine
 from tightrope_mario.game.levels import find_level
 from tightrope_mario.game.pictures import SHAPE, STACK, FrameRecord, LazyFrames
 from tightrope_mario.game.rewards import find_reward
@@ -30,7 +30,7 @@ Observation: TypeAlias = NDArray[np.uint8] | LazyFrames
 class SavedState(NamedTuple):
     """An immutable snapshot. It shares the emulator's states instead of copying them."""
 
-    moment: Moment
+    moment: GameMoment
     rewarded: bytes
     furthest: int
     steps: int
@@ -45,7 +45,7 @@ class MarioEnv(gym.Env[Any, Any]):
     ``lazy=True`` returns observations that are rendered only when looked at.
     """
 
-    _moment: Moment
+    _moment: GameMoment
     _rewarded: bytes
     """The state that the last frame's reward was computed at; scenes that play themselves are not rewarded."""
     _furthest: int
@@ -95,7 +95,7 @@ class MarioEnv(gym.Env[Any, Any]):
         for _ in range(self._frames_to_hold()):
             blob = machine.run(moment.blob, pressed)
             total += self._reward(self._rewarded, blob, self._furthest, length)
-            self._rewarded, moment = blob, Moment(blob, moment.blob, pressed)
+            self._rewarded, moment = blob, GameMoment(blob, moment.blob, pressed)
             self._furthest = max(self._furthest, ram.x(blob))
             if ram.dying(blob) or ram.flag(blob):
                 self._over = True

@@ -31,7 +31,7 @@ NO_AREA = 0
 Columns = dict[int, NDArray[np.uint8]]
 
 
-class Strip(NamedTuple):
+class AreaStrip(NamedTuple):
     """Where an area lies in the picture."""
 
     left: int
@@ -47,7 +47,7 @@ class AreaMap:
 
     image: NDArray[np.uint8]
     """Height × width × 3."""
-    strips: Mapping[int, Strip]
+    strips: Mapping[int, AreaStrip]
     """By area."""
 
     def to_pixels(self, position: tuple[float, float]) -> tuple[float, float]:
@@ -70,7 +70,7 @@ def draw_level(task: Task, trace: ActionTrace) -> AreaMap:
         areas = _look_around(simulator, trace)
     strips, left = {}, 0
     for area, columns in areas.items():
-        strips[area] = Strip(left, min(columns), max(columns) + 1 - min(columns))
+        strips[area] = AreaStrip(left, min(columns), max(columns) + 1 - min(columns))
         left += strips[area].width + GAP
     image = np.zeros((SCREEN_HEIGHT, left - GAP, 3), np.uint8)
     for area, columns in areas.items():

@@ -17,7 +17,7 @@ from tightrope.errors import EnvironmentFailure
 from tightrope_mario.game import ram
 from tightrope_mario.game.environment import MarioEnv, SavedState
 from tightrope_mario.game.pictures import SIZE
-from tightrope_mario.training.starts import Way, saved_states
+from tightrope_mario.training.starts import ActionNames, saved_states
 
 FIELDS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "frame": (np.uint8, (SIZE, SIZE)),
@@ -48,7 +48,7 @@ class GameSettings:
     patience: int | None
     cut_reward: float
     rom: str | None
-    starts: tuple[Way, ...] = ()
+    starts: tuple[ActionNames, ...] = ()
     """The ways to the situations that games can begin in."""
 
 

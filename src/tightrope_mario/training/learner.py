@@ -111,7 +111,7 @@ class Memory:
         return max(0, self.now - self.ticks + STACK), self.now - n_step + 1
 
 
-class Learner:
+class QLearner:
     """The network that is trained, its slow copy, its running mean, and its memory.
 
     On a GPU an update is recorded once and then replayed as a whole: launching its hundred small kernels one by one

@@ -17,7 +17,7 @@ from tightrope_mario.game.actions import action_names
 from tightrope_mario.training.exploration import Exploration
 from tightrope_mario.training.export import read_onnx, write_onnx
 from tightrope_mario.training.games import Games
-from tightrope_mario.training.learner import Learner, choose_device
+from tightrope_mario.training.learner import QLearner, choose_device
 from tightrope_mario.training.recipe import TrainingConfig
 from tightrope_mario.training.starts import Starts, earlier_frames
 
@@ -46,7 +46,7 @@ class EpisodeSummary:
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Counters that a checkpoint keeps, and the latest episodes, which it does not."""
 
     steps: int = 0
@@ -75,13 +75,13 @@ class Session:
         self.choice = None if starts is None else _choice(starts, config.seed)
         self.watched = 0 if starts is None else starts.watched
         self.began_at = np.zeros(config.recipe.games, np.int32)
-        self.learner = Learner(config.recipe, len(self.names), self.device, config.seed, earlier)
-        self.progress = Progress()
+        self.learner = QLearner(config.recipe, len(self.names), self.device, config.seed, earlier)
+        self.progress = TrainingProgress()
         if config.agent is not None:
             self.learner.adopt(read_onnx(config.agent)[0], config.agent)
         if (config.folder / CHECKPOINT).exists():
             counters = self.learner.load(config.folder / CHECKPOINT)
-            self.progress = Progress(int(counters["steps"]), int(counters["episodes"]), counters["seconds"])
+            self.progress = TrainingProgress(int(counters["steps"]), int(counters["episodes"]), counters["seconds"])
         self.earlier_seconds = self.progress.seconds
         self.exploring = Exploration(config.recipe, config.seed + self.progress.steps)
         # An agent that goes on knows what the random actions at the beginning are to find out.

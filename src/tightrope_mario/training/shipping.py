@@ -31,7 +31,7 @@ GAMES, GAMES_EPSILON = 100, 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class StoredDifference:
     """How the stored agent differs from the trained one."""
 
     observations: int
@@ -41,7 +41,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class TrialGames:
     """How games of a stored agent went, from the start of its level."""
 
     games: int
@@ -73,14 +73,14 @@ def mean_of(agents: Sequence[Path], target: Path) -> Path:
     return target
 
 
-def ship(source: Path, target: Path, *, observations: int = OBSERVATIONS, rom: str | None = None) -> Comparison:
+def ship(source: Path, target: Path, *, observations: int = OBSERVATIONS, rom: str | None = None) -> StoredDifference:
     """Store an agent with 16-bit weights and compare the two on observations from the agent's own episodes."""
     weights, metadata = read_onnx(source)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_onnx(target, weights, metadata, half=True)
     seen = _observations(source, metadata, observations, rom)
     trained, stored = _values(source, seen), _values(target, seen)
-    return Comparison(
+    return StoredDifference(
         observations=len(seen),
         same_greedy_action=int((trained.argmax(1) == stored.argmax(1)).sum()),
         largest_difference=float(np.abs(trained - stored).max()),
@@ -89,13 +89,13 @@ def ship(source: Path, target: Path, *, observations: int = OBSERVATIONS, rom: s
 
 def try_out(
     path: Path, *, games: int = GAMES, first: int = 0, epsilon: float = GAMES_EPSILON, rom: str | None = None
-) -> Trial:
+) -> TrialGames:
     """Play some games with an agent and a few random actions; ``first`` counts the games whose randomness they have.
 
     Where one of several agents is to be chosen, choose by other games than those that are told of.
     """
     played = list(islice(_episodes(path, read_onnx(path)[1], epsilon, rom, first), games))
-    return Trial(
+    return TrialGames(
         games=games,
         epsilon=epsilon,
         flags=sum(episode.flag for episode in played),

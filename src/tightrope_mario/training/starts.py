@@ -21,7 +21,7 @@ from tightrope_mario.training import defaults
 WATCHED = 40
 """Steps in which dying counts as failing in the situation, as a suite has it by default; later deaths are others."""
 
-Way = tuple[str, ...]
+ActionNames = tuple[str, ...]
 """What is pressed from the start of the level to a situation."""
 
 
@@ -37,7 +37,7 @@ class Starts:
     watched: int = WATCHED
 
     @property
-    def ways(self) -> tuple[Way, ...]:
+    def ways(self) -> tuple[ActionNames, ...]:
         """The situations as button names, which every action set understands."""
         return tuple(
             tuple(self.actions[cast(int, action)] for action in known.trace.actions) for known in self.situations
@@ -79,7 +79,7 @@ def starts_from(
     return Starts(situations=situations, actions=names, share=share, weights=weights, watched=WATCHED + steps_before)
 
 
-def saved_states(level: str, ways: Sequence[Way], rom: str | None) -> list[SavedState]:
+def saved_states(level: str, ways: Sequence[ActionNames], rom: str | None) -> list[SavedState]:
     """The situations these ways lead to; what several have in common is played once."""
     names = tuple(sorted({name for way in ways for name in way})) or ("none",)
     env = MarioEnv(level=level, actions=names, rom=rom, lazy=True)
@@ -103,7 +103,7 @@ def saved_states(level: str, ways: Sequence[Way], rom: str | None) -> list[Saved
     return [found[number] for number in range(len(ways))]
 
 
-def earlier_frames(level: str, ways: Sequence[Way], rom: str | None) -> NDArray[np.uint8]:
+def earlier_frames(level: str, ways: Sequence[ActionNames], rom: str | None) -> NDArray[np.uint8]:
     """What an agent sees besides the newest frame where games begin: the start of the level, then the situations."""
     env = MarioEnv(level=level, rom=rom)
     frames = np.zeros((1 + len(ways), STACK - 1, SIZE, SIZE), np.uint8)
@@ -120,7 +120,7 @@ def _in_common(first: Sequence[str], second: Sequence[str]) -> int:
     return next((number for number, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
-def _names_in(task: str, options: dict[str, Any], level: str, path: Path) -> Way:
+def _names_in(task: str, options: dict[str, Any], level: str, path: Path) -> ActionNames:
     """What the actions of a run press; it must be of this level."""
     if task != "mario" or options.get("level", "1-1") != level:
         there = f"{task} {options.get('level', '1-1')}" if task == "mario" else task

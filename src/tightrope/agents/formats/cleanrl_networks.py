@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-Weights: TypeAlias = Mapping[str, Any]
+NamedWeights: TypeAlias = Mapping[str, Any]
 """Tensors by name."""
 Shape: TypeAlias = tuple[int | str, ...]
 """Numbers that are fixed, and letters for those that follow from the task: the same letter is the same number."""
@@ -25,19 +25,19 @@ class StockNetwork:
     script: str
     """The scripts that save it."""
     layers: Mapping[str, Shape]
-    answer: Callable[[Any, Weights, Any], tuple[Any, ...]]
+    answer: Callable[[Any, NamedWeights, Any], tuple[Any, ...]]
     """``(torch, weights, observations) -> outputs``."""
     kind: str = "scores"
     """What comes out: "scores", "normal" (mean and log standard deviation), "point", or "squashed" (as normal, to be
     put through tanh and scaled)."""
 
 
-def matching_network(weights: Weights) -> StockNetwork | None:
+def matching_network(weights: NamedWeights) -> StockNetwork | None:
     """The network whose layers these are, if it is one of CleanRL's."""
     return next((network for network in STOCK if _matches(network.layers, weights)), None)
 
 
-def _matches(layers: Mapping[str, Shape], weights: Weights) -> bool:
+def _matches(layers: Mapping[str, Shape], weights: NamedWeights) -> bool:
     if set(layers) != set(weights):
         return False
     bound: dict[str, int] = {}
@@ -69,18 +69,18 @@ _PICTURES |= _layer("network.7", 512, 3136)
 _ACTOR = _layer("fc1", 256, SEEN) | _layer("fc2", 256, 256)
 
 
-def _linear(torch: Any, weights: Weights, name: str, given: Any) -> Any:
+def _linear(torch: Any, weights: NamedWeights, name: str, given: Any) -> Any:
     return torch.nn.functional.linear(given, weights[f"{name}.weight"], weights[f"{name}.bias"])
 
 
-def _through(torch: Any, weights: Weights, name: str, given: Any, activation: Any) -> Any:
+def _through(torch: Any, weights: NamedWeights, name: str, given: Any, activation: Any) -> Any:
     """Three linear layers."""
     for place in (0, 2):
         given = activation(_linear(torch, weights, f"{name}.{place}", given))
     return _linear(torch, weights, f"{name}.4", given)
 
 
-def _looked(torch: Any, weights: Weights, pictures: Any) -> Any:
+def _looked(torch: Any, weights: NamedWeights, pictures: Any) -> Any:
     given = pictures / 255.0
     for place, stride in ((0, 4), (2, 2), (4, 1)):
         name = f"network.{place}"
@@ -89,37 +89,37 @@ def _looked(torch: Any, weights: Weights, pictures: Any) -> Any:
     return torch.relu(_linear(torch, weights, "network.7", given.flatten(1)))
 
 
-def _actor(torch: Any, weights: Weights, given: Any) -> Any:
+def _actor(torch: Any, weights: NamedWeights, given: Any) -> Any:
     for name in ("fc1", "fc2"):
         given = torch.relu(_linear(torch, weights, name, given))
     return given
 
 
-def _ppo(torch: Any, weights: Weights, given: Any) -> tuple[Any, ...]:
+def _ppo(torch: Any, weights: NamedWeights, given: Any) -> tuple[Any, ...]:
     return (_through(torch, weights, "actor", given, torch.tanh),)
 
 
-def _ppo_continuous(torch: Any, weights: Weights, given: Any) -> tuple[Any, ...]:
+def _ppo_continuous(torch: Any, weights: NamedWeights, given: Any) -> tuple[Any, ...]:
     mean = _through(torch, weights, "actor_mean", given, torch.tanh)
     return mean, weights["actor_logstd"].expand_as(mean)
 
 
-def _ppo_atari(torch: Any, weights: Weights, given: Any) -> tuple[Any, ...]:
+def _ppo_atari(torch: Any, weights: NamedWeights, given: Any) -> tuple[Any, ...]:
     return (_linear(torch, weights, "actor", _looked(torch, weights, given)),)
 
 
-def _dqn(torch: Any, weights: Weights, given: Any) -> tuple[Any, ...]:
+def _dqn(torch: Any, weights: NamedWeights, given: Any) -> tuple[Any, ...]:
     return (_through(torch, weights, "network", given, torch.relu),)
 
 
-def _dqn_atari(torch: Any, weights: Weights, given: Any) -> tuple[Any, ...]:
+def _dqn_atari(torch: Any, weights: NamedWeights, given: Any) -> tuple[Any, ...]:
     return (_linear(torch, weights, "network.9", _looked(torch, weights, given)),)
 
 
 def _expected(answer: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
     """C51: the network gives a distribution over returns for each action; its mean is the action's value."""
 
-    def expected(torch: Any, weights: Weights, given: Any) -> tuple[Any, ...]:
+    def expected(torch: Any, weights: NamedWeights, given: Any) -> tuple[Any, ...]:
         (scores,), atoms = answer(torch, weights, given), weights["atoms"]
         chances = torch.softmax(scores.view(len(scores), -1, len(atoms)), dim=2)
         return ((chances * atoms).sum(2),)
@@ -127,12 +127,12 @@ def _expected(answer: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any
     return expected
 
 
-def _deterministic_actor(torch: Any, weights: Weights, given: Any) -> tuple[Any, ...]:
+def _deterministic_actor(torch: Any, weights: NamedWeights, given: Any) -> tuple[Any, ...]:
     action = torch.tanh(_linear(torch, weights, "fc_mu", _actor(torch, weights, given)))
     return (action * weights["action_scale"] + weights["action_bias"],)
 
 
-def _soft_actor(torch: Any, weights: Weights, given: Any) -> tuple[Any, ...]:
+def _soft_actor(torch: Any, weights: NamedWeights, given: Any) -> tuple[Any, ...]:
     hidden = _actor(torch, weights, given)
     spread = torch.tanh(_linear(torch, weights, "fc_logstd", hidden))
     # CleanRL's LOG_STD_MIN and LOG_STD_MAX are -5 and 2.

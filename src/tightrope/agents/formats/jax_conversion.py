@@ -18,7 +18,7 @@ from tightrope.tasks.jaxworlds.rows import import_jax
 
 Layer: TypeAlias = tuple[Any, ...]
 """A kind and what is fixed about it; its weights are kept apart."""
-Weights: TypeAlias = tuple[Any, ...]
+LayerWeights: TypeAlias = tuple[Any, ...]
 
 ACTIVATIONS = {
     "Tanh": "tanh",
@@ -61,7 +61,7 @@ def converted(agent: Any) -> tuple[Callable[[Any, Any], Any], Any]:
     return partial(apply, kinds), weights
 
 
-def apply(kinds: tuple[Layer, ...], weights: tuple[Weights, ...], observations: Any) -> Any:
+def apply(kinds: tuple[Layer, ...], weights: tuple[LayerWeights, ...], observations: Any) -> Any:
     """What the layers make of observations, by the row."""
     for (kind, *fixed), own in zip(kinds, weights, strict=True):
         observations = _RULES[kind](observations, *own, *fixed)
@@ -112,7 +112,7 @@ def _some_observations(space: gym.spaces.Box, number: int) -> Any:
     return drawn.astype(space.dtype)
 
 
-def _policy(policy: Any, space: gym.Space[Any]) -> Iterator[tuple[Layer, Weights]]:
+def _policy(policy: Any, space: gym.Space[Any]) -> Iterator[tuple[Layer, LayerWeights]]:
     """The way from an observation to the scores in a policy of Stable-Baselines3."""
     scored = getattr(policy, "q_net", policy)
     extractor = getattr(scored, "pi_features_extractor", None) or scored.features_extractor
@@ -127,7 +127,7 @@ def _policy(policy: Any, space: gym.Space[Any]) -> Iterator[tuple[Layer, Weights
         raise UnknownLayer(type(policy).__name__)
 
 
-def _preprocessed(policy: Any, space: gym.Space[Any]) -> Iterator[tuple[Layer, Weights]]:
+def _preprocessed(policy: Any, space: gym.Space[Any]) -> Iterator[tuple[Layer, LayerWeights]]:
     if not isinstance(space, gym.spaces.Box):
         raise UnknownLayer(f"an input of {space}")
     if len(space.shape) != 3:
@@ -138,7 +138,7 @@ def _preprocessed(policy: Any, space: gym.Space[Any]) -> Iterator[tuple[Layer, W
         yield ("scaled", 255.0), ()
 
 
-def _extractor(extractor: Any) -> Iterator[tuple[Layer, Weights]]:
+def _extractor(extractor: Any) -> Iterator[tuple[Layer, LayerWeights]]:
     kind = type(extractor).__name__
     if kind == "FlattenExtractor":
         yield ("flat", 1), ()
@@ -149,7 +149,7 @@ def _extractor(extractor: Any) -> Iterator[tuple[Layer, Weights]]:
         raise UnknownLayer(kind)
 
 
-def _layers(module: Any) -> Iterator[tuple[Layer, Weights]]:
+def _layers(module: Any) -> Iterator[tuple[Layer, LayerWeights]]:
     """A module of torch, if it and all in it are what their names say."""
     kind = type(module).__name__
     if not type(module).__module__.startswith("torch.nn.modules."):
@@ -170,7 +170,7 @@ def _layers(module: Any) -> Iterator[tuple[Layer, Weights]]:
         raise UnknownLayer(kind)
 
 
-def _numbers(module: Any) -> Weights:
+def _numbers(module: Any) -> LayerWeights:
     weight = module.weight.detach().cpu().numpy()
     bias = np.zeros(len(weight), weight.dtype) if module.bias is None else module.bias.detach().cpu().numpy()
     return weight.copy(), bias.copy()

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 
 from tightrope.agents.agent import Agent
-from tightrope.agents.formats.sb3_archive import Archive, read_archive
+from tightrope.agents.formats.sb3_archive import Sb3Archive, read_archive
 from tightrope.agents.formats.sb3_network import policy_parts
 from tightrope.agents.formats.sb3_policies import PURPOSE, checked_arguments, policy_class
 from tightrope.agents.formats.torch_network import torch_library
@@ -33,7 +33,7 @@ from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError, FormatError, require_extra
 
 
-def policy_from_archive(archive: Archive, spaces: TaskSpaces, *, trust: bool) -> Any:
+def policy_from_archive(archive: Sb3Archive, spaces: TaskSpaces, *, trust: bool) -> Any:
     """Make the policy anew and give it the archive's weights. Unpickles only when trusted and needed."""
     require_extra("stable_baselines3", "sb3", PURPOSE)
     _check_spaces(archive, spaces)
@@ -47,11 +47,11 @@ def policy_from_archive(archive: Archive, spaces: TaskSpaces, *, trust: bool) ->
     return policy
 
 
-def _needs_pickles(archive: Archive, trust: bool) -> bool:
+def _needs_pickles(archive: Sb3Archive, trust: bool) -> bool:
     return trust and "policy_class" in archive.pickles
 
 
-def _readable_policy(archive: Archive) -> tuple[Any, dict[str, Any]]:
+def _readable_policy(archive: Sb3Archive) -> tuple[Any, dict[str, Any]]:
     archive.require_readable()
     assert archive.policy_class is not None
     try:
@@ -83,7 +83,7 @@ def _as_large_as(weights: Mapping[str, Any], source: str) -> Iterator[None]:
         hook.remove()
 
 
-def _pickled_policy(archive: Archive) -> tuple[Any, dict[str, Any]]:
+def _pickled_policy(archive: Sb3Archive) -> tuple[Any, dict[str, Any]]:
     import cloudpickle
 
     values = {
@@ -94,7 +94,7 @@ def _pickled_policy(archive: Archive) -> tuple[Any, dict[str, Any]]:
     return values["policy_class"], dict(values.get("policy_kwargs", archive.policy_arguments))
 
 
-def _made(factory: Any, arguments: Mapping[str, Any], archive: Archive, spaces: TaskSpaces) -> Any:
+def _made(factory: Any, arguments: Mapping[str, Any], archive: Sb3Archive, spaces: TaskSpaces) -> Any:
     offered = {
         "observation_space": _seen_by_policy(spaces.observation),
         "action_space": spaces.action,
@@ -144,7 +144,7 @@ def _load_weights(policy: Any, weights: Mapping[str, Any], source: str) -> None:
         )
 
 
-def _check_spaces(archive: Archive, spaces: TaskSpaces) -> None:
+def _check_spaces(archive: Sb3Archive, spaces: TaskSpaces) -> None:
     if archive.observation_shape is not None and isinstance(spaces.observation, gym.spaces.Dict | gym.spaces.Tuple):
         raise AgentError(
             f"{archive.path} was trained on one array of shape {archive.observation_shape}, and task {spaces.task} "

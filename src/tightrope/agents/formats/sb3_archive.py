@@ -28,7 +28,7 @@ MEMBERS = ("data", "policy.pth")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Archive:
+class Sb3Archive:
     """The readable part of an archive."""
 
     path: Path
@@ -59,7 +59,7 @@ class Archive:
         )
 
 
-def read_archive(path: Path) -> Archive:
+def read_archive(path: Path) -> Sb3Archive:
     """Read an archive; nothing in it is unpickled."""
     most = min(AGENT_FILE, max(AGENT_SMALL, AGENT_RATIO * require_plain_file(path, AGENT_FILE)))
     try:
@@ -76,9 +76,9 @@ def read_archive(path: Path) -> Archive:
         ) from error
 
 
-def _archive(path: Path, data: Mapping[str, Any], weights: bytes) -> Archive:
+def _archive(path: Path, data: Mapping[str, Any], weights: bytes) -> Sb3Archive:
     arguments, unreadable = _policy_arguments(_table(data.get("policy_kwargs") or {}))
-    return Archive(
+    return Sb3Archive(
         path=path,
         policy_class=_policy_class(data.get("policy_class")),
         policy_arguments=arguments,

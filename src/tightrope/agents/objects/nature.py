@@ -17,7 +17,7 @@ from typing import Any
 from tightrope.agents.objects.asking import Asking
 from tightrope.agents.objects.contents import Contents
 from tightrope.agents.objects.copies import Copier, weights_in
-from tightrope.agents.objects.randomness import generator_states, own_generators
+from tightrope.agents.objects.randomness import generators_digest, own_generators
 from tightrope.agents.objects.subjects import Nature, Subject
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError
@@ -82,18 +82,18 @@ class _ResetFailed(Exception):
 def _tried(thing: Any, asking: Asking, observations: Sequence[Any]) -> _Trial:
     thing = _faithful_copy(thing) or thing
     own = own_generators(thing)
-    standing = generator_states(own)
+    standing = generators_digest(own)
     _reset(asking, thing, 0)
-    drew = generator_states(own) != standing
+    drew = generators_digest(own) != standing
     own = own_generators(thing)
     weights = weights_in(Contents(thing, numbers=False).parts)
-    standing, before, learnt = generator_states(own), _held(thing), Contents(weights).digest
+    standing, before, learnt = generators_digest(own), _held(thing), Contents(weights).digest
     asked, _, told = _played(asking, thing, observations)
     after = _held(thing)
     return _Trial(
         observations=list(observations[:asked]),
         keeps=asking.resets is not None or before != after,
-        draws=drew or generator_states(own) != standing or _reset_seeds_matter(asking, thing, observations[:asked]),
+        draws=drew or generators_digest(own) != standing or _reset_seeds_matter(asking, thing, observations[:asked]),
         learns=Contents(weights).digest != learnt,
         told=told or "memory" in asking.takes,
         changing=sorted(repr(name) for name in after if name and before.get(name) != after[name]),

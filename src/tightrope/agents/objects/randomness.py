@@ -26,7 +26,7 @@ def own_generators(thing: Any) -> list[Any]:
     return [part for part in Contents(thing, numbers=False).parts if is_generator(part)]
 
 
-def generator_states(generators: Sequence[Any]) -> bytes:
+def generators_digest(generators: Sequence[Any]) -> bytes:
     """Where these generators and the global ones stand, to be compared."""
     return Contents([[_state(one) for one in generators], [read() for read, _, _ in _global_generators()]]).digest
 

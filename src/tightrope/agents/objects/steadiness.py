@@ -7,12 +7,12 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.agents.objects.contents import Contents
-from tightrope.agents.objects.randomness import generator_states, own_generators
+from tightrope.agents.objects.randomness import generators_digest, own_generators
 from tightrope.agents.spaces import TaskSpaces
 from tightrope.errors import AgentError
 from tightrope.guards.faults import require_fault
 from tightrope.seeding import generator
-from tightrope.tasks.spaces import own_actions
+from tightrope.tasks.spaces import unshared_actions
 
 PROBES = 12
 
@@ -29,7 +29,7 @@ def require_steady(agent: Agent, spaces: TaskSpaces, function: Any = None) -> No
     What it cannot answer at all is told when it matters, and not here.
     """
     own = own_generators(function)
-    before, standing = Contents(function).digest, generator_states(own)
+    before, standing = Contents(function).digest, generators_digest(own)
     try:
         observations = spaces.sample_observations(PROBES)
         places = range(len(observations))
@@ -43,7 +43,7 @@ def require_steady(agent: Agent, spaces: TaskSpaces, function: Any = None) -> No
         why = f"asked again in another batch it answered {again[differing]!r}, after {once[differing]!r}"
     elif Contents(function).digest != before:
         why = "it changes while it answers"
-    elif generator_states(own) != standing:
+    elif generators_digest(own) != standing:
         why = "it draws random numbers by itself"
     else:
         return
@@ -60,5 +60,5 @@ def _answers(agent: Agent, observations: Sequence[Any], batches: Sequence[Sequen
             [generator("steadiness", place) for place in batch],
             [None] * len(batch),
         )
-        found |= dict(zip(batch, own_actions(answer.actions), strict=True))
+        found |= dict(zip(batch, unshared_actions(answer.actions), strict=True))
     return found

@@ -36,10 +36,10 @@ def checkpoints_in(folder: Path) -> list[Path]:
     files = [path for path in folder.iterdir() if path.is_file() and path.name.endswith(endings)]
     if not files:
         raise UsageError(f"there is no agent file in {folder}; tightrope reads {', '.join(endings)}")
-    return in_order(files)
+    return by_training_step(files)
 
 
-def in_order(paths: Iterable[Path]) -> list[Path]:
+def by_training_step(paths: Iterable[Path]) -> list[Path]:
     """By the training step that the names tell, or else by name."""
     by_name = sorted(paths)
     steps = [training_step(path.name) for path in by_name]

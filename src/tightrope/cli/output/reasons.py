@@ -8,12 +8,12 @@ from tightrope.cli.output.interface import Interface
 from tightrope.cli.output.words import counted
 
 if TYPE_CHECKING:
-    from tightrope.runs.questions.reasons import Results
+    from tightrope.runs.questions.reasons import ResultsBySuite
     from tightrope.runs.run import Run
     from tightrope.tasks import Task
 
 
-def print_reasons(interface: Interface, task: Task, results: Results, run: Run | None = None) -> None:
+def print_reasons(interface: Interface, task: Task, results: ResultsBySuite, run: Run | None = None) -> None:
     """The groups of each agent's fails, and the command that shows more of one."""
     from tightrope.runs.questions.reasons import SHOWN, case_command, group_line, groups_of
     from tightrope.safety.failing.groups import rest_of_groups

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tightrope.cli.output.interface import current_interface
 from tightrope.cli.output.verdicts import place_text
-from tightrope.cli.output.words import counted, percent
+from tightrope.cli.output.words import counted, in_percent
 
 if TYPE_CHECKING:
     from tightrope.runs.questions.contest import AgentComparison
@@ -38,8 +38,8 @@ def _list_worse(suite: str, comparison: SafetyComparison) -> None:
             case.case.id,
             place_text(case.case, suite),
             case.case.label,
-            percent(case.fail_frequency_a.value),
-            percent(case.fail_frequency_b.value),
+            in_percent(case.fail_frequency_a.value),
+            in_percent(case.fail_frequency_b.value),
             str(case.survivable),
         )
         for case in more[:SHOWN]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tightrope.cli.output.interface import Interface
-from tightrope.cli.output.words import amount, counted, percent, share
+from tightrope.cli.output.words import amount, counted, in_percent, share
 from tightrope.cli.process.exit_codes import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
@@ -27,8 +27,8 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
         (
             agent,
             share(result.unsafe_rate),
-            percent(result.goal_rate.value),
-            percent(result.timeout_rate.value),
+            in_percent(result.goal_rate.value),
+            in_percent(result.timeout_rate.value),
             amount(result.mean_return),
             len(result.judged),
         )

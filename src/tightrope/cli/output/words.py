@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tightrope.statistics import Estimate
 
 
-def percent(value: float | None) -> str:
+def in_percent(value: float | None) -> str:
     """``7.2%``."""
     from tightrope.statistics.words import percent as in_report
 

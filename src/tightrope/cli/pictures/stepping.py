@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tightrope.cli.pictures.in_terminal import frame_text
 from tightrope.guards.text import one_line
 
-Frame = NDArray[np.uint8]
+Picture = NDArray[np.uint8]
 
 COLUMNS = 38
 """Of each picture: two fit the usual 80 columns."""
@@ -32,11 +32,11 @@ TEN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Strip:
+class FilmStrip:
     """One of the films: its pictures, if there are any, and what is told under each."""
 
     title: str
-    frames: Sequence[Frame]
+    frames: Sequence[Picture]
     captions: Sequence[tuple[str, ...]]
     """Lines for each step, as many for each."""
 
@@ -45,7 +45,7 @@ class Strip:
 class Reel:
     """Two strips from the same start, or one alone."""
 
-    strips: tuple[Strip, ...]
+    strips: tuple[FilmStrip, ...]
     decision: int | None
 
     @property
@@ -70,7 +70,7 @@ class Reel:
         return "\n".join([*(" │ ".join(row) for row in zip(*padded, strict=True)), f"step {step} of {self.last}{told}"])
 
 
-def _side(strip: Strip, step: int) -> list[str]:
+def _side(strip: FilmStrip, step: int) -> list[str]:
     held = min(step, len(strip.captions) - 1)
     picture = frame_text(strip.frames[held], COLUMNS).split("\n") if strip.frames else []
     width = min(COLUMNS, strip.frames[held].shape[1]) if strip.frames else COLUMNS

@@ -16,7 +16,7 @@ SECONDS_BETWEEN_LINES = 5.0
 """Without a terminal, progress is a plain line every so often: enough to see life in a log, not enough to fill it."""
 
 
-class Pace:
+class StagePace:
     """How fast a stage goes. A stage that begins anew, as safety does with each suite, is measured anew."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class PlainLines:
     """Progress for logs: the beginning and the end of each stage, and a line now and then between."""
 
     def __init__(self, stages: Mapping[str, int] | None = None) -> None:
-        self._pace, self._journey = Pace(), Journey(stages) if stages else None
+        self._pace, self._journey = StagePace(), Journey(stages) if stages else None
         self._printed = 0.0
 
     def __call__(self, progress: Progress) -> None:
@@ -59,10 +59,10 @@ class PlainLines:
             return
         self._printed = time.monotonic()
         whole = "" if share is None else f"[{_percent(share):>4}] "
-        print(f"{whole}{told(progress, self._pace)}", file=sys.stderr, flush=True)
+        print(f"{whole}{progress_line(progress, self._pace)}", file=sys.stderr, flush=True)
 
 
-def told(progress: Progress, pace: Pace) -> str:
+def progress_line(progress: Progress, pace: StagePace) -> str:
     """A report in one line."""
     parts = [count_text(progress), progress.note, pace.time_left(progress)]
     return one_line(": ".join(filter(None, (progress.stage, ", ".join(part for part in parts if part)))))
@@ -84,7 +84,7 @@ def bars(console: Any, stages: Mapping[str, int] | None = None) -> Iterator[Prog
         TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
     )
     with Bars(*columns, console=console, expand=True) as shown:
-        journey, pace = Journey(stages), Pace()
+        journey, pace = Journey(stages), StagePace()
         only = shown.add_task("", total=None, share="")
 
         def callback(progress: Progress) -> None:
@@ -92,7 +92,7 @@ def bars(console: Any, stages: Mapping[str, int] | None = None) -> Iterator[Prog
             share = journey.share(progress)
             shown.update(
                 only,
-                description=told(progress, pace),
+                description=progress_line(progress, pace),
                 share="" if share is None else _percent(share),
                 total=None if share is None else 1.0,
                 completed=share or 0.0,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tightrope.cli.output.interface import Interface
-from tightrope.cli.progress.bars import Pace, told
+from tightrope.cli.progress.bars import StagePace, progress_line
 from tightrope.cli.progress.journey import Journey
 from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def live_page(interface: Interface, folder: Path, *, wanted: bool, port: int | None) -> Iterator[LivePage | None]:
+def wanted_page(interface: Interface, folder: Path, *, wanted: bool, port: int | None) -> Iterator[LivePage | None]:
     """The page of a run folder, if one is wanted; its address is printed."""
     if not wanted:
         if port is not None:
@@ -40,11 +40,11 @@ def telling(page: LivePage | None, show: ProgressCallback | None, stages: Mappin
     """A callback that tells the page too."""
     if page is None:
         return show
-    pace, journey = Pace(), Journey(stages)
+    pace, journey = StagePace(), Journey(stages)
 
     def tell(progress: Progress) -> None:
         anew = pace.restarts(progress)
-        page.tell(told(progress, pace), journey.share(progress), at_once=anew)
+        page.tell(progress_line(progress, pace), journey.share(progress), at_once=anew)
         if show is not None:
             show(progress)
 

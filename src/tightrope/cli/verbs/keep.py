@@ -12,7 +12,7 @@ from tightrope.cli.arguments.manner import manner_of, manner_options
 from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.arguments.stored import stored_config
 from tightrope.cli.output.interface import current_interface
-from tightrope.cli.output.words import counted, percent
+from tightrope.cli.output.words import counted, in_percent
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 from tightrope.errors import UsageError
@@ -78,7 +78,7 @@ def _report(run: Run, keeping: Keeping, out: Path) -> None:
         (
             failure.kept.id,
             failure.agent,
-            percent(failure.group.share),
+            in_percent(failure.group.share),
             len(failure.found),
             len(failure.kept),
             "new" if failure.new else "known",

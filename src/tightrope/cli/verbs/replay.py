@@ -14,7 +14,7 @@ from tightrope.cli.arguments.given import Given, own, takes
 from tightrope.cli.arguments.options import RunArgument, TrustOption
 from tightrope.cli.output.interface import Interface, current_interface
 from tightrope.cli.output.verdicts import named_case, place_text
-from tightrope.cli.output.words import counted, percent
+from tightrope.cli.output.words import counted, in_percent
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 from tightrope.settings import AgentConfig
@@ -83,7 +83,7 @@ def command(
     verify_replay(opened, episode)
     known = stored.agent in opened.agents and is_explainable(episode, stored)
     told = explained(opened, stored, trust=trust) if known else None
-    replay = Replay(stored=stored, episode=episode, told=told)
+    replay = ReplayedCase(stored=stored, episode=episode, told=told)
     why = None if told is None else told.explanation.sentence(opened.task)
     interface.say(_headline(replay))
     if why is not None:
@@ -96,7 +96,7 @@ def command(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay:
+class ReplayedCase:
     """What is shown."""
 
     stored: StoredCase
@@ -116,7 +116,7 @@ class Replay:
         return None if self.told is None else self.told.explanation.depth
 
 
-def _headline(replay: Replay) -> str:
+def _headline(replay: ReplayedCase) -> str:
     stored, episode = replay.stored, replay.episode
     return (
         f"{named_case(stored)}: "
@@ -126,7 +126,7 @@ def _headline(replay: Replay) -> str:
     )
 
 
-def _data(replay: Replay, why: str | None, film: Path | None) -> dict[str, Any]:
+def _data(replay: ReplayedCase, why: str | None, film: Path | None) -> dict[str, Any]:
     stored, episode, told = replay.stored, replay.episode, replay.told
     return {
         "case": stored.result.case.id,
@@ -144,7 +144,7 @@ def _data(replay: Replay, why: str | None, film: Path | None) -> dict[str, Any]:
     }
 
 
-def _show(interface: Interface, run: Run, shown: Replay, video: Path | None, terminal: bool) -> Path | None:
+def _show(interface: Interface, run: Run, shown: ReplayedCase, video: Path | None, terminal: bool) -> Path | None:
     """Show the episode where it was asked for; returns the film, if one was written."""
     from tightrope.cli.pictures.in_window import can_open_window, play_in_window
     from tightrope.cli.pictures.stepping import can_step, step_through
@@ -177,9 +177,9 @@ def _show(interface: Interface, run: Run, shown: Replay, video: Path | None, ter
     return None
 
 
-def _reel(run: Run, shown: Replay) -> tuple[Reel, float]:
+def _reel(run: Run, shown: ReplayedCase) -> tuple[Reel, float]:
     """The episode and the escape, step by step from reset on, and how many pictures make a second."""
-    from tightrope.cli.pictures.stepping import Reel, Strip
+    from tightrope.cli.pictures.stepping import FilmStrip, Reel
     from tightrope.report.films.video import RATE, record
     from tightrope.runs.questions.explaining import whole_way
 
@@ -188,11 +188,11 @@ def _reel(run: Run, shown: Replay) -> tuple[Reel, float]:
     for title, trace, instants in zip(("what it did", "what would have saved it"), shown.traces, known, strict=False):
         frames, rate = record(run.task, trace, first=0, expect=None)
         way = whole_way(run, trace, instants)
-        strips.append(Strip(title=title, frames=frames, captions=_captions(way, shown, run)))
+        strips.append(FilmStrip(title=title, frames=frames, captions=_captions(way, shown, run)))
     return Reel(strips=tuple(strips), decision=shown.decision), rate
 
 
-def _captions(way: Sequence[Instant], shown: Replay, run: Run) -> list[tuple[str, ...]]:
+def _captions(way: Sequence[Instant], shown: ReplayedCase, run: Run) -> list[tuple[str, ...]]:
     from tightrope.explanation.telling import action_of, reward_of, values_of, wanted_of
 
     names = tuple(run.task.action_names or ())
@@ -226,7 +226,7 @@ def _list_fails(interface: Interface, run: Run, agent: str | None, suite: str | 
             stored.suite,
             place_text(stored.result.case, stored.suite),
             stored.result.case.label,
-            percent(stored.result.fail_frequency.value),
+            in_percent(stored.result.fail_frequency.value),
             str(stored.result.survivable),
         )
         for stored in fails[:SHOWN]

@@ -36,7 +36,7 @@ from tightrope.cli.output.verdicts import (
 )
 from tightrope.cli.output.words import counted
 from tightrope.cli.process.command import verb
-from tightrope.cli.progress.live_page import live_page, telling, without_page
+from tightrope.cli.progress.live_page import telling, wanted_page, without_page
 from tightrope.errors import UsageError
 from tightrope.outcome import Outcome
 from tightrope.runs.configuration.config import CampaignConfig, sections, settings_in
@@ -113,7 +113,7 @@ def command(
         raise UsageError(f"which agent? For example: tightrope run {task_or_file or config.task} --agent agent.onnx")
     interface = current_interface()
     folder = resume or out or Path("run")
-    with live_page(interface, folder, wanted=live, port=port) as page:
+    with wanted_page(interface, folder, wanted=live, port=port) as page:
         ahead = stages(config, len(config.agents))
         with interface.progress(ahead) as show:
             # The command that began a run is the one to repeat it by.

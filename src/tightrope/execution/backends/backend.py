@@ -33,8 +33,8 @@ class Returned:
     error: Exception | None = None
 
 
-Work: TypeAlias = Sequence[Rollout] | Sequence[Call]
-Result: TypeAlias = Episode | Returned
+Assignment: TypeAlias = Sequence[Rollout] | Sequence[Call]
+WorkResult: TypeAlias = Episode | Returned
 
 
 @dataclass(slots=True)
@@ -42,9 +42,9 @@ class Report:
     """What a worker has to say."""
 
     worker: int
-    work: Work
+    work: Assignment
     """What it was given."""
-    results: list[tuple[int, Result]] = field(default_factory=list)
+    results: list[tuple[int, WorkResult]] = field(default_factory=list)
     """Places in the work it was given, with what came out."""
     finished: bool = False
     """Whether it is free again."""
@@ -64,7 +64,7 @@ class Backend(Protocol):
     may_stall: bool
     """Whether a worker can fall silent without having died, so that idle ones should do its work as well."""
 
-    def submit(self, worker: int, work: Work) -> None:
+    def submit(self, worker: int, work: Assignment) -> None:
         """Give an idle worker something to do."""
         ...
 
@@ -89,7 +89,7 @@ class Backend(Protocol):
         ...
 
 
-def work_through(worker: Worker, work: Work) -> Iterator[tuple[int, Result]]:
+def work_through(worker: Worker, work: Assignment) -> Iterator[tuple[int, WorkResult]]:
     """Do a piece of work, whatever its kind."""
     if work and isinstance(work[0], Call):
         for place, call in enumerate(work):

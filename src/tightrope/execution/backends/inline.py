@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from time import perf_counter
 
 from tightrope.agents.agent import Agent
-from tightrope.execution.backends.backend import Report, Result, Work, work_through
+from tightrope.execution.backends.backend import Assignment, Report, WorkResult, work_through
 from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.worker.worker import Worker
 from tightrope.guards.watchdog import time_limited
@@ -22,11 +22,11 @@ class InlineBackend:
     def __init__(self, worker: Worker, step_timeout: float) -> None:
         self._worker = worker
         self._step_timeout, self._limit = step_timeout, ExitStack()
-        self._work: Work = ()
-        self._under_way: Iterator[tuple[int, Result]] | None = None
+        self._work: Assignment = ()
+        self._under_way: Iterator[tuple[int, WorkResult]] | None = None
         self._started = 0.0
 
-    def submit(self, worker: int, work: Work) -> None:
+    def submit(self, worker: int, work: Assignment) -> None:
         """Begin when next asked for news."""
         self._work, self._under_way = work, work_through(self._worker, work)
         self._limit.enter_context(time_limited(self._step_timeout))

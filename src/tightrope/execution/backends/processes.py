@@ -23,7 +23,7 @@ import cloudpickle
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import TightropeError, UsageError
-from tightrope.execution.backends.backend import Call, Report, Returned, Work
+from tightrope.execution.backends.backend import Assignment, Call, Report, Returned
 from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
 from tightrope.execution.episode_codec import unpack_episode
@@ -52,7 +52,7 @@ class _Process:
     stack: IO[bytes]
     """Where it writes its stack when it is asked to."""
     is_set_up: bool = False
-    work: Work | None = field(default=None)
+    work: Assignment | None = field(default=None)
     silence: float | None = None
     """Seconds since it was last heard of, once it was."""
 
@@ -76,7 +76,7 @@ class ProcessBackend:
         # They load their libraries while the caller prepares the work.
         self._start_missing()
 
-    def submit(self, worker: int, work: Work) -> None:
+    def submit(self, worker: int, work: Assignment) -> None:
         """Send work to a worker."""
         member = self._processes.get(worker) or self._restarted(worker)
         member.work = work

@@ -14,7 +14,7 @@ import cloudpickle
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError, require_extra
-from tightrope.execution.backends.backend import Call, Report, Returned, Work, work_through
+from tightrope.execution.backends.backend import Assignment, Call, Report, Returned, work_through
 from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.backends.processes import available_cores
 from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
@@ -64,12 +64,12 @@ class RayBackend:
         self._agents: dict[str, Agent] = {}
         self._version, self._shelf = 0, [ray.put(pack_agents({}))]
         self._actors: dict[int, Any] = {}
-        self._under_way: dict[Any, tuple[int, Work]] = {}
+        self._under_way: dict[Any, tuple[int, Assignment]] = {}
         self.bytes_sent = 0
         self.bytes_received = 0
         self.messages = 0
 
-    def submit(self, worker: int, work: Work) -> None:
+    def submit(self, worker: int, work: Assignment) -> None:
         """Send work to an actor."""
         if worker not in self._actors:
             self._actors[worker] = self._started()

@@ -16,7 +16,7 @@ from typing import Any
 
 import cloudpickle
 
-from tightrope.execution.backends.backend import Returned, Work, work_through
+from tightrope.execution.backends.backend import Assignment, Returned, work_through
 from tightrope.execution.episode_codec import pack_episode
 from tightrope.execution.worker.worker import Worker
 from tightrope.extensions import LOG
@@ -27,7 +27,7 @@ SECONDS_BETWEEN_MESSAGES = 0.1
 """Results are sent together when they come faster than this."""
 
 
-class Line:
+class StarterPipe:
     """The pipe to whoever started this process; the watchdog speaks on it too."""
 
     def __init__(self, descriptor: int) -> None:
@@ -64,17 +64,17 @@ def main(descriptor: str, stack: str, parent: str, by_kernel: str, step_timeout:
     LOG.disabled = True
     end_with(int(parent), by_kernel=bool(int(by_kernel)))
     faulthandler.register(signal.SIGUSR1, file=int(stack))
-    line = Line(int(descriptor))
+    pipe = StarterPipe(int(descriptor))
     if float(step_timeout):
         # Whoever hears of a call that hangs ends this process: after an interruption nothing in it could be relied on.
-        Watchdog(float(step_timeout), partial(line.send, "hung"), on_look=line.show_life).start()
+        Watchdog(float(step_timeout), partial(pipe.send, "hung"), on_look=pipe.show_life).start()
     worker: Worker | None = None
     try:
-        for kind, content in line.messages():
+        for kind, content in pipe.messages():
             if kind == "setup":
-                worker = _built(content, line)
+                worker = _built(content, pipe)
             elif worker is not None:
-                _serve(worker, kind, content, line)
+                _serve(worker, kind, content, pipe)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # whoever started this process is gone
     finally:
@@ -82,31 +82,31 @@ def main(descriptor: str, stack: str, parent: str, by_kernel: str, step_timeout:
             worker.close()
 
 
-def _built(content: bytes, line: Line) -> Worker | None:
+def _built(content: bytes, pipe: StarterPipe) -> Worker | None:
     try:
         return pickle.loads(content).build()  # type: ignore[no-any-return]
     except BaseException:
-        line.send("broken", traceback.format_exc())
+        pipe.send("broken", traceback.format_exc())
         return None
 
 
-def _serve(worker: Worker, kind: str, content: bytes, line: Line) -> None:
+def _serve(worker: Worker, kind: str, content: bytes, pipe: StarterPipe) -> None:
     if kind == "agents":
         try:
             worker.agents.update(pickle.loads(content))
         except BaseException:
             # To die of it would only have the same tried again, and its reason lost.
-            line.send("broken", traceback.format_exc())
+            pipe.send("broken", traceback.format_exc())
         return
     started = sent = perf_counter()
     results: list[tuple[int, Any]] = []
-    work: Work = pickle.loads(content)
+    work: Assignment = pickle.loads(content)
     for place, result in work_through(worker, work):
         results.append((place, _sendable(result) if isinstance(result, Returned) else pack_episode(result)))
         if perf_counter() - sent > SECONDS_BETWEEN_MESSAGES:
-            line.send("results", results)
+            pipe.send("results", results)
             results, sent = [], perf_counter()
-    line.send("finished", results, worker.counters.taken(), perf_counter() - started)
+    pipe.send("finished", results, worker.counters.taken(), perf_counter() - started)
 
 
 def _sendable(returned: Returned) -> Returned:

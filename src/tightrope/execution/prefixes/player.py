@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from tightrope.execution.counters import Counters
-from tightrope.execution.prefixes.tree import STEP_BYTES, Label, Point, PrefixTree, Reseeded, Segment
+from tightrope.execution.prefixes.tree import STEP_BYTES, Label, PrefixTree, Reseeded, Segment, TreePoint
 from tightrope.execution.worker.recording import Wanted, key_hash, position_of
 from tightrope.simulation.history import Reseed
 from tightrope.simulation.simulator import Simulator
@@ -22,21 +22,21 @@ class TreePlayer:
         self.simulator = simulator
         self.tree = tree
         self.counters = counters
-        self.at: Point | None = None
+        self.at: TreePoint | None = None
         """Where the simulator stands; None: elsewhere."""
         self.spacing = spacing
         """Steps between snapshots; None: situations are put back by replay."""
         self.before_moving: Callable[[], None] = _nothing
         """Called before the simulator is moved, for whoever borrowed it."""
 
-    def root(self, seed: int) -> Point:
+    def root(self, seed: int) -> TreePoint:
         """The situation after reset."""
         root = self.tree.roots.get(seed)
         if root is None:
             self.before_moving()
         return (self._plant(seed) if root is None else root), 0
 
-    def reach(self, seed: int, labels: Sequence[Label], wanted: Wanted) -> tuple[Point, int]:
+    def reach(self, seed: int, labels: Sequence[Label], wanted: Wanted) -> tuple[TreePoint, int]:
         """Make the path known, as far as it goes; return its end and the number of steps to there."""
         self.before_moving()
         self.tree.clock += 1
@@ -51,7 +51,7 @@ class TreePlayer:
             played = point[0].depth + point[1]
         return point, played
 
-    def go(self, point: Point) -> None:
+    def go(self, point: TreePoint) -> None:
         """Bring the simulator to a known situation."""
         if self.at is not None and self.at[0] is point[0] and self.at[1] == point[1]:
             return
@@ -67,7 +67,7 @@ class TreePlayer:
         self.counters.seconds_environment += perf_counter() - started
         self.at = point
 
-    def _leap(self, point: Point) -> None:
+    def _leap(self, point: TreePoint) -> None:
         way = self.tree.lineage(point)
         stands = self.at is not None and self._on_the_way(self.at, point, None)
         standing = self.at[0].depth + self.at[1] if stands and self.at is not None else None
@@ -84,7 +84,7 @@ class TreePlayer:
         held = self.at[0].snapshots.get(self.at[1])
         return self._save_at(self.at) if held is None else held
 
-    def _save_at(self, point: Point) -> Snapshot:
+    def _save_at(self, point: TreePoint) -> Snapshot:
         started = perf_counter()
         snapshot = self.simulator.save()
         if self.simulator.snapshotter is not None:
@@ -92,7 +92,7 @@ class TreePlayer:
         self.counters.seconds_snapshot += perf_counter() - started
         return snapshot
 
-    def checksum(self, point: Point) -> int:
+    def checksum(self, point: TreePoint) -> int:
         """The hashed state key of a known situation."""
         segment, index = point
         if segment.parent is None and index == 0 and segment.start_key is not None:
@@ -119,7 +119,7 @@ class TreePlayer:
         self.simulator.reset(seed)
         self.counters.seconds_environment += perf_counter() - started
 
-    def _closest_start(self, point: Point) -> Point:
+    def _closest_start(self, point: TreePoint) -> TreePoint:
         """Put the simulator at the last situation before ``point`` that it can get at without stepping."""
         found = self.tree.nearest_snapshot(point)
         if self.at is not None and self._on_the_way(self.at, point, found):
@@ -132,7 +132,7 @@ class TreePlayer:
         self.counters.seconds_snapshot += perf_counter() - started
         return found[1]
 
-    def _back_to_root(self, point: Point) -> Point:
+    def _back_to_root(self, point: TreePoint) -> TreePoint:
         root = self.tree.lineage(point)[0][0]
         self._reset(root.seed)
         self.at = (root, 0)
@@ -140,13 +140,13 @@ class TreePlayer:
         self.save_here()
         return root, 0
 
-    def _on_the_way(self, here: Point, point: Point, found: tuple[Snapshot, Point] | None) -> bool:
+    def _on_the_way(self, here: TreePoint, point: TreePoint, found: tuple[Snapshot, TreePoint] | None) -> bool:
         depth = here[0].depth + here[1]
         if found is not None and found[1][0].depth + found[1][1] > depth:
             return False
         return any(segment is here[0] and here[1] <= index for segment, index in self.tree.lineage(point))
 
-    def _explore(self, point: Point, labels: Sequence[Label], wanted: Wanted) -> Point:
+    def _explore(self, point: TreePoint, labels: Sequence[Label], wanted: Wanted) -> TreePoint:
         """Play new steps from where the simulator stands, until a terminal situation or the last label."""
         segment = self.tree.branch(point, labels[0])
         segment.keys = array("Q") if wanted.keys else None
@@ -188,7 +188,7 @@ class TreePlayer:
         if segment.positions is not None and wanted.positions:
             segment.positions.extend(position_of(self.simulator))
 
-    def _complete(self, point: Point, wanted: Wanted) -> None:
+    def _complete(self, point: TreePoint, wanted: Wanted) -> None:
         """Play known segments again whose keys or positions nobody had asked for."""
         for segment, _ in self.tree.lineage(point):
             missing = Wanted(wanted.keys and segment.keys is None, wanted.positions and segment.positions is None)

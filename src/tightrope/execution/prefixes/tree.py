@@ -73,7 +73,7 @@ class Segment:
         return self.outcome if index == len(self.labels) else Outcome.ONGOING
 
 
-Point: TypeAlias = tuple[Segment, int]
+TreePoint: TypeAlias = tuple[Segment, int]
 """A situation: a segment and how many of its steps were played."""
 
 
@@ -99,7 +99,7 @@ class PrefixTree:
         self.bytes += SEGMENT_BYTES
         return root
 
-    def descend(self, point: Point, labels: Sequence[Label]) -> tuple[Point, int]:
+    def descend(self, point: TreePoint, labels: Sequence[Label]) -> tuple[TreePoint, int]:
         """Follow the labels as far as they are known; return where that is and how many were followed."""
         segment, index = point
         followed, total = 0, len(labels)
@@ -114,13 +114,13 @@ class PrefixTree:
                 return (segment, index), followed
             segment, index, followed = branch, 1, followed + 1
 
-    def meet(self, point: Point) -> None:
+    def meet(self, point: TreePoint) -> None:
         """Somebody begins at a known situation: it and the way to it are in use."""
         self.clock += 1
         for segment, _ in self.lineage(point):
             segment.stamp = self.clock
 
-    def child(self, point: Point, label: Label) -> Point | None:
+    def child(self, point: TreePoint, label: Label) -> TreePoint | None:
         """Where one label leads, if that is known."""
         segment, index = point
         if index < len(segment.labels) and segment.labels[index] == label:
@@ -131,7 +131,7 @@ class PrefixTree:
         branch.stamp = self.clock
         return branch, 1
 
-    def branch(self, point: Point, label: Label) -> Segment:
+    def branch(self, point: TreePoint, label: Label) -> Segment:
         """A new segment that begins here with this label; the caller fills it."""
         segment, index = point
         new = segment.branches[index, label] = Segment(segment.seed, segment, index)
@@ -139,7 +139,7 @@ class PrefixTree:
         self.bytes += SEGMENT_BYTES
         return new
 
-    def add_step(self, point: Point, label: Label, reward: float, outcome: Outcome) -> Point:
+    def add_step(self, point: TreePoint, label: Label, reward: float, outcome: Outcome) -> TreePoint:
         """Note one new step without key or position; return where it leads."""
         segment, index = point
         if index != len(segment.labels) or segment.keys is not None or segment.positions is not None:
@@ -150,13 +150,13 @@ class PrefixTree:
         self.bytes += STEP_BYTES
         return segment, len(segment.labels)
 
-    def keep(self, point: Point, snapshot: Snapshot) -> None:
+    def keep(self, point: TreePoint, snapshot: Snapshot) -> None:
         """Remember how to come back here."""
         segment, index = point
         segment.snapshots[index] = snapshot
         self.bytes += self._weight(snapshot)
 
-    def lineage(self, point: Point) -> list[Point]:
+    def lineage(self, point: TreePoint) -> list[TreePoint]:
         """The segments from the root to here, each with how many of its steps are on the way."""
         segment, index = point
         way = [point]
@@ -165,7 +165,7 @@ class PrefixTree:
             way.append((segment, index))
         return way[::-1]
 
-    def nearest_snapshot(self, point: Point) -> tuple[Snapshot, Point] | None:
+    def nearest_snapshot(self, point: TreePoint) -> tuple[Snapshot, TreePoint] | None:
         """The last snapshot on the way here."""
         segment, index = point
         while True:
@@ -179,7 +179,7 @@ class PrefixTree:
                 return None
             segment, index = segment.parent, segment.at
 
-    def labels_between(self, above: Point, below: Point) -> list[Label]:
+    def labels_between(self, above: TreePoint, below: TreePoint) -> list[Label]:
         """The labels that lead from one situation to one below it."""
         labels: list[Label] = []
         segment, index = below

@@ -17,7 +17,7 @@ MOST_PLACES = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class RolloutPath:
     """The way that a rollout takes, as far as that is known beforehand."""
 
     marks: Sequence[int]
@@ -31,16 +31,16 @@ class Path:
         """About how many steps it takes whoever knows it up to one of its marks."""
         return float(max(0, self.length - known * STRIDE) + self.more)
 
-    def shares(self, other: Path) -> int:
+    def shares(self, other: RolloutPath) -> int:
         """The last mark that two paths have in common."""
         pairs = enumerate(zip(self.marks, other.marks, strict=False))
         return next((depth for depth, (one, two) in pairs if one != two), min(len(self.marks), len(other.marks))) - 1
 
 
-PATHLESS = Path((0,), 0, 1)
+PATHLESS = RolloutPath((0,), 0, 1)
 
 
-def paths_of(rollouts: Sequence[Rollout]) -> Iterator[Path]:
+def paths_of(rollouts: Sequence[Rollout]) -> Iterator[RolloutPath]:
     """The path of each; neighbours often begin with the same one."""
     before: tuple[Hashable, Sequence[int]] | None = None
     for rollout in rollouts:
@@ -48,7 +48,7 @@ def paths_of(rollouts: Sequence[Rollout]) -> Iterator[Path]:
         way = (start.seed, start.reseeds, start.actions, rollout.actions)
         if before is None or before[0] != way:
             before = way, _marks((start.seed, start.reseeds), start.actions + rollout.actions)
-        yield Path(before[1], len(start) + len(rollout.actions), 1 + _more(rollout))
+        yield RolloutPath(before[1], len(start) + len(rollout.actions), 1 + _more(rollout))
 
 
 class Affinity:
@@ -63,14 +63,14 @@ class Affinity:
         self._knowing: dict[int, int] = {}
         """By mark, who was there: a bit for each worker."""
 
-    def learn(self, worker: int, path: Path) -> None:
+    def learn(self, worker: int, path: RolloutPath) -> None:
         """A worker is given this."""
         if self.workers > 1:
             if len(self._knowing) > MOST_PLACES:
                 self._knowing.clear()
             note(self._knowing, path, worker)
 
-    def known_to(self, worker: int, path: Path, planned: Mapping[int, int]) -> int:
+    def known_to(self, worker: int, path: RolloutPath, planned: Mapping[int, int]) -> int:
         """The last mark of a path that a worker knows, or will when it has done what is planned."""
         knowing, marks, bit = self._knowing, path.marks, 1 << worker
         for depth in range(len(marks) - 1, 0, -1):
@@ -79,7 +79,7 @@ class Affinity:
                 return depth
         return 0
 
-    def best(self, path: Path) -> tuple[int, int, int]:
+    def best(self, path: RolloutPath) -> tuple[int, int, int]:
         """Who knows most of a path (a bit for each worker), up to which mark, and up to which the next best does."""
         knowing, marks = self._knowing, path.marks
         best = most = 0
@@ -94,7 +94,7 @@ class Affinity:
         return best, most, 0
 
 
-def note(knowing: dict[int, int], path: Path, worker: int) -> None:
+def note(knowing: dict[int, int], path: RolloutPath, worker: int) -> None:
     """A worker knows all of a path."""
     bit = 1 << worker
     for mark in path.marks:

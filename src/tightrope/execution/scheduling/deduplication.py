@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tightrope.agents.agent import Agent
 from tightrope.execution.rollout import Episode, Rollout
-from tightrope.execution.scheduling.affinity import PATHLESS, Path
+from tightrope.execution.scheduling.affinity import PATHLESS, RolloutPath
 
 MOST_STEPS_REMEMBERED = 1_000_000
 """Steps of the episodes kept in case they are asked for again: some 40 MB."""
@@ -37,7 +37,7 @@ class Ticket:
     rollout: Rollout
     sameness: Hashable
     waiting: list[tuple[int, Rollout]] = field(default_factory=list)
-    path: Path = PATHLESS
+    path: RolloutPath = PATHLESS
     """The way that it takes, as far as that is known."""
     cost: float = 1.0
     """About how many steps it takes whoever it was given to."""
@@ -45,7 +45,7 @@ class Ticket:
     """What came out before, when it is run once more to be compared."""
 
 
-class Ledger:
+class WaitingList:
     """Who waits for what, and the latest episodes in case somebody asks again."""
 
     def __init__(self, *, deterministic: bool) -> None:

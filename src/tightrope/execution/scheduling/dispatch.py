@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, TypeVar
 
-from tightrope.execution.backends.backend import Backend, Report, Result, Work
+from tightrope.execution.backends.backend import Assignment, Backend, Report, WorkResult
 from tightrope.execution.counters import Counters
 from tightrope.execution.episode_error import ErrorKind
 from tightrope.execution.lost_rollouts import MOST_HANGS, hopeless
@@ -32,7 +32,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
-class Pace:
+class WorkerPace:
     """How much a worker gets done in a second, learnt from the work it has done."""
 
     cost_per_second: float
@@ -48,7 +48,7 @@ class Piece(Generic[Item]):
     """Work under way on one worker."""
 
     items: list[Item]
-    work: Work
+    work: Assignment
     missing: set[int]
     cost: float
     started: float
@@ -63,13 +63,13 @@ class Dispatch(Generic[Item]):
         self,
         backend: Backend,
         *,
-        unwrap: Callable[[list[Item]], Work],
+        unwrap: Callable[[list[Item]], Assignment],
         cost: Callable[[Item], float],
         given: Callable[[int, list[Item]], None],
-        given_up: Callable[[Item, ErrorKind, str], Result],
+        given_up: Callable[[Item, ErrorKind, str], WorkResult],
         is_wanted: Callable[[Item], bool],
         kind: Callable[[Item], Hashable],
-        pace: Pace,
+        pace: WorkerPace,
         counters: Counters,
         hangs: Counter[Hashable],
     ) -> None:
@@ -96,7 +96,7 @@ class Dispatch(Generic[Item]):
         for queue, items in zip(self._queues, division, strict=True):
             queue.extend(items)
 
-    def advance(self) -> Iterator[tuple[Item, Result]]:
+    def advance(self) -> Iterator[tuple[Item, WorkResult]]:
         """Give idle workers something to do, wait for news, and yield what came out."""
         self._drop_what_others_did()
         yield from self._without_hope()
@@ -110,7 +110,7 @@ class Dispatch(Generic[Item]):
             yield from self.news(SECONDS_BETWEEN_LOOKS if self._backend.may_stall else None)
             self._counters.seconds_waiting += idle_workers * (perf_counter() - begun)
 
-    def news(self, timeout: float | None) -> Iterator[tuple[Item, Result]]:
+    def news(self, timeout: float | None) -> Iterator[tuple[Item, WorkResult]]:
         """What came out, without giving out more."""
         for report in self._backend.collect(timeout):
             yield from self._take(report)
@@ -121,7 +121,7 @@ class Dispatch(Generic[Item]):
                 del self._pieces[worker]
                 self._backend.replace(worker)
 
-    def _without_hope(self) -> Iterator[tuple[Item, Result]]:
+    def _without_hope(self) -> Iterator[tuple[Item, WorkResult]]:
         """Give up what is like too many items that hung."""
         hopeless_kinds = {kind for kind, hangs in self._hangs.items() if hangs >= MOST_HANGS}
         for queue in (*self._queues, self._alone) if hopeless_kinds else ():
@@ -185,7 +185,7 @@ class Dispatch(Generic[Item]):
                 return [piece.items[place] for place in sorted(piece.missing) if self._is_wanted(piece.items[place])]
         return []
 
-    def _take(self, report: Report) -> Iterator[tuple[Item, Result]]:
+    def _take(self, report: Report) -> Iterator[tuple[Item, WorkResult]]:
         piece = self._pieces.get(report.worker)
         if piece is None or piece.work is not report.work:
             return
@@ -201,7 +201,7 @@ class Dispatch(Generic[Item]):
             del self._pieces[report.worker]
             self._pace.learn(piece.cost, report.seconds)
 
-    def _do_again(self, piece: Piece[Item], why: str, *, hung: bool) -> Iterator[tuple[Item, Result]]:
+    def _do_again(self, piece: Piece[Item], why: str, *, hung: bool) -> Iterator[tuple[Item, WorkResult]]:
         """A first death may have been anybody's fault; items under suspicion go one by one after the second.
 
         A call that hangs hangs by itself, and to wait for it is dear: there it is one by one at once, and once each.

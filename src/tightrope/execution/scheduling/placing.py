@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from heapq import nsmallest
 from itertools import groupby
 
-from tightrope.execution.scheduling.affinity import Affinity, Path, note
+from tightrope.execution.scheduling.affinity import Affinity, RolloutPath, note
 
 TOLERANCE = 1.05
 """A worker may get this much more than its fair share of what it knows."""
@@ -19,7 +19,7 @@ Unit = list[int]
 """Places of rollouts that begin in the same way."""
 
 
-def divide(affinity: Affinity, paths: Sequence[Path]) -> list[list[tuple[int, float]]]:
+def divide(affinity: Affinity, paths: Sequence[RolloutPath]) -> list[list[tuple[int, float]]]:
     """For each worker the places of its rollouts, and what each costs it; ``paths`` has common prefixes side by side.
 
     First everybody gets what they know best, beginning with what others would have to play most of again. What is left
@@ -31,7 +31,7 @@ def divide(affinity: Affinity, paths: Sequence[Path]) -> list[list[tuple[int, fl
 
 
 class _Division:
-    def __init__(self, affinity: Affinity, paths: Sequence[Path]) -> None:
+    def __init__(self, affinity: Affinity, paths: Sequence[RolloutPath]) -> None:
         self._affinity, self._paths = affinity, paths
         self._loads = [0.0] * affinity.workers
         self._planned: dict[int, int] = {}

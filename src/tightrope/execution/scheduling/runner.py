@@ -10,13 +10,13 @@ from typing import Any
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import EnvironmentFailure, UnknownName, UsageError
-from tightrope.execution.backends.backend import Backend, Call, Result, Returned
+from tightrope.execution.backends.backend import Backend, Call, Returned, WorkResult
 from tightrope.execution.counters import Counters
 from tightrope.execution.lost_rollouts import lost_episode
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import Affinity, path_order, paths_of
-from tightrope.execution.scheduling.deduplication import Ledger, Ticket
-from tightrope.execution.scheduling.dispatch import Dispatch, Pace
+from tightrope.execution.scheduling.deduplication import Ticket, WaitingList
+from tightrope.execution.scheduling.dispatch import Dispatch, WorkerPace
 from tightrope.execution.scheduling.placing import divide
 from tightrope.execution.scheduling.second_opinions import require_same, wants_second_opinion
 from tightrope.seeding import stable_hash
@@ -41,14 +41,14 @@ class Runner:
     def __init__(self, agents: Mapping[str, Agent], *, steps_per_second: float) -> None:
         self.counters = Counters()
         self._agents = agents
-        self._pace = Pace(steps_per_second)
+        self._pace = WorkerPace(steps_per_second)
         self._running = False
         self._hangs: Counter[Hashable] = Counter()
 
     def begin(self, backend: Backend, *, deterministic: bool) -> None:
         """Work there from now on, with nothing executed yet; ``deterministic``: equal rollouts are executed once."""
         self.backend = backend
-        self._ledger = Ledger(deterministic=deterministic)
+        self._waiting_list = WaitingList(deterministic=deterministic)
         self._affinity = Affinity(backend.workers)
 
     def episodes(
@@ -62,13 +62,13 @@ class Runner:
             given=self._given,
             given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
             kind=lambda ticket: ticket.rollout.agent,
-            is_wanted=lambda ticket: ticket.first is not None or self._ledger.is_open(ticket),
+            is_wanted=lambda ticket: ticket.first is not None or self._waiting_list.is_open(ticket),
             pace=self._pace,
         )
         with self._abandoning_unless_finished():
             more = True
             while more or not dispatch.idle:
-                if more and self._ledger.waiting + held() < WINDOW // 2:
+                if more and self._waiting_list.waiting + held() < WINDOW // 2:
                     window = list(islice(numbered, WINDOW))
                     more = len(window) == WINDOW
                     yield from self._admitted(window, dispatch)
@@ -99,7 +99,7 @@ class Runner:
             given_up=lambda item, kind, why: Returned(error=EnvironmentFailure(f"{why} (task {task.label})")),
             kind=lambda item: None,
             is_wanted=lambda item: item[0] not in answers,
-            pace=Pace(CALLS_PER_SECOND),
+            pace=WorkerPace(CALLS_PER_SECOND),
         )
         answers: dict[int, Any] = {}
         dispatch.enqueue([calls[worker :: self.backend.workers] for worker in range(self.backend.workers)])
@@ -120,7 +120,7 @@ class Runner:
         for number, rollout in window:
             if rollout.agent is not None and rollout.agent not in self._agents:
                 raise UnknownName("agent of this engine", rollout.agent, self._agents)
-            found = self._ledger.admit(number, rollout, self._agents)
+            found = self._waiting_list.admit(number, rollout, self._agents)
             if isinstance(found, Episode):
                 yield number, self._counted(found)
             elif found is not None:
@@ -143,7 +143,7 @@ class Runner:
         for ticket in tickets:
             self._affinity.learn(worker, ticket.path)
 
-    def _settled(self, ticket: Ticket, result: Result, dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
+    def _settled(self, ticket: Ticket, result: WorkResult, dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
         if isinstance(result, Returned):
             assert result.error is not None
             raise result.error
@@ -153,7 +153,7 @@ class Runner:
             return
         if wants_second_opinion(result):
             self._run_again(ticket, result, dispatch)
-        for number, episode in self._ledger.settle(ticket, result):
+        for number, episode in self._waiting_list.settle(ticket, result):
             yield number, self._counted(episode)
 
     def _run_again(self, ticket: Ticket, first: Episode, dispatch: Dispatch[Ticket]) -> None:
@@ -182,5 +182,5 @@ class Runner:
         finally:
             self._running = False
             if not finished:
-                self._ledger.forget_open()
+                self._waiting_list.forget_open()
                 self.backend.abandon()

@@ -6,7 +6,7 @@ from array import array
 from dataclasses import dataclass
 
 from tightrope.execution.prefixes.player import TreePlayer
-from tightrope.execution.prefixes.tree import Label, Point, PrefixTree, Reseeded
+from tightrope.execution.prefixes.tree import Label, PrefixTree, Reseeded, TreePoint
 from tightrope.execution.worker.recording import Wanted, running_sum
 from tightrope.outcome import Outcome
 from tightrope.trace import ActionTrace
@@ -16,7 +16,7 @@ from tightrope.trace import ActionTrace
 class PathEnd:
     """The end of a path in the tree, and what was seen on the way."""
 
-    point: Point
+    point: TreePoint
     steps: int
     outcome: Outcome
     rewards: array[float]
@@ -51,21 +51,21 @@ def play_path(tree_player: TreePlayer, seed: int, labels: list[Label], wanted: W
     )
 
 
-def point_at(tree: PrefixTree, point: Point, depth: int) -> Point:
+def point_at(tree: PrefixTree, point: TreePoint, depth: int) -> TreePoint:
     """The situation on the way to ``point`` after so many steps from reset."""
     way = tree.lineage(point)
     segment = next(segment for segment, _ in reversed(way) if segment.depth < depth or segment.parent is None)
     return segment, depth - segment.depth
 
 
-def _rewards(tree: PrefixTree, point: Point) -> array[float]:
+def _rewards(tree: PrefixTree, point: TreePoint) -> array[float]:
     rewards = array("d")
     for segment, count in tree.lineage(point):
         rewards.extend(segment.rewards[:count])
     return rewards
 
 
-def _keys(tree: PrefixTree, point: Point) -> list[int]:
+def _keys(tree: PrefixTree, point: TreePoint) -> list[int]:
     way = tree.lineage(point)
     assert way[0][0].start_key is not None
     keys = [way[0][0].start_key]
@@ -74,7 +74,7 @@ def _keys(tree: PrefixTree, point: Point) -> list[int]:
     return keys
 
 
-def _positions(tree: PrefixTree, point: Point) -> list[tuple[float, float]]:
+def _positions(tree: PrefixTree, point: TreePoint) -> list[tuple[float, float]]:
     way = tree.lineage(point)
     assert way[0][0].start_position is not None
     positions = [way[0][0].start_position]

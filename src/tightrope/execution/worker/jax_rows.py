@@ -20,9 +20,9 @@ from tightrope.agents.networks.network_agent import NetworkAgent
 from tightrope.errors import NotReproducible
 from tightrope.execution.counters import Counters
 from tightrope.execution.prefixes.player import TreePlayer
-from tightrope.execution.prefixes.tree import Point
+from tightrope.execution.prefixes.tree import TreePoint
 from tightrope.execution.rollout import Rollout
-from tightrope.execution.worker.jax_stretch import LONGEST, Met, Plan, Player, Scene, Stretch, stretches_of
+from tightrope.execution.worker.jax_stretch import LONGEST, Met, Player, RowScene, Stretch, StretchPlan, stretches_of
 from tightrope.execution.worker.lockstep import LaneRun
 from tightrope.execution.worker.planned_noise import planned_noise
 from tightrope.guards.calls import calls_out
@@ -69,7 +69,7 @@ class RowLanes:
         )
         self._epsilon = agent.behaviour.epsilon
         self._runs: list[LaneRun | None] = [None] * WIDTH
-        self._scene: Scene | None = None
+        self._scene: RowScene | None = None
         self._tick = 0
         self._begun, self._limit, self._ends = (np.zeros(WIDTH, dtype=np.int64) for _ in range(3))
         self._live = np.zeros(WIDTH, dtype=bool)
@@ -158,10 +158,10 @@ class RowLanes:
         if self._scene is None:
             # Whatever is in rows that nobody uses is stepped too; it must only be some situation.
             spread = np.broadcast_to(seen[0], (WIDTH, *seen.shape[1:]))
-            self._scene = Scene(self._rows.filled(begun[0][1]), spread)
+            self._scene = RowScene(self._rows.filled(begun[0][1]), spread)
         observations = np.array(self._scene.observations)
         observations[places] = seen
-        self._scene = Scene(self._rows.replaced(self._scene.situations, places, new), observations)
+        self._scene = RowScene(self._rows.replaced(self._scene.situations, places, new), observations)
 
     def _advance(self, fewest: int) -> Iterator[LaneRun]:
         """Play until rollouts are over, or some ticks at least."""
@@ -185,7 +185,7 @@ class RowLanes:
         assert self._scene is not None
         age = self._tick - self._begun
         noise = self._noise[self._slots(self._tick, LONGEST)] if self._epsilon else self._noise
-        plan = Plan(
+        plan = StretchPlan(
             noise, (self._ends - age).astype(np.int32), (self._limit - age).astype(np.int32), self._live, fewest
         )
         started, asked, stretch = perf_counter(), 1, None
@@ -237,7 +237,7 @@ class RowLanes:
 class _Start(NamedTuple):
     """Where rollouts begin, and how long they can go on from there."""
 
-    point: Point
+    point: TreePoint
     situation: Any
     observation: Any
     ends: int

@@ -36,14 +36,14 @@ class Met:
     OVER = 16
 
 
-class Scene(NamedTuple):
+class RowScene(NamedTuple):
     """Where all rows stand."""
 
     situations: Any
     observations: Any
 
 
-class Plan(NamedTuple):
+class StretchPlan(NamedTuple):
     """What a stretch needs to know of the rollouts in its rows."""
 
     noise: NDArray[np.int32]
@@ -84,7 +84,7 @@ class Player:
     """The number of the first action."""
     seconds: Seconds = field(default_factory=Seconds)
 
-    def tick(self, scene: Scene, plan: Plan, tick: int) -> tuple[Scene, Stretch]:
+    def tick(self, scene: RowScene, plan: StretchPlan, tick: int) -> tuple[RowScene, Stretch]:
         """One tick by the two programs that single environments and questions use too."""
         begun = perf_counter()
         scores = np.asarray(self.network.compiled(scene.observations))
@@ -102,9 +102,9 @@ class Player:
         met = sum(flag * np.uint8(bit) for flag, bit in flags)
         stretch = Stretch(actions[None], np.asarray(shown.reward)[None], np.asarray(met)[None])
         self.seconds.all += perf_counter() - begun
-        return Scene(situations, shown.observation), stretch
+        return RowScene(situations, shown.observation), stretch
 
-    def ticks(self, scene: Scene, plan: Plan, number: int) -> tuple[Scene, Stretch]:
+    def ticks(self, scene: RowScene, plan: StretchPlan, number: int) -> tuple[RowScene, Stretch]:
         """So many single ticks."""
         found = []
         for tick in range(number):
@@ -123,7 +123,7 @@ class Player:
         function, stepping = self.network.function, self.rows.stepping
         number, first, dtype = self.actions, self.first, self._dtype
 
-        def play(parameters: Any, scene: Scene, plan: Plan) -> tuple[Any, Scene, Stretch]:
+        def play(parameters: Any, scene: RowScene, plan: StretchPlan) -> tuple[Any, RowScene, Stretch]:
             def goes_on(carried: Any) -> Any:
                 tick, _, live, _ = carried
                 return (tick < LONGEST) & (live.sum() >= plan.fewest)
@@ -145,7 +145,7 @@ class Player:
                 met = sum(flag.astype(jnp.uint8) * np.uint8(bit) for flag, bit in flags)
                 noted = Stretch(actions, shown.reward, met)
                 kept = jax.tree.map(lambda all_, one: all_.at[tick].set(one), stretch, noted)
-                return tick + 1, Scene(situations, shown.observation), live & ~over, kept
+                return tick + 1, RowScene(situations, shown.observation), live & ~over, kept
 
             shown = jax.eval_shape(stepping, scene.situations, jnp.zeros(WIDTH, dtype))[1]
             if jax.eval_shape(function, parameters, scene.observations).shape != (WIDTH, number):
@@ -177,7 +177,7 @@ class Stretches:
         """Which share of the time is the agent's."""
         return self._player.seconds.agent / self._player.seconds.all
 
-    def play(self, scene: Scene, plan: Plan) -> tuple[Scene, Stretch]:
+    def play(self, scene: RowScene, plan: StretchPlan) -> tuple[RowScene, Stretch]:
         """One tick or many: until it is time for new rollouts, or for more noise to be planned."""
         if self._differs or self._ticks < PAYS_AFTER:
             self._ticks += 1
@@ -193,13 +193,15 @@ class Stretches:
             return after, stretch
         return self._looked_at(scene, plan, (after, stretch))
 
-    def _looped(self, scene: Scene, plan: Plan) -> tuple[Scene, Stretch]:
+    def _looped(self, scene: RowScene, plan: StretchPlan) -> tuple[RowScene, Stretch]:
         if self._loop is None:
             self._loop = self._player.compiled()
         ticks, after, stretch = self._loop(scene, plan)
-        return Scene(*after), Stretch(*(np.asarray(part)[: int(ticks)] for part in stretch))
+        return RowScene(*after), Stretch(*(np.asarray(part)[: int(ticks)] for part in stretch))
 
-    def _looked_at(self, scene: Scene, plan: Plan, looped: tuple[Scene, Stretch]) -> tuple[Scene, Stretch]:
+    def _looked_at(
+        self, scene: RowScene, plan: StretchPlan, looped: tuple[RowScene, Stretch]
+    ) -> tuple[RowScene, Stretch]:
         """The same by single ticks, and no loop any more where they differ."""
         single = self._player.ticks(scene, plan, len(looped[1].actions))
         leaves = import_jax().tree.leaves

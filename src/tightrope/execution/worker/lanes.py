@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from tightrope.execution.prefixes.player import TreePlayer
-from tightrope.execution.prefixes.tree import Point, PrefixTree
+from tightrope.execution.prefixes.tree import PrefixTree, TreePoint
 from tightrope.outcome import Outcome
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshot import Snapshot
@@ -44,7 +44,7 @@ class Lane(Protocol):
         """What to play the actions with, until the lane begins elsewhere."""
         ...
 
-    def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
+    def begin(self, point: TreePoint, reseed: int | None, *, again: bool) -> None:
         """Go to a known situation, with fresh randomness if a seed is given; ``again``: others will begin here too."""
         ...
 
@@ -64,7 +64,7 @@ class OwnLane:
         self._tree_player = tree_player
         self.mover = simulator
 
-    def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
+    def begin(self, point: TreePoint, reseed: int | None, *, again: bool) -> None:
         """Go there, in the tree player's environment or in a copy of it."""
         tree_player = self._tree_player
         tree_player.go(point)
@@ -101,7 +101,7 @@ class SharedLane:
         """Itself: not kept as an attribute, or the lane and what it has saved would wait for the garbage collector."""
         return self
 
-    def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
+    def begin(self, point: TreePoint, reseed: int | None, *, again: bool) -> None:
         """Take the environment there."""
         self._tree_player.go(point)
         if again:
@@ -176,7 +176,7 @@ class TreeLane:
     def __init__(self, tree_player: TreePlayer) -> None:
         self._tree_player = tree_player
         self._tree: PrefixTree = tree_player.tree
-        self._point: Point | None = None
+        self._point: TreePoint | None = None
         self._snapshot: Snapshot | None = None
         self.observation: Any = None
         self.info: Mapping[str, Any] = {}
@@ -187,7 +187,7 @@ class TreeLane:
         """Itself, as with ``SharedLane``."""
         return self
 
-    def begin(self, point: Point, reseed: int | None, *, again: bool) -> None:
+    def begin(self, point: TreePoint, reseed: int | None, *, again: bool) -> None:
         """Go there, stepping only if nobody holds a snapshot of it."""
         assert reseed is None, "tree lanes are for deterministic tasks"
         self._tree.begun[id(self)] = self._tree.clock
@@ -221,7 +221,7 @@ class TreeLane:
         """The one simulator, if this lane was the last to step."""
         return self._tree_player.simulator if self._tree_player.at == self._point else None
 
-    def _step_anew(self, action: Action, known: Point | None) -> float:
+    def _step_anew(self, action: Action, known: TreePoint | None) -> float:
         self._stand_here()
         tree_player, simulator = self._tree_player, self._tree_player.simulator
         assert self._point is not None
@@ -249,11 +249,11 @@ class TreeLane:
         tree_player.counters.seconds_snapshot += perf_counter() - started
         tree_player.at = self._point
 
-    def _arrive(self, point: Point, snapshot: Snapshot) -> None:
+    def _arrive(self, point: TreePoint, snapshot: Snapshot) -> None:
         self._point, self._snapshot = point, snapshot
         self.observation, self.info, self.outcome = snapshot.observation, snapshot.info, snapshot.outcome
 
-    def _end(self, point: Point) -> None:
+    def _end(self, point: TreePoint) -> None:
         """Nothing follows, so nobody looks at the last situation."""
         self._point, self._snapshot = point, None
         self.outcome = point[0].outcome

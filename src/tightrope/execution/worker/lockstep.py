@@ -13,7 +13,7 @@ import numpy as np
 
 from tightrope.agents.agent import Agent, Answer
 from tightrope.execution.counters import Counters
-from tightrope.execution.prefixes.tree import Label, Point, Reseeded
+from tightrope.execution.prefixes.tree import Label, Reseeded, TreePoint
 from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.lanes import Lane, Mover
 from tightrope.execution.worker.recording import NOTHING, Wanted, key_hash, position_of
@@ -21,7 +21,7 @@ from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import require_fault
 from tightrope.outcome import Outcome
 from tightrope.tasks.observations import shown_mask
-from tightrope.tasks.spaces import own_actions
+from tightrope.tasks.spaces import unshared_actions
 from tightrope.trace import Action
 
 ONGOING = Outcome.ONGOING
@@ -32,7 +32,7 @@ class LaneRun:
     """One rollout under way, and what it has shown so far."""
 
     rollout: Rollout
-    point: Point | None
+    point: TreePoint | None
     """Where its lane begins."""
     place: int = 0
     """The rollout's place in the list it came from."""
@@ -226,7 +226,7 @@ def _ask(agent: Agent, active: list[Active]) -> Any:
         return None
     if not len(answer.actions) == len(answer.memories) == len(active):
         return None
-    return Answer(own_actions(answer.actions), answer.memories)
+    return Answer(unshared_actions(answer.actions), answer.memories)
 
 
 def _step_all(active: list[Active], actions: Sequence[Action], memories: Sequence[Any], note_draws: bool) -> list[int]:

@@ -68,10 +68,11 @@ class Chart:
 
 def estimate_point(estimate: Estimate, *, share: bool = True, **more: Any) -> Json:
     """A point with its interval and the words about it."""
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, **told(estimate, share=share), **more}
+    hover = hover_text(estimate, share=share)
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, **hover, **more}
 
 
-def told(estimate: Estimate, *, share: bool = True) -> Json:
+def hover_text(estimate: Estimate, *, share: bool = True) -> Json:
     """What the hover text says of an estimate: its value and interval, then n and method."""
     words = value_text(estimate.value, share=share)
     if estimate.low is not None and estimate.high is not None:

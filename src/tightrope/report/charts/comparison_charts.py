@@ -8,11 +8,11 @@ from tightrope.report.charts.chart import Chart, Json, Table, chart_series, esti
 from tightrope.report.comparing import (
     MANY,
     Change,
+    agents_in_order,
     compared,
     compared_plainly,
     compared_text,
     home_suites,
-    in_order,
     kind_changes,
     kind_name,
     kind_place,
@@ -113,7 +113,7 @@ def _pair_table(changes: dict[str, list[Change]], a: str, b: str) -> Table:
 
 def agents_by_situation(run: RunResults) -> Chart:
     """How often each agent fails at each place of each suite, and in each way."""
-    agents = in_order(run)
+    agents = agents_in_order(run)
     views = [_places_view(run, name, agents) for name in run.suite_names]
     if run.kinds and not are_checkpoints(agents):
         views.append(_kinds_view(run, agents))
@@ -226,7 +226,7 @@ def _situations_table(run: RunResults, agents: Sequence[str]) -> Table:
 def agents_by_suite(run: RunResults) -> Chart:
     """Fail frequency of every suite under every agent as a grid, controls included."""
     names = list(dict.fromkeys(suite.name for suite in run.suites))
-    agents = in_order(run)
+    agents = agents_in_order(run)
     columns = [{"name": name, "text": f"{name} · control" if name in run.controls else name} for name in names]
 
     def view(label: str, measure: Callable[[SafetyResult], Estimate]) -> Json:

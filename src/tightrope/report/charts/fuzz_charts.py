@@ -9,10 +9,10 @@ from tightrope.fuzzing import FuzzResult
 from tightrope.report.charts.chart import MUTED, Chart, Json, Table, chart_series, plain_point, plot_view
 from tightrope.report.wording import number
 
-Value: TypeAlias = Callable[[FuzzResult, int], float | None]
+ValueOfGeneration: TypeAlias = Callable[[FuzzResult, int], float | None]
 
 
-def _term(which: int, name: str) -> Value:
+def _term(which: int, name: str) -> ValueOfGeneration:
     """A weighted term of the fittest's fitness; the three add up to it."""
 
     def term(result: FuzzResult, at: int) -> float:
@@ -26,7 +26,7 @@ def _covered_by_control(result: FuzzResult, at: int) -> float | None:
     return None if result.control is None else result.control.covered_by_generation[at]
 
 
-COLUMNS: Mapping[str, tuple[str, Value]] = {
+COLUMNS: Mapping[str, tuple[str, ValueOfGeneration]] = {
     "index": ("generation", lambda result, at: result.generations[at].index),
     "best_fitness": ("fitness", lambda result, at: result.individuals[at].fitness.value),
     "coverage_term": ("coverage term", _term(0, "coverage")),

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.report.charts.axes import axis
 from tightrope.report.films.images import data_uri, png_bytes
-from tightrope.report.results import Line, MapAxis, MapPicture, Point
+from tightrope.report.results import MapAxis, MapLine, MapPicture, Point
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -102,7 +102,7 @@ def _plain(points: NDArray[np.float64], names: tuple[str, str]) -> tuple[ToPixel
     return to_pixels, (side(0), side(1))
 
 
-def _line(points: NDArray[np.float64], to_pixels: ToPixels) -> Line:
+def _line(points: NDArray[np.float64], to_pixels: ToPixels) -> MapLine:
     return tuple(_pixel((float(x), float(y)), to_pixels) for x, y in points)
 
 
@@ -113,7 +113,7 @@ def _pixel(position: tuple[float, float], to_pixels: ToPixels) -> Point | None:
     return (round(float(x), 1), round(float(y), 1)) if math.isfinite(x) and math.isfinite(y) else None
 
 
-def _thinned(line: Line) -> Line:
+def _thinned(line: MapLine) -> MapLine:
     kept: list[Point | None] = []
     for point in line:
         last = kept[-1] if kept else None

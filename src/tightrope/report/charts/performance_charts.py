@@ -21,11 +21,11 @@ from tightrope.report.results import RunResults
 from tightrope.report.wording import estimate_text, number
 from tightrope.statistics.estimate import Estimate
 
-Measure: TypeAlias = Callable[[Comparison], tuple[Estimate, Estimate]]
+PointMeasure: TypeAlias = Callable[[Comparison], tuple[Estimate, Estimate]]
 
 RETURN = "mean return"
 # name, whether it is a share, (agent, traces)
-MEASURES: tuple[tuple[str, bool, Measure], ...] = (
+MEASURES: tuple[tuple[str, bool, PointMeasure], ...] = (
     (RETURN, False, lambda point: (point.agent, point.traces)),
     ("interquartile mean", False, lambda point: (point.agent_iqm, point.traces_iqm)),
     ("goals reached", True, lambda point: (point.agent_goal_share, point.traces_goal_share)),
@@ -87,7 +87,7 @@ def _measure_view(
     colour: int,
     label: str,
     share: bool,
-    measure: Measure,
+    measure: PointMeasure,
     domain: tuple[float, float] | None,
 ) -> Json:
     pairs = [(point.prefix_length, *measure(point)) for point in result.points]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tightrope.report.charts.chart import Chart, Json, Table, chart_series, estimate_point, heat_view, plot_view
-from tightrope.report.comparing import MANY, in_order
+from tightrope.report.comparing import MANY, agents_in_order
 from tightrope.report.results import RunResults
 from tightrope.report.verdict import headline_suite
 from tightrope.report.wording import estimate_text, number
@@ -38,7 +38,7 @@ def safety_over_length(run: RunResults) -> Chart:
 
 def _length_grid(run: RunResults, name: str) -> Json:
     """More lines than can be told apart become rows of a grid."""
-    agents = in_order(run)
+    agents = agents_in_order(run)
     found = {agent: suite.result.fail_frequency_over_length for agent in agents if (suite := run.suite(name, agent))}
     lengths = sorted({length for curve in found.values() for length in curve})
     cells = [

@@ -12,7 +12,7 @@ from tightrope.errors import TightropeError
 from tightrope.explanation import CloseUp, Explanation
 from tightrope.explanation.closeup import escape_of
 from tightrope.report.films.images import sheet_bytes
-from tightrope.report.films.video import Frame, record
+from tightrope.report.films.video import Picture, record
 from tightrope.report.results import Results, RunResults
 from tightrope.safety import FailureGroup
 from tightrope.tasks.task import Task
@@ -58,7 +58,7 @@ class Scene:
         escape = escape_of(self.explanation)
         return () if escape is None else (escape,)
 
-    def frames(self, task: Task) -> list[Frame]:
+    def frames(self, task: Task) -> list[Picture]:
         """The pictures of the fail, then those of the escape after the decision; none where nothing can be seen."""
         fail, escape = self.close_up.fail, self.close_up.escape
         frames = _recorded(task, self.explanation.trace, fail[0].depth, fail[-1].depth)
@@ -119,12 +119,12 @@ def _in_turn(results: Results) -> Iterator[Scene]:
         yield from ranked[rank]
 
 
-def _recorded(task: Task, trace: ActionTrace, first: int, last: int) -> list[Frame]:
+def _recorded(task: Task, trace: ActionTrace, first: int, last: int) -> list[Picture]:
     frames, _ = record(task, trace.prefix(last), first=first, expect=None)
     return frames
 
 
-def _smaller(frame: Frame) -> Frame:
+def _smaller(frame: Picture) -> Picture:
     """A picture that is narrow enough: each pixel the mean of those it stands for."""
     times = -(-frame.shape[1] // WIDEST)
     if times == 1:
@@ -134,7 +134,7 @@ def _smaller(frame: Frame) -> Frame:
     return np.asarray(parts.mean(axis=(1, 3)).round(), dtype=np.uint8)
 
 
-def _sheet(frames: Sequence[Frame]) -> Frame:
+def _sheet(frames: Sequence[Picture]) -> Picture:
     height, width = frames[0].shape[:2]
     rows = -(-len(frames) // COLUMNS)
     sheet = np.zeros((rows * height, min(COLUMNS, len(frames)) * width, 3), np.uint8)

@@ -22,7 +22,7 @@ from tightrope.simulation import Simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
-Frame = NDArray[np.uint8]
+Picture = NDArray[np.uint8]
 
 LEAD = 25
 """Steps shown before hand-over, so that one sees how the agent came there."""
@@ -68,7 +68,7 @@ def first_step(handover: int) -> int:
     return max(0, handover - LEAD)
 
 
-def record(task: Task, trace: ActionTrace, *, first: int, expect: Outcome | None) -> tuple[list[Frame], int]:
+def record(task: Task, trace: ActionTrace, *, first: int, expect: Outcome | None) -> tuple[list[Picture], int]:
     """The pictures of a trace from its ``first`` situation on, and how many make a second.
 
     Raises NotReproducible when the trace no longer leads to ``expect``: a film of something else would be a lie.
@@ -98,7 +98,7 @@ def _need_no_display() -> None:
         os.environ.setdefault("MUJOCO_GL", "egl")
 
 
-def camera(task: Task, env: Any, trace: ActionTrace) -> Callable[[Simulator], Frame] | None:
+def camera(task: Task, env: Any, trace: ActionTrace) -> Callable[[Simulator], Picture] | None:
     """How to see this task: by the environment's own pictures, else as a dot on its map, else not at all."""
     if _renders(env, trace.seed):
         return lambda simulator: _picture(task, simulator.env)
@@ -121,7 +121,7 @@ def _renders(env: Any, seed: int) -> bool:
         return False
 
 
-def _picture(task: Task, env: Any) -> Frame:
+def _picture(task: Task, env: Any) -> Picture:
     """What the environment shows; that it did so once does not say that it does so everywhere."""
     try:
         return _as_frame(env.render())
@@ -129,7 +129,7 @@ def _picture(task: Task, env: Any) -> Frame:
         raise EnvironmentFailure(f"task {task.label}: render() {misdeed(error)}") from error
 
 
-def _as_frame(picture: Any) -> Frame:
+def _as_frame(picture: Any) -> Picture:
     frame = np.asarray(picture[-1] if isinstance(picture, list) else picture)
     if frame.dtype != np.uint8 or frame.ndim != 3:
         raise TypeError(f"render() returned {frame.dtype} of shape {frame.shape}, not RGB pictures")
@@ -137,13 +137,13 @@ def _as_frame(picture: Any) -> Frame:
     return np.ascontiguousarray(frame[::step, ::step, :3])
 
 
-def _enlarged(frame: Frame) -> Frame:
+def _enlarged(frame: Picture) -> Picture:
     """A small picture in larger pixels."""
     times = -(-SMALLEST // frame.shape[1])
     return frame.repeat(times, axis=0).repeat(times, axis=1)
 
 
-def _dot_on_map(simulator: Simulator, ground: Any) -> Frame:
+def _dot_on_map(simulator: Simulator, ground: Any) -> Picture:
     x, y = ground.to_pixels(simulator.look("position"))
     frame = np.array(ground.image[..., :3], dtype=np.uint8)
     rows, columns = np.ogrid[: frame.shape[0], : frame.shape[1]]
@@ -154,7 +154,7 @@ def _dot_on_map(simulator: Simulator, ground: Any) -> Frame:
     return _as_frame(frame)
 
 
-def _with_bar(frame: Frame, depth: int, handover: int, length: int) -> Frame:
+def _with_bar(frame: Picture, depth: int, handover: int, length: int) -> Picture:
     width = frame.shape[1]
     bar = np.full((BAR, width, 3), 24, np.uint8)
     first = max(0, handover - LEAD)
@@ -167,7 +167,7 @@ def _with_bar(frame: Frame, depth: int, handover: int, length: int) -> Frame:
     return np.concatenate([frame, bar])
 
 
-def _with_rim(frame: Frame) -> Frame:
+def _with_rim(frame: Picture) -> Picture:
     """The moment of failing, told by more than a colour: the picture is framed."""
     framed = frame.copy()
     for side in (np.s_[:RIM], np.s_[-BAR - RIM : -BAR], np.s_[:-BAR, :RIM], np.s_[:-BAR, -RIM:]):
@@ -175,12 +175,12 @@ def _with_rim(frame: Frame) -> Frame:
     return framed
 
 
-def _poster(frame: Frame) -> bytes:
+def _poster(frame: Picture) -> bytes:
     content = png_bytes(frame)
     return content if len(content) <= LARGEST_POSTER else png_bytes(np.ascontiguousarray(frame[::2, ::2]))
 
 
-def encode(frames: Sequence[Frame], rate: int) -> Film:
+def encode(frames: Sequence[Picture], rate: int) -> Film:
     """An mp4 where ffmpeg is installed, an animated WebP otherwise."""
     try:
         ffmpeg = require_extra("imageio_ffmpeg", "video", "Making a film")

@@ -15,7 +15,7 @@ from tightrope.report.results import Results, RunResults
 from tightrope.report.writers.resultfile import POINT_MEASURES, case_values
 from tightrope.statistics.estimate import Estimate
 
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 NO_COLUMNS = ("witness", "failing_trace")
 """Of a case: lists of actions, which results.json has."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -24,7 +24,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 def write_spreadsheets(results: Results, folder: Path, films: Mapping[str, str] | None = None) -> tuple[Path, ...]:
     """Write suites.csv, boundary.csv, cases.csv, performance.csv, generations.csv and costs.csv."""
-    sheets: dict[str, list[Row]] = {
+    sheets: dict[str, list[TableRow]] = {
         name: [{"run": run.name, **row} for run in results.runs for row in rows(run)] for name, rows in SHEETS.items()
     }
     for row in sheets["cases"]:
@@ -37,7 +37,7 @@ def write_spreadsheets(results: Results, folder: Path, films: Mapping[str, str] 
     return tuple(written)
 
 
-def _write(path: Path, rows: list[Row]) -> None:
+def _write(path: Path, rows: list[TableRow]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else ["no data"])
         writer.writeheader()
@@ -49,9 +49,9 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
-def _estimates(estimates: Mapping[str, Estimate]) -> Row:
+def _estimates(estimates: Mapping[str, Estimate]) -> TableRow:
     """Value, limits, n, method and the question it answers."""
-    row: Row = {}
+    row: TableRow = {}
     for name, estimate in estimates.items():
         parts = estimate.to_json()
         row[name] = parts.pop("value")
@@ -59,7 +59,7 @@ def _estimates(estimates: Mapping[str, Estimate]) -> Row:
     return row
 
 
-def _suites(run: RunResults) -> Iterable[Row]:
+def _suites(run: RunResults) -> Iterable[TableRow]:
     for suite in run.suites:
         yield {
             "suite": suite.name,
@@ -74,7 +74,7 @@ def _suites(run: RunResults) -> Iterable[Row]:
         }
 
 
-def _places(run: RunResults) -> Iterable[Row]:
+def _places(run: RunResults) -> Iterable[TableRow]:
     for suite in run.suites:
         for state in suite.states:
             own = [case for case in suite.cases if case.place == state.number + 1]
@@ -90,7 +90,7 @@ def _places(run: RunResults) -> Iterable[Row]:
             }
 
 
-def _cases(run: RunResults) -> Iterable[Row]:
+def _cases(run: RunResults) -> Iterable[TableRow]:
     for suite in run.suites:
         for case in suite.cases:
             result, row = case.result, case_values(case)
@@ -100,18 +100,18 @@ def _cases(run: RunResults) -> Iterable[Row]:
             yield head | plain | _estimates(measured) | {"video": film_name(case)}
 
 
-def _performance(run: RunResults) -> Iterable[Row]:
+def _performance(run: RunResults) -> Iterable[TableRow]:
     for agent, result in run.performance.items():
         for point in result.points:
             estimates = {name: getattr(point, name) for name in POINT_MEASURES}
             yield {"agent_name": agent, "prefix_length": point.prefix_length, **_estimates(estimates)}
 
 
-def _generations(run: RunResults) -> Iterable[Row]:
+def _generations(run: RunResults) -> Iterable[TableRow]:
     return () if run.fuzzing is None else generation_rows(run.fuzzing)
 
 
-def _costs(run: RunResults) -> Iterable[Row]:
+def _costs(run: RunResults) -> Iterable[TableRow]:
     return (asdict(cost) for cost in run.costs)
 
 

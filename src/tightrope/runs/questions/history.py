@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tightrope.agents.sources.checkpoints import in_order
+from tightrope.agents.sources.checkpoints import by_training_step
 from tightrope.errors import UsageError
-from tightrope.report.training import History, checkpoint
-from tightrope.report.training import history_of as history_of_checkpoints
+from tightrope.report.training import History, checkpoint, history_of_checkpoints
 from tightrope.risk import FailureEstimate
 from tightrope.runs.run import Run, open_run
 from tightrope.runs.storage.layout import CONTROLS
@@ -35,7 +34,7 @@ def runs_in(folder: Path, *, trust: bool = False) -> list[Run]:
     """The run in a folder, or those in the folders in it, by the training step that their names tell, or by name."""
     if (folder / "run.json").exists():
         return [open_run(folder, trust=trust)]
-    below = in_order(path.parent for path in folder.glob("*/run.json")) if folder.is_dir() else []
+    below = by_training_step(path.parent for path in folder.glob("*/run.json")) if folder.is_dir() else []
     if not below:
         raise UsageError(
             f"{folder} is not a run folder and contains none; `tightrope run TASK --agent FOLDER` makes one"

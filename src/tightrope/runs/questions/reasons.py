@@ -14,13 +14,13 @@ from tightrope.safety import FailureGroup, SafetyResult, groups_by_agent
 from tightrope.statistics.words import count, percent, plainly
 from tightrope.tasks import Task
 
-Results = Mapping[str, Mapping[str, SafetyResult]]
+ResultsBySuite = Mapping[str, Mapping[str, SafetyResult]]
 """Suite → agent → result."""
 SHOWN = 5
 """Groups told of each agent; the report has all."""
 
 
-def groups_of(results: Results) -> dict[str, tuple[FailureGroup, ...]]:
+def groups_of(results: ResultsBySuite) -> dict[str, tuple[FailureGroup, ...]]:
     """By agent the groups of its fails in all suites but controls."""
     return groups_by_agent(results, CONTROLS)
 
@@ -33,7 +33,7 @@ def group_line(group: FailureGroup, task: Task) -> str:
     return f"{told}: {group.sentence(task)}"
 
 
-def reasons_to_json(results: Results, task: Task) -> dict[str, list[dict[str, Any]]]:
+def reasons_to_json(results: ResultsBySuite, task: Task) -> dict[str, list[dict[str, Any]]]:
     """The groups of each agent for machines."""
     return {
         agent: [

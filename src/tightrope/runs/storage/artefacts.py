@@ -43,7 +43,7 @@ class Artefact(Generic[T]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class ChangedInput:
     """An input that is not what it was."""
 
     name: str
@@ -56,7 +56,7 @@ class Change:
         return f"{self.name} was {self.was!r}, now {self.now!r}" if self.setting else f"{self.name} changed"
 
 
-def changes(entry: Entry, settings: Mapping[str, Any], sources: tuple[Source, ...]) -> Iterator[Change]:
+def changes(entry: Entry, settings: Mapping[str, Any], sources: tuple[Source, ...]) -> Iterator[ChangedInput]:
     """In which of its inputs a stored thing differs from what is asked for now; none: it is valid.
 
     What was made before there was a setting was made as by its default.
@@ -64,11 +64,11 @@ def changes(entry: Entry, settings: Mapping[str, Any], sources: tuple[Source, ..
     for name in {**entry.settings, **settings}:
         was, now = (told[name] if name in told else default_of(name) for told in (entry.settings, settings))
         if was != now:
-            yield Change(name=name, was=was, now=now, setting=True)
+            yield ChangedInput(name=name, was=was, now=now, setting=True)
     known = {source.name: source.id for source in entry.sources}
     for source in sources:
         if known.get(source.name) != source.id:
-            yield Change(name=source.name, was=known.get(source.name), now=source.id, setting=False)
+            yield ChangedInput(name=source.name, was=known.get(source.name), now=source.id, setting=False)
 
 
 def checksum(content: bytes) -> str:

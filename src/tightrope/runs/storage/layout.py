@@ -54,7 +54,7 @@ UNTIL_DECIDED = "safety.until_decided"
 """The one setting that a run may be continued with and without: it leaves out executions, and those that were made are
 kept. So the command that began a run goes on after a quick look at a gate."""
 
-Settings = dict[str, Any]
+SettingValues = dict[str, Any]
 
 
 def with_control(config: SafetyConfig) -> bool:
@@ -108,58 +108,58 @@ def performance_path(agent: str) -> str:
     return f"4-performance/{file_name(agent)}.json"
 
 
-def plain_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
+def plain_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> SettingValues:
     """What decides which plain episodes are played."""
     return _of_step(config, "plain") | _of_agent(name, agent)
 
 
-def search_settings(config: CampaignConfig) -> Settings:
+def search_settings(config: CampaignConfig) -> SettingValues:
     """What decides which way a search finds."""
     return _of_step(config, "search")
 
 
-def probing_settings(config: CampaignConfig) -> Settings:
+def probing_settings(config: CampaignConfig) -> SettingValues:
     """What decides which boundary states are found on the way."""
     return deciding(config, "probing")
 
 
-def others_settings(config: CampaignConfig) -> Settings:
+def others_settings(config: CampaignConfig) -> SettingValues:
     """What decides which other references are found."""
     return _of_step(config, "others")
 
 
-def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
+def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> SettingValues:
     """What decides how an agent is tested."""
     # Of a gate that stops when it is decided, the limit decides what is executed.
     limit = {UNTIL_DECIDED: config.safety.max_fail} if config.safety.until_decided else {}
     return _of_step(config, "safety") | limit | _of_agent(name, agent)
 
 
-def survival_settings(config: CampaignConfig) -> Settings:
+def survival_settings(config: CampaignConfig) -> SettingValues:
     """What decides how long one has to survive."""
     return deciding(config, "survival")
 
 
-def why_settings(config: CampaignConfig) -> Settings:
+def why_settings(config: CampaignConfig) -> SettingValues:
     """What decides how well failures are explained."""
     return deciding(config, "whys")
 
 
-def fuzzing_settings(config: CampaignConfig) -> Settings:
+def fuzzing_settings(config: CampaignConfig) -> SettingValues:
     """What decides which traces are bred."""
     return _of_step(config, "fuzzing")
 
 
-def performance_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Settings:
+def performance_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> SettingValues:
     """What decides how an agent is compared."""
     return _of_step(config, "performance") | _of_agent(name, agent)
 
 
-def _of_step(config: CampaignConfig, step: str) -> Settings:
+def _of_step(config: CampaignConfig, step: str) -> SettingValues:
     return {"seed": config.seed} | deciding(config, step)
 
 
-def _of_agent(name: str, agent: AgentConfig) -> Settings:
+def _of_agent(name: str, agent: AgentConfig) -> SettingValues:
     return {f"agents.{name}.{each}": getattr(agent, each) for each in agent.deciding()}
 
 

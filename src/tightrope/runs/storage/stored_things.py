@@ -11,7 +11,7 @@ from tightrope.execution import Episode
 from tightrope.files import DAMAGE, json_bytes, parse_json, read_content, require_fields, write_whole
 from tightrope.files.limits import JSON_FILE
 from tightrope.runs.storage import layout
-from tightrope.runs.storage.artefacts import Artefact, Change, Codec, changes, checksum
+from tightrope.runs.storage.artefacts import Artefact, ChangedInput, Codec, changes, checksum
 from tightrope.runs.storage.episode_results import LostEpisode
 from tightrope.runs.storage.folder import RunFolder
 from tightrope.runs.storage.manifest import Cost, Entry, Manifest, Source, write_manifest
@@ -31,7 +31,7 @@ class StoredThings:
         self._values: dict[str, Any] = {}
         self._lost: dict[str, str] = {}
         """Stored things that were read and are not what they were, and in what."""
-        self._judged: tuple[Any, dict[str, Change | None]] = (None, {})
+        self._judged: tuple[Any, dict[str, ChangedInput | None]] = (None, {})
         """Which stored things are outdated, as long as run.json and what is lost stay the same."""
 
     @property
@@ -78,14 +78,14 @@ class StoredThings:
         """What a stored file holds, if it is still valid for what is in the run now."""
         return None if self.outdated(path) is not None else self._read(path, codec)
 
-    def outdated(self, path: str) -> Change | None:
+    def outdated(self, path: str) -> ChangedInput | None:
         """Why a stored thing says nothing about the run any more, by the first cause; None: it is valid."""
         try:
             return self._judgement(path, ())
         except RecursionError as error:
             raise FormatError(f"{self.folder.manifest_path}: {path} depends on too many files to follow") from error
 
-    def _judgement(self, path: str, asked: tuple[str, ...]) -> Change | None:
+    def _judgement(self, path: str, asked: tuple[str, ...]) -> ChangedInput | None:
         """Whether something is outdated, found out once for each: a forged run.json could ask for it for ever."""
         state = (self.manifest, len(self._lost))
         if self._judged[0] is None or self._judged[0][0] is not state[0] or self._judged[0][1] != state[1]:
@@ -99,10 +99,10 @@ class StoredThings:
             known[path] = self._change(path, (*asked, path))
         return known[path]
 
-    def _change(self, path: str, asked: tuple[str, ...]) -> Change | None:
+    def _change(self, path: str, asked: tuple[str, ...]) -> ChangedInput | None:
         entry = self.manifest.artefacts.get(path)
         if entry is None or path in self._lost:
-            return Change(name=self._lost.get(path, FILE), was="there", now="lost", setting=False)
+            return ChangedInput(name=self._lost.get(path, FILE), was="there", now="lost", setting=False)
         now = tuple(source.model_copy(update={"id": self._now(source, asked)}) for source in entry.sources)
         return next(changes(entry, entry.settings, now), None)
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tightrope.reference import Survivability
-from tightrope.safety.judging.findings import Finding, FindingKind
+from tightrope.safety.judging.findings import SafetyFinding, SafetyFindingKind
 from tightrope.safety.judging.judge import judge_suite
 from tightrope.safety.judging.results import SafetyResult
 
-Results = Mapping[str, Mapping[str, SafetyResult]]
+ResultsBySuite = Mapping[str, Mapping[str, SafetyResult]]
 """Suite → agent → result."""
 
 
-def agreeing_on_proofs(results: Results) -> dict[str, dict[str, SafetyResult]]:
+def agreeing_on_proofs(results: ResultsBySuite) -> dict[str, dict[str, SafetyResult]]:
     """The results without proofs that one of the agents has refuted, nor any that rest on the same grounds.
 
     Otherwise an agent would be excused for cases by the very proofs that another one's passes have shown to be false.
@@ -25,7 +25,7 @@ def agreeing_on_proofs(results: Results) -> dict[str, dict[str, SafetyResult]]:
             for suite, row in results.items()
             for agent, result in row.items()
             for finding in result.findings
-            if finding.kind is FindingKind.REFUTED_PROOF
+            if finding.kind is SafetyFindingKind.REFUTED_PROOF
         ),
         None,
     )
@@ -35,7 +35,7 @@ def agreeing_on_proofs(results: Results) -> dict[str, dict[str, SafetyResult]]:
     }
 
 
-def _without_proofs(result: SafetyResult, refuted: Finding) -> SafetyResult:
+def _without_proofs(result: SafetyResult, refuted: SafetyFinding) -> SafetyResult:
     doomed = {case.case.id for case in result.cases if case.survivable is Survivability.NO}
     if not doomed:
         return result

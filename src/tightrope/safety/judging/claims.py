@@ -13,7 +13,7 @@ from tightrope.execution import Episode
 from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
-from tightrope.safety.judging.findings import Finding, FindingKind
+from tightrope.safety.judging.findings import SafetyFinding, SafetyFindingKind
 from tightrope.trace import Action
 
 Executions = Mapping[str, Sequence[Episode]]
@@ -26,7 +26,7 @@ class SuiteSurvival:
 
     by_case: Mapping[str, Survival] = field(default_factory=dict)
     """By case id."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SafetyFinding, ...] = ()
     """What came out on the way that lowers trust."""
     actions: tuple[Action, ...] | None = None
     """What an agent was taken to be able to do, where that could be listed: proofs hold for no other."""
@@ -41,7 +41,7 @@ class SuiteSurvival:
         findings = [*self.findings, *found, *_elsewhere(claimed, executions)]
         return SuiteSurvival(by_case=claimed, findings=tuple(dict.fromkeys(findings)), actions=self.actions)
 
-    def _other_actions(self, executions: Executions, doomed: Sequence[str]) -> list[Finding]:
+    def _other_actions(self, executions: Executions, doomed: Sequence[str]) -> list[SafetyFinding]:
         """What was proven for an agent that has these actions only proves nothing about one that plays others."""
         if self.actions is None or not doomed:
             return []
@@ -54,12 +54,14 @@ class SuiteSurvival:
             f"the agent plays actions that it was taken not to have ({', '.join(map(str, list(others)[:5]))}), and "
             f"what was proven for the others proves nothing about it; say actions=… with all it can do"
         )
-        return [Finding(kind=FindingKind.OTHER_ACTIONS, text=text, cases=tuple(dict.fromkeys(others.values())))]
+        return [
+            SafetyFinding(kind=SafetyFindingKind.OTHER_ACTIONS, text=text, cases=tuple(dict.fromkeys(others.values())))
+        ]
 
 
 def _refuted(
     claimed: Mapping[str, Survival], executions: Executions, doomed: Sequence[str], length: int
-) -> list[Finding]:
+) -> list[SafetyFinding]:
     """A proof that somebody survives is no proof."""
     survived = [
         case
@@ -72,10 +74,10 @@ def _refuted(
         f"{len(survived)} of {len(doomed)} cases that were proven doomed were survived (first: {survived[0]}). The "
         f"task is less deterministic, or its state key or identity less exact, than proofs take for granted"
     )
-    return [Finding(kind=FindingKind.REFUTED_PROOF, text=text, cases=tuple(survived))]
+    return [SafetyFinding(kind=SafetyFindingKind.REFUTED_PROOF, text=text, cases=tuple(survived))]
 
 
-def _elsewhere(survival: Mapping[str, Survival], executions: Executions) -> list[Finding]:
+def _elsewhere(survival: Mapping[str, Survival], executions: Executions) -> list[SafetyFinding]:
     """How often the agent took over in the very situation of its case, where the prefix was left to chance."""
     met = [
         each.checksum == known.checksum
@@ -89,7 +91,7 @@ def _elsewhere(survival: Mapping[str, Survival], executions: Executions) -> list
         f"the prefixes were played with fresh randomness: in {sum(met)} of {len(met)} executions the agent took over "
         f"in the situation of its case, in the others somewhere else"
     )
-    return [Finding(kind=FindingKind.ELSEWHERE, text=text)]
+    return [SafetyFinding(kind=SafetyFindingKind.ELSEWHERE, text=text)]
 
 
 def _fuse(known: Survival, length: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class FindingKind(StrEnum):
+class SafetyFindingKind(StrEnum):
     """What a finding is about."""
 
     REFUTED_PROOF = "refuted proof"
@@ -19,15 +19,15 @@ class FindingKind(StrEnum):
     """Prefixes played with fresh randomness led to other situations than their cases."""
 
 
-DISTRUST = (FindingKind.REFUTED_PROOF, FindingKind.TWO_CONTINUATIONS)
+DISTRUST = (SafetyFindingKind.REFUTED_PROOF, SafetyFindingKind.TWO_CONTINUATIONS)
 """After these no name is taken for a situation, and nothing is proven by it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class SafetyFinding:
     """One of them, in a sentence."""
 
-    kind: FindingKind
+    kind: SafetyFindingKind
     text: str
     cases: tuple[str, ...] = ()
     """Ids of the cases concerned; empty: all."""

@@ -17,11 +17,11 @@ STEPS_PER_PROOF = 20_000
 """Environment steps spent on one mark: what a whole probing gets. Nearly all proofs take a few hundred, and one serves
 every case behind it."""
 
-Step = tuple[int, int, Action]
+StepOff = tuple[int, int, Action]
 """A step off a reference: the number of the reference, the depth it is taken at, and the action."""
 
 
-def step_off(suite: TestSuite, case: TestCase) -> Step | None:
+def step_off(suite: TestSuite, case: TestCase) -> StepOff | None:
     """The step by which a case leaves its reference; None: it does not."""
     left, actions, way = case.kept, case.prefix.actions, suite.way_of(case).actions
     if left > len(way) or case.prefix.prefix(left) != way.prefix(left):
@@ -31,12 +31,12 @@ def step_off(suite: TestSuite, case: TestCase) -> Step | None:
     return None if left == len(actions) else (case.reference, left, actions[left])
 
 
-def proven_again(engine: Engine, suite: TestSuite, actions: tuple[Action, ...], *, exact: bool) -> dict[Step, int]:
+def proven_again(engine: Engine, suite: TestSuite, actions: tuple[Action, ...], *, exact: bool) -> dict[StepOff, int]:
     """The marked steps that lead to doom whatever of these actions is played, and within how many steps.
 
     ``exact``: whether what names situations is to be trusted.
     """
-    marked: dict[Step, int] = {
+    marked: dict[StepOff, int] = {
         (number, depth, action): steps
         for number, way in enumerate(suite.ways)
         for depth, action, steps in way.doomed
@@ -46,7 +46,7 @@ def proven_again(engine: Engine, suite: TestSuite, actions: tuple[Action, ...], 
     # One that does harm at once leaves nobody to be asked: the prefix ends there.
     wanted = [step for step in met if step is not None and marked.get(step, 1) > 1]
     work = [_task(suite, step, marked[step], actions, exact) for step in wanted]
-    proven: dict[Step, int] = {}
+    proven: dict[StepOff, int] = {}
     for step, found in zip(wanted, engine.map(find_escapes, work), strict=True):
         (answer,) = found.answers
         if answer.survivable is Survivability.NO and answer.steps is not None and not found.refutation:
@@ -54,7 +54,7 @@ def proven_again(engine: Engine, suite: TestSuite, actions: tuple[Action, ...], 
     return proven
 
 
-def _task(suite: TestSuite, step: Step, marked: int, actions: tuple[Action, ...], exact: bool) -> EscapeTask:
+def _task(suite: TestSuite, step: StepOff, marked: int, actions: tuple[Action, ...], exact: bool) -> EscapeTask:
     number, depth, action = step
     way = suite.ways[number].actions
     return EscapeTask(

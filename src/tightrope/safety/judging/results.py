@@ -22,7 +22,7 @@ from tightrope.reference import Survivability
 from tightrope.safety.failing.groups import FailureGroup, group_failures
 from tightrope.safety.judging.case_results import BoundaryResult, CaseResult, once_each
 from tightrope.safety.judging.claims import SuiteSurvival
-from tightrope.safety.judging.findings import Finding
+from tightrope.safety.judging.findings import SafetyFinding
 from tightrope.safety.judging.gate_decision import GateDecision
 from tightrope.safety.suites.suite import TestSuite
 from tightrope.statistics import Estimate, Unseen
@@ -65,7 +65,7 @@ class SafetyResult(Shown):
     """Fails found for the price on these cases: executed episodes and all their steps, prefixes included."""
     survival: SuiteSurvival = field(default_factory=SuiteSurvival, repr=False)
     """What was claimed about the cases before this agent was watched; each case has what is left of it."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SafetyFinding, ...] = ()
     """What came out that lowers trust; claims that rest on it are withdrawn."""
     explanations: Mapping[str, Explanation] = field(default_factory=dict, repr=False)
     """Why cases failed, by case id: the first failing execution of each that was explained."""

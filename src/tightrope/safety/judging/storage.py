@@ -19,7 +19,7 @@ from tightrope.files import DAMAGE, Migrations, check_header, hash_from_text, mi
 from tightrope.reference import Survivability
 from tightrope.safety.judging.case_results import NOT_ASKED, CaseResult
 from tightrope.safety.judging.claims import SuiteSurvival
-from tightrope.safety.judging.findings import Finding, FindingKind
+from tightrope.safety.judging.findings import SafetyFinding, SafetyFindingKind
 from tightrope.safety.judging.gate_decision import GateDecision
 from tightrope.safety.judging.judge import judge_suite
 from tightrope.safety.judging.results import SafetyResult
@@ -175,7 +175,7 @@ def _claims_from_json(data: Mapping[str, Any]) -> SuiteSurvival:
     return SuiteSurvival(
         by_case={case: _survival_from_json(known) for case, known in data["cases"].items()},
         findings=tuple(
-            Finding(kind=FindingKind(each["kind"]), text=each["text"], cases=tuple(each["cases"]))
+            SafetyFinding(kind=SafetyFindingKind(each["kind"]), text=each["text"], cases=tuple(each["cases"]))
             for each in data.get("findings", ())
         ),
         actions=None if actions is None else tuple(action_from_json(action) for action in actions),

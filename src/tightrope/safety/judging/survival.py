@@ -21,9 +21,9 @@ from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.reference import Survivability
 from tightrope.safety.judging.claims import SuiteSurvival
-from tightrope.safety.judging.findings import Finding, FindingKind
-from tightrope.safety.judging.proofs import Step, proven_again, step_off
-from tightrope.safety.suites.replay import Replay, parts_under_reseeding, played_again
+from tightrope.safety.judging.findings import SafetyFinding, SafetyFindingKind
+from tightrope.safety.judging.proofs import StepOff, proven_again, step_off
+from tightrope.safety.suites.replay import ReplayedTrace, parts_under_reseeding, played_again
 from tightrope.safety.suites.shorthand import possible_actions
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.settings import SURVIVAL_STEPS
@@ -51,7 +51,7 @@ def find_survival(
     suite: TestSuite,
     length: int,
     *,
-    reference: Replay | None = None,
+    reference: ReplayedTrace | None = None,
     actions: Sequence[Action] | None = None,
     steps_per_case: int | None = None,
     steps: int = SURVIVAL_STEPS,
@@ -97,7 +97,7 @@ class _Search:
         engine: Engine,
         suite: TestSuite,
         length: int,
-        reference: Replay | None,
+        reference: ReplayedTrace | None,
         actions: tuple[Action, ...] | None,
         steps_per_case: int | None,
         steps: int,
@@ -106,7 +106,7 @@ class _Search:
         self.engine, self.suite, self.length, self.reference = engine, suite, length, reference
         self.actions, self.steps_per_case, self.on_progress = actions, steps_per_case, on_progress
         self.steps, self._part = steps, min(1.0, steps / SURVIVAL_STEPS)
-        self.findings: list[Finding] = []
+        self.findings: list[SafetyFinding] = []
         self.told: Mapping[str, Survival] = {}
         self.exact = True
         self.provable = actions is not None
@@ -115,7 +115,7 @@ class _Search:
         """Witnesses and proofs; names that turn out to lie are not used, and proofs that rest on them made anew."""
         self._test_determinism()
         known = self._known()
-        if self.exact and any(finding.kind is FindingKind.TWO_CONTINUATIONS for finding in self.findings):
+        if self.exact and any(finding.kind is SafetyFindingKind.TWO_CONTINUATIONS for finding in self.findings):
             self.exact = False
             known = self._known()
         return SuiteSurvival(
@@ -179,7 +179,7 @@ class _Search:
                     known[case.id] = survival
         return known | self._by_attempts(known)
 
-    def _proofs(self) -> dict[Step, int]:
+    def _proofs(self) -> dict[StepOff, int]:
         """What the suite says is doomed, as far as it can be proven again for what the agent can do."""
         if not self.provable or self.actions is None:
             return {}
@@ -226,7 +226,7 @@ class _Search:
             found += self.engine.map(find_escapes, work, told)
         for refutation in dict.fromkeys(escapes.refutation for escapes in found if escapes.refutation):
             text = f"{refutation}. Nothing that was proven rests on it"
-            self.findings.append(Finding(kind=FindingKind.TWO_CONTINUATIONS, text=text))
+            self.findings.append(SafetyFinding(kind=SafetyFindingKind.TWO_CONTINUATIONS, text=text))
         answers = [answer for escapes in found for answer in escapes.answers]
         cases = [case for group in groups for case in group]
         return self._confirmed(list(zip(cases, answers, strict=True)))
@@ -262,7 +262,7 @@ class _Search:
             self.on_progress(Progress("survival", finished, total, what))
 
 
-def _by_proof(suite: TestSuite, case: TestCase, length: int, proofs: Mapping[Step, int]) -> Survival | None:
+def _by_proof(suite: TestSuite, case: TestCase, length: int, proofs: Mapping[StepOff, int]) -> Survival | None:
     """The prefix leaves the reference by a step that leads to doom, and soon enough to be watched."""
     step = step_off(suite, case)
     if step is None or step not in proofs:

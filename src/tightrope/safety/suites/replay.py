@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tightrope.errors import EnvironmentFailure, NotReproducible
 from tightrope.execution import Engine
 from tightrope.outcome import Outcome
-from tightrope.safety.suites.suite import TestSuite, Way
+from tightrope.safety.suites.suite import OtherReference, TestSuite
 from tightrope.seeding import stable_hash
 from tightrope.simulation import exploring, play
 from tightrope.tasks.task import Task
@@ -18,7 +18,7 @@ RESEED = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay:
+class ReplayedTrace:
     """Where a trace led."""
 
     keys: tuple[int, ...]
@@ -27,7 +27,7 @@ class Replay:
     error: str | None = None
 
 
-def replay_trace(task: Task, trace: ActionTrace) -> Replay:
+def replay_trace(task: Task, trace: ActionTrace) -> ReplayedTrace:
     """Play a trace with its own randomness, in an environment of its own."""
     keys = list[int]()
     with exploring(task) as simulator:
@@ -35,11 +35,11 @@ def replay_trace(task: Task, trace: ActionTrace) -> Replay:
             for _ in play(simulator, trace):
                 keys.append(stable_hash(simulator.key()))
         except EnvironmentFailure as failure:
-            return Replay(keys=tuple(keys), outcome=simulator.outcome, error=str(failure))
-        return Replay(keys=tuple(keys), outcome=simulator.outcome)
+            return ReplayedTrace(keys=tuple(keys), outcome=simulator.outcome, error=str(failure))
+        return ReplayedTrace(keys=tuple(keys), outcome=simulator.outcome)
 
 
-def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool = False) -> Replay | None:
+def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool = False) -> ReplayedTrace | None:
     """The suite's reference played again; None when it has none, or leads elsewhere and that is allowed.
 
     By ``map`` and not by ``run``: an engine that answers finished rollouts from a store would vouch for the environment
@@ -51,13 +51,13 @@ def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool 
     return again[0]
 
 
-def played_again(engine: Engine, way: Way) -> Replay:
+def played_again(engine: Engine, way: OtherReference) -> ReplayedTrace:
     """Where a reference leads now; played once for all who share the engine."""
-    again: Replay = engine.once(way.actions, lambda: engine.map(replay_trace, [way.actions])[0])
+    again: ReplayedTrace = engine.once(way.actions, lambda: engine.map(replay_trace, [way.actions])[0])
     return again
 
 
-def _followed(engine: Engine, suite: TestSuite, way: Way, *, allow_changed: bool) -> Replay | None:
+def _followed(engine: Engine, suite: TestSuite, way: OtherReference, *, allow_changed: bool) -> ReplayedTrace | None:
     again = played_again(engine, way)
     parted = _first_difference(again.keys, way.checksums)
     if parted is None:
@@ -79,9 +79,9 @@ def _first_difference(keys: tuple[int, ...], checksums: tuple[int, ...]) -> int 
     return None
 
 
-def parts_under_reseeding(engine: Engine, way: Way) -> int | None:
+def parts_under_reseeding(engine: Engine, way: OtherReference) -> int | None:
     """After how many steps a reference goes another way under fresh randomness; None where it never does."""
     actions = way.actions
     reseeded = replace(actions, reseeds=tuple((depth, RESEED + depth) for depth in range(len(actions))))
-    again: Replay = engine.once(reseeded, lambda: engine.map(replay_trace, [reseeded])[0])
+    again: ReplayedTrace = engine.once(reseeded, lambda: engine.map(replay_trace, [reseeded])[0])
     return _first_difference(again.keys, played_again(engine, way).keys)

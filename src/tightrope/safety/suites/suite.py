@@ -71,7 +71,7 @@ class TestCase(Shown):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class OtherReference:
     """Another reference of a suite: its actions, and where they led when the suite was made."""
 
     actions: ActionTrace
@@ -105,7 +105,7 @@ class TestSuite(Shown):
     """(depth, action, steps): steps off the reference that step 1 proved to lead to doom within so many steps, the
     action included, for the actions it searched with. They say where to look: what counts is proven again."""
     cases: tuple[TestCase, ...] = field(repr=False)
-    others: tuple[Way, ...] = field(default=(), repr=False)
+    others: tuple[OtherReference, ...] = field(default=(), repr=False)
     """Further references; a case whose ``reference`` is 1 or more is made from one of them."""
     by_failing: bool = False
     """Whether the first reference is a run in which an agent failed, and is here for that."""
@@ -146,9 +146,11 @@ class TestSuite(Shown):
         return self.kind, dict(self.parameters), self.reference.id, self.checksums, self.depths, cases
 
     @property
-    def ways(self) -> tuple[Way, ...]:
+    def ways(self) -> tuple[OtherReference, ...]:
         """All references, by the numbers that cases call them."""
-        first = Way(actions=self.reference, checksums=self.checksums, doomed=self.doomed, by_failing=self.by_failing)
+        first = OtherReference(
+            actions=self.reference, checksums=self.checksums, doomed=self.doomed, by_failing=self.by_failing
+        )
         return (first, *self.others)
 
     @property
@@ -166,9 +168,9 @@ class TestSuite(Shown):
         """Whether no reference joins its cases, so that each of them is a sample of its own."""
         return not self.reference.actions and not self.depths
 
-    def way_of(self, case: TestCase) -> Way:
+    def way_of(self, case: TestCase) -> OtherReference:
         """The reference that a case is made from; an empty one where its number is that of none."""
-        nothing = Way(actions=self.reference.prefix(0), checksums=self.checksums[:1])
+        nothing = OtherReference(actions=self.reference.prefix(0), checksums=self.checksums[:1])
         return self.ways[case.reference] if case.reference < len(self.ways) else nothing
 
     @property

@@ -13,7 +13,7 @@ from tightrope.errors import EnvironmentFailure, NotReproducible, TightropeError
 from tightrope.seeding import stable_hash
 from tightrope.simulation.conformance.second_process import NoAnswer, ask_all, nurseries
 from tightrope.simulation.conformance.trial_walk import Difference, leaves, shown_fact
-from tightrope.simulation.player import Moment, play
+from tightrope.simulation.player import TraceMoment, play
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import pack_snapshotters, unpack_snapshotters
 from tightrope.tasks.observations import shown_mask
@@ -101,7 +101,7 @@ def seen_along(simulator: Simulator, trace: ActionTrace, name: str) -> ExpectedT
     return ExpectedTrace(name=name, trace=trace, sightings=sightings)
 
 
-def _facts(simulator: Simulator, moment: Moment) -> Iterator[tuple[str, Sighting]]:
+def _facts(simulator: Simulator, moment: TraceMoment) -> Iterator[tuple[str, Sighting]]:
     for what, value in leaves("observation", simulator.transition.observation):
         yield what, Sighting.of(value)
     mask = shown_mask(simulator.info)

@@ -24,7 +24,7 @@ DECISION = 0.3
 MOST_DRAWING = 4
 """Walks that are kept because something was drawn on them."""
 
-Way = tuple[Action, ...]
+WalkActions = tuple[Action, ...]
 
 
 class DeepWalks:
@@ -41,12 +41,12 @@ class DeepWalks:
     def __init__(self, simulator: Simulator, rng: np.random.Generator) -> None:
         self._simulator, self._rng = simulator, rng
         self._marks: list[Snapshot] = []
-        self._longest: dict[int, Way] = {}
-        self._drawing: dict[Way, None] = {}
+        self._longest: dict[int, WalkActions] = {}
+        self._drawing: dict[WalkActions, None] = {}
         self.steps = 0
 
     @property
-    def ways(self) -> list[Way]:
+    def ways(self) -> list[WalkActions]:
         """The actions, from the task's reset on, of walks that drew something, and of the two longest."""
         return list(dict.fromkeys((*self._drawing, *sorted(self._longest.values(), key=len, reverse=True)[:2])))
 

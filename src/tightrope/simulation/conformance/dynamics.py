@@ -9,7 +9,7 @@ from typing import Any
 
 from tightrope.errors import EnvironmentFailure, TaskError
 from tightrope.seeding import derive_seed, generator
-from tightrope.simulation.conformance.deep_walks import DeepWalks, Way
+from tightrope.simulation.conformance.deep_walks import DeepWalks, WalkActions
 from tightrope.simulation.conformance.reproducing import opened
 from tightrope.simulation.conformance.roundtrip import renewed_walk
 from tightrope.simulation.conformance.trial_walk import Difference, Recording, Walk
@@ -67,7 +67,7 @@ def _stochastic(seen: Difference) -> Dynamics:
 class _Found:
     """What deep walks came to. Nothing in it holds the environment, as a process may be able to hold only one."""
 
-    ways: list[Way]
+    ways: list[WalkActions]
     steps: int
     drew: bool
     is_seen: bool
@@ -100,7 +100,7 @@ class _Reseeding:
         """Fresh seeds under which everything was the same."""
 
     def first_difference(
-        self, walks: Sequence[Recording] | Sequence[Way], seconds: float, *, fewest: int
+        self, walks: Sequence[Recording] | Sequence[WalkActions], seconds: float, *, fewest: int
     ) -> Difference | None:
         """The first one met, or None after as many fresh seeds as there is time for, and no fewer than ``fewest``.
 

@@ -12,7 +12,7 @@ from tightrope.guards.faults import misdeed, require_fault
 from tightrope.simulation.conformance.cross_checking import CrossCheck, cross_check, prepare_cross_check, seen_along
 from tightrope.simulation.conformance.dynamics import examine_dynamics
 from tightrope.simulation.conformance.recordings import longest
-from tightrope.simulation.conformance.reproducing import Evidence, gather_evidence, opened
+from tightrope.simulation.conformance.reproducing import ReplayedWalks, opened, replay_walks
 from tightrope.simulation.conformance.roundtrip import round_trip, transfer
 from tightrope.simulation.conformance.trial_walk import Recording
 from tightrope.simulation.forking.environment import ForkCosts
@@ -77,7 +77,7 @@ def examine(task: Task, seconds: float = A_MOMENT) -> Conformance:
     ``seconds``: how long to look for randomness that comes late.
     """
     prepare_cross_check()
-    evidence = gather_evidence(task)
+    evidence = replay_walks(task)
     method, rejected = _select(task, evidence)
     saving, loading = _costs(task, method)
     forking = _forking(task, evidence) if method is None else NOT_WORTH_IT
@@ -100,17 +100,17 @@ def examine(task: Task, seconds: float = A_MOMENT) -> Conformance:
     )
 
 
-def _forking(task: Task, evidence: Evidence) -> Forking:
+def _forking(task: Task, evidence: ReplayedWalks) -> Forking:
     walks = [(recording.seed, recording.actions) for recording in longest(evidence.recordings) if recording.actions]
     return examine_forking(task, walks, evidence.steps_per_second) if walks else NOT_WORTH_IT
 
 
 def examine_snapshotter(task: Task, snapshotter: type[Snapshotter]) -> Rejection | None:
     """Why this way of saving the task's environments is not exact, or None when the round trip shows nothing."""
-    return _rejection(task, snapshotter, gather_evidence(task).recordings)
+    return _rejection(task, snapshotter, replay_walks(task).recordings)
 
 
-def _select(task: Task, evidence: Evidence) -> tuple[type[Snapshotter] | None, tuple[Rejection, ...]]:
+def _select(task: Task, evidence: ReplayedWalks) -> tuple[type[Snapshotter] | None, tuple[Rejection, ...]]:
     rejected: list[Rejection] = []
     with opened(task) as env:
         candidates = applicable_snapshotters(env)

@@ -32,7 +32,7 @@ def _told(function: Any) -> Any:
 def _later(real: Any, **methods: Any) -> Any:
     """The class with other class methods; whatever is of the real class is of this one, too."""
 
-    class Kind(type):
+    class LikeTheReal(type):
         def __instancecheck__(cls, instance: Any) -> bool:
             return isinstance(instance, real)
 
@@ -40,7 +40,9 @@ def _later(real: Any, **methods: Any) -> Any:
             return issubclass(subclass, real)
 
     own: dict[str, Any] = {name: classmethod(method) for name, method in methods.items()}
-    return Kind(real.__name__, (real,), {"__module__": real.__module__, "__qualname__": real.__qualname__, **own})
+    return LikeTheReal(
+        real.__name__, (real,), {"__module__": real.__module__, "__qualname__": real.__qualname__, **own}
+    )
 
 
 def _today(kind: Any) -> Any:

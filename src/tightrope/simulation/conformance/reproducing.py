@@ -36,7 +36,7 @@ def require_open_start(walk: Walk) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class ReplayedWalks:
     """Recordings that replay, and what was learned on the way."""
 
     recordings: tuple[Recording, ...]
@@ -46,7 +46,7 @@ class Evidence:
     notes: tuple[str, ...]
 
 
-def gather_evidence(task: Task) -> Evidence:
+def replay_walks(task: Task) -> ReplayedWalks:
     """Record walks and replay them on the same and on a new environment; NotReproducible where that fails."""
     with opened(task) as env, _global_randomness() as drawn:
         walk = Walk(task, env)
@@ -88,7 +88,7 @@ def _evidence(
     recordings: Sequence[Recording],
     leftovers: str | None,
     drawn: Callable[[], list[str]],
-) -> Evidence:
+) -> ReplayedWalks:
     continues = True
     for walk in walks:
         for recording in recordings:
@@ -104,7 +104,7 @@ def _evidence(
         notes.append("a reset without seed does not go on from the seeded generator")
         recordings = [recording.without_second_reset() for recording in recordings]
     speed = walks[0].steps / walks[0].seconds
-    return Evidence(recordings=tuple(recordings), steps_per_second=speed, leftovers=leftovers, notes=tuple(notes))
+    return ReplayedWalks(recordings=tuple(recordings), steps_per_second=speed, leftovers=leftovers, notes=tuple(notes))
 
 
 def _require_independence(walks: Sequence[Walk], recordings: Sequence[Recording]) -> None:

@@ -35,7 +35,7 @@ class NoAnswer(TightropeError):
     """The other process could not say anything; the message is why."""
 
 
-class Gone(NoAnswer):
+class NurseryGone(NoAnswer):
     """The other process ended."""
 
 
@@ -76,7 +76,7 @@ class Nursery:
                 raise NoAnswer(f"no answer came within {seconds:.0f} s")
             succeeded, value = pickle.loads(self._pipe.recv_bytes())
         except (EOFError, OSError) as error:
-            raise Gone("it ended") from error
+            raise NurseryGone("it ended") from error
         if not succeeded:
             raise NoAnswer(value)
         return value
@@ -109,7 +109,7 @@ def ask_all(function: Callable[..., Any], arguments: Sequence[Any], *, seconds: 
     question = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
     try:
         return _answers(question, nurseries(count), seconds)
-    except Gone:
+    except NurseryGone:
         # Nobody had asked it for a while, and it left just now.
         return _answers(question, nurseries(count), seconds)
 

@@ -22,7 +22,7 @@ from tightrope.trace import Action
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class WalkMoment:
     """Everything that one step shows, in a form that can be compared."""
 
     facts: Mapping[str, Hashable]
@@ -48,10 +48,10 @@ class Recording:
 
     seed: int
     actions: tuple[Action, ...]
-    moments: tuple[Moment, ...]
+    moments: tuple[WalkMoment, ...]
     """s0 … sn: one more than there are actions."""
     actions_after: tuple[Action, ...]
-    moments_after: tuple[Moment, ...]
+    moments_after: tuple[WalkMoment, ...]
 
     def without_second_reset(self) -> Recording:
         """The first episode alone."""
@@ -71,7 +71,7 @@ class Walk:
         self.steps, self.seconds = 0, 0.0
         self._decode = action_decoder(env.action_space)
 
-    def reset(self, seed: int | None) -> Moment:
+    def reset(self, seed: int | None) -> WalkMoment:
         """Begin an episode; None leaves the random generators as they are."""
         if seed is not None and self.renew is not None:
             self.renew()
@@ -80,7 +80,7 @@ class Walk:
         return self.moment(at_reset=True)
 
     @calls_out("task {self.task.label}", step="step()")
-    def step(self, action: Action) -> Moment:
+    def step(self, action: Action) -> WalkMoment:
         """Play one action."""
         started = time.perf_counter()
         try:
@@ -99,7 +99,7 @@ class Walk:
         return self.moment()
 
     @calls_out("task {self.task.label}", unsafe="unsafe", goal="goal", state_key="state_key", identity="identity")
-    def moment(self, *, at_reset: bool = False) -> Moment:
+    def moment(self, *, at_reset: bool = False) -> WalkMoment:
         """The facts of the latest transition; ``goal`` and ``unsafe`` judge transitions, and a reset is none."""
         task, seen = self.task, self.transition
         facts: dict[str, Hashable] = dict(self.shown())
@@ -118,7 +118,7 @@ class Walk:
                 identity = task.identity(self.own, seen.observation, seen.info)
             facts["identity"] = require_hashable(task.label, "identity", identity)
         over = seen.terminated or seen.truncated or bool(facts.get("unsafe")) or bool(facts.get("goal"))
-        return Moment(facts, over)
+        return WalkMoment(facts, over)
 
     def shown(self) -> list[tuple[str, Hashable]]:
         """What an agent is shown now, in a form that can be compared: the observation, and the mask where there is one.
@@ -200,7 +200,7 @@ class FreshWalk(Walk):
         self.env = self.own = self.task.open_env()
 
 
-def compare(expected: Moment, found: Moment, step: int) -> Difference | None:
+def compare(expected: WalkMoment, found: WalkMoment, step: int) -> Difference | None:
     """The first fact that is not the same."""
     for what, value in expected.facts.items():
         other = found.facts.get(what, "missing")
@@ -220,7 +220,7 @@ def step_beside(walks: Sequence[Walk], walk: Walk, recording: Recording, number:
         if difference is not None:
             return difference
         # Agents are asked for several environments at a time: what one has handed out must outlast a step of another.
-        difference = compare(Moment(before, over=False), Moment(dict(other.shown()), over=False), number + 1)
+        difference = compare(WalkMoment(before, over=False), WalkMoment(dict(other.shown()), over=False), number + 1)
         difference = difference and replace(difference, what=f"{difference.what} that was shown already")
     return difference
 

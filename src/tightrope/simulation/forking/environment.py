@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from tightrope.simulation.forking.family import Event, family_of
+from tightrope.simulation.forking.family import ForkedEvent, family_of
 from tightrope.simulation.forking.process import Branch
 from tightrope.simulation.forking.serving import RESEED, RESET, STEP
 from tightrope.tasks.task import Task
@@ -23,7 +23,7 @@ class ForkCosts(NamedTuple):
     ask: float
     """What a question to the other process takes, beside the answering."""
 
-    def of(self, events: Sequence[Event]) -> float:
+    def of(self, events: Sequence[ForkedEvent]) -> float:
         """What playing these events takes."""
         kinds = [kind for kind, _ in events]
         return kinds.count(STEP) * self.step + kinds.count(RESET) * self.reset
@@ -46,7 +46,7 @@ class ForkedEnv(gym.Env[Any, Any]):
         for name, value in self.ask("describe").items():
             setattr(self, name, value)
 
-    def prepare(self, way: Sequence[Event], decode: Callable[[Any], Any], standing: int | None = None) -> None:
+    def prepare(self, way: Sequence[ForkedEvent], decode: Callable[[Any], Any], standing: int | None = None) -> None:
         """Take the environment along the way.
 
         Args:
@@ -101,7 +101,7 @@ class ForkedEnv(gym.Env[Any, Any]):
         """End the process of this environment; copies that are kept stay for others of the task."""
         self._replace(None)
 
-    def _begin(self, way: Sequence[Event], standing: int | None) -> int:
+    def _begin(self, way: Sequence[ForkedEvent], standing: int | None) -> int:
         """Stand somewhere on the way, so that what is left costs the least; after how many events that is."""
         kept = self._family.depth_kept(way)
         here = -1 if standing is None or self._branch is None else standing

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from weakref import WeakKeyDictionary, WeakSet
 
-from tightrope.simulation.forking.process import PATIENCE, Branch, Gone, Root
+from tightrope.simulation.forking.process import PATIENCE, Branch, BranchGone, Root
 from tightrope.simulation.forking.serving import IDLE_SECONDS
 from tightrope.simulation.snapshots import pack_snapshotters
 from tightrope.tasks.task import Task
@@ -21,17 +21,17 @@ from tightrope.tasks.travelling import TravellingTask
 MOST_KEPT = 24
 """Copies for each worker. One of a car race takes about 10 MB that it does not share."""
 
-Event = tuple[str, Hashable]
+ForkedEvent = tuple[str, Hashable]
 
 
-class Place:
+class Waypoint:
     """A situation on the way to one that is kept, or itself one."""
 
     __slots__ = ("branch", "event", "onwards", "parent")
 
-    def __init__(self, parent: Place | None, event: Event | None) -> None:
+    def __init__(self, parent: Waypoint | None, event: ForkedEvent | None) -> None:
         self.parent, self.event = parent, event
-        self.onwards: dict[Event, Place] = {}
+        self.onwards: dict[ForkedEvent, Waypoint] = {}
         self.branch: Branch | None = None
 
 
@@ -44,8 +44,8 @@ class Family:
         """How long copies from now on may take for an answer."""
         self._parcel = (TravellingTask.of(task), pack_snapshotters())
         self._root: Root | None = None
-        self._as_new = Place(None, None)
-        self._kept: dict[Place, None] = {}
+        self._as_new = Waypoint(None, None)
+        self._kept: dict[Waypoint, None] = {}
         """The least recently used first."""
         _alive.add(self)
 
@@ -54,7 +54,7 @@ class Family:
         """What the system calls all of them together; None as long as there is none."""
         return None if self._root is None else self._root.process_id
 
-    def copy_before(self, way: Sequence[Event]) -> tuple[Branch, int]:
+    def copy_before(self, way: Sequence[ForkedEvent]) -> tuple[Branch, int]:
         """A new process that stands somewhere on the way, the further the better, and after how many events that is."""
         while True:
             place, depth = self._last_kept(way)
@@ -63,23 +63,23 @@ class Family:
             assert place.branch is not None
             try:
                 copy = place.branch.fork(patience=self.patience)[0]
-            except Gone:
+            except BranchGone:
                 self._forget(place)
                 continue
             self._kept[place] = self._kept.pop(place)
             return copy, depth
 
-    def depth_kept(self, way: Sequence[Event]) -> int:
+    def depth_kept(self, way: Sequence[ForkedEvent]) -> int:
         """After how many events of the way a copy is kept, at the latest."""
         return self._last_kept(way)[1]
 
-    def keep(self, branch: Branch, way: Sequence[Event]) -> None:
+    def keep(self, branch: Branch, way: Sequence[ForkedEvent]) -> None:
         """Keep a copy of a process that stands at the end of the way."""
         place = self._as_new
         for event in way:
             onwards = place.onwards.get(event)
             if onwards is None:
-                onwards = place.onwards[event] = Place(place, event)
+                onwards = place.onwards[event] = Waypoint(place, event)
             place = onwards
         if place.branch is None:
             place.branch = branch.fork(idle=IDLE_SECONDS, patience=PATIENCE)[0]
@@ -95,14 +95,14 @@ class Family:
             self._root.close()
         self._root = None
 
-    def _last_kept(self, way: Sequence[Event]) -> tuple[Place | None, int]:
-        found: tuple[Place | None, int] = (None, 0)
+    def _last_kept(self, way: Sequence[ForkedEvent]) -> tuple[Waypoint | None, int]:
+        found: tuple[Waypoint | None, int] = (None, 0)
         for depth, place in enumerate(self._along(way), 1):
             if place.branch is not None:
                 found = place, depth
         return found
 
-    def _along(self, way: Sequence[Event]) -> Iterator[Place]:
+    def _along(self, way: Sequence[ForkedEvent]) -> Iterator[Waypoint]:
         place = self._as_new
         for event in way:
             onwards = place.onwards.get(event)
@@ -113,13 +113,13 @@ class Family:
 
     def _copy_of_new(self) -> Branch:
         if self._root is not None:
-            with suppress(Gone):
+            with suppress(BranchGone):
                 return self._root.fork(patience=self.patience)[0]
             self._root.close()
         self._root = Root(self._parcel)
         return self._root.fork(patience=self.patience)[0]
 
-    def _forget(self, place: Place) -> None:
+    def _forget(self, place: Waypoint) -> None:
         self._kept.pop(place, None)
         if place.branch is not None:
             place.branch.close()

@@ -23,7 +23,7 @@ PATIENCE = 120.0
 """Seconds for the first process, which imports what the environment needs, and for copies that are only forked."""
 
 
-class Gone(EnvironmentFailure):
+class BranchGone(EnvironmentFailure):
     """The process has ended."""
 
 
@@ -39,7 +39,7 @@ class Branch:
         self.process_id: int = self._answer()
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        """What a method of the process's ``Server`` returns; raises what that raises, and Gone when there is none."""
+        """What a method of the process's ``Server`` returns, or raises; BranchGone when there is no process."""
         with self._closed_if_gone():
             send(self._asked, (name, arguments))
         return self._answer()
@@ -80,10 +80,10 @@ class Branch:
             yield
         except TimeoutError:
             self.close()
-            raise Gone(f"the process of the environment did not answer within {patience:g} s") from None
+            raise BranchGone(f"the process of the environment did not answer within {patience:g} s") from None
         except (EOFError, OSError):
             self.close()
-            raise Gone("the process of the environment ended") from None
+            raise BranchGone("the process of the environment ended") from None
         except BaseException:
             self.close()
             raise

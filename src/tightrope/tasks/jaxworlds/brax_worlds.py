@@ -12,7 +12,7 @@ import numpy as np
 from tightrope.errors import require_extra
 from tightrope.tasks.builtin.mujoco import strides
 from tightrope.tasks.jaxworlds.rows import import_jax, key_of
-from tightrope.tasks.jaxworlds.rules import Rule, rule_of
+from tightrope.tasks.jaxworlds.rules import WorldRule, rule_of
 from tightrope.tasks.jaxworlds.tasks import jax_task
 from tightrope.tasks.jaxworlds.world import Array, Moment, World
 from tightrope.tasks.keys import KeyFunction, LossyKey
@@ -60,12 +60,12 @@ def cart_and_pole(env: Any, observation: Any, info: Mapping[str, Any]) -> tuple[
 
 _WALKER = {"state_key": posture(0.2, 1.0), "position": place, "position_names": ("distance (m)", "height (m)")}
 _POLE = {"state_key": posture(0.02, 0.2), "position": cart_and_pole, "position_names": ("cart (m)", "pole (rad)")}
-KNOWN: Mapping[str, Rule] = {
-    "halfcheetah": Rule(unsafe=leans_too_far, fields={**_WALKER, "actions": strides()}),
-    "hopper": Rule(fields={**_WALKER, "state_key": posture(0.1, 0.5)}),
-    "inverted_double_pendulum": Rule(fields=_POLE),
-    "inverted_pendulum": Rule(fields=_POLE),
-    "walker2d": Rule(fields={**_WALKER, "actions": strides()}),
+KNOWN: Mapping[str, WorldRule] = {
+    "halfcheetah": WorldRule(unsafe=leans_too_far, fields={**_WALKER, "actions": strides()}),
+    "hopper": WorldRule(fields={**_WALKER, "state_key": posture(0.1, 0.5)}),
+    "inverted_double_pendulum": WorldRule(fields=_POLE),
+    "inverted_pendulum": WorldRule(fields=_POLE),
+    "walker2d": WorldRule(fields={**_WALKER, "actions": strides()}),
 }
 
 

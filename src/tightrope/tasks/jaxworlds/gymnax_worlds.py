@@ -19,7 +19,7 @@ from tightrope.tasks.builtin.classic_control import (
     tip,
 )
 from tightrope.tasks.jaxworlds.rows import import_jax
-from tightrope.tasks.jaxworlds.rules import Rule, ended, rule_of
+from tightrope.tasks.jaxworlds.rules import WorldRule, ended, rule_of
 from tightrope.tasks.jaxworlds.tasks import jax_task
 from tightrope.tasks.jaxworlds.world import Array, Moment, World
 from tightrope.tasks.keys import LossyKey, rounded_key
@@ -44,8 +44,8 @@ def pole_and_time(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashab
     return (_POLE(env, observation, info), int(env.unwrapped.situation[1].time))
 
 
-KNOWN: Mapping[str, Rule] = {
-    "CartPole-v1": Rule(
+KNOWN: Mapping[str, WorldRule] = {
+    "CartPole-v1": WorldRule(
         fields={
             "state_key": pole_and_time,
             "order_actions": push_under_the_pole,
@@ -53,7 +53,7 @@ KNOWN: Mapping[str, Rule] = {
             "position": cart_and_pole,
         },
     ),
-    "MountainCar-v0": Rule(
+    "MountainCar-v0": WorldRule(
         goal=ended,
         unsafe=hit_the_wall,
         fields={
@@ -62,7 +62,7 @@ KNOWN: Mapping[str, Rule] = {
             "position": place_and_speed,
         },
     ),
-    "Acrobot-v1": Rule(
+    "Acrobot-v1": WorldRule(
         goal=ended,
         unsafe=turned_too_fast,
         fields={
@@ -71,9 +71,9 @@ KNOWN: Mapping[str, Rule] = {
             "position": tip,
         },
     ),
-    "Asterix-MinAtar": Rule(),
-    "Breakout-MinAtar": Rule(),
-    "SpaceInvaders-MinAtar": Rule(),
+    "Asterix-MinAtar": WorldRule(),
+    "Breakout-MinAtar": WorldRule(),
+    "SpaceInvaders-MinAtar": WorldRule(),
 }
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tightrope.errors import require_extra
 from tightrope.tasks.jaxworlds.rows import import_jax, key_of
-from tightrope.tasks.jaxworlds.rules import Rule, rule_of
+from tightrope.tasks.jaxworlds.rules import WorldRule, rule_of
 from tightrope.tasks.jaxworlds.tasks import jax_task
 from tightrope.tasks.jaxworlds.world import Array, Moment, World
 from tightrope.tasks.keys import LossyKey, freeze
@@ -31,8 +31,8 @@ def seen_and_time(env: Any, observation: Any, info: Mapping[str, Any]) -> Hashab
     return (freeze(observation), int(time))
 
 
-_GAME = Rule(fields={"state_key": seen_and_time})
-KNOWN: Mapping[str, Rule] = {
+_GAME = WorldRule(fields={"state_key": seen_and_time})
+KNOWN: Mapping[str, WorldRule] = {
     "minatar-asterix": _GAME,
     "minatar-breakout": _GAME,
     "minatar-seaquest": _GAME,

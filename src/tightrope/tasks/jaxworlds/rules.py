@@ -24,7 +24,7 @@ def ended(moment: Moment) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class WorldRule:
     """What is goal and what is unsafe in a world, and how a search looks at it."""
 
     goal: Callable[[Moment], Array] = lasted
@@ -32,7 +32,7 @@ class Rule:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
-def rule_of(library: str, known: Mapping[str, Rule], name: str, max_episode_steps: int | None) -> Rule:
+def rule_of(library: str, known: Mapping[str, WorldRule], name: str, max_episode_steps: int | None) -> WorldRule:
     """The rule of a world by its name; UsageError where there is none, or the time limit is no limit."""
     if name not in known:
         raise UnknownName(f"world of {library} with a known goal and danger", name, known, OWN_WORLD)

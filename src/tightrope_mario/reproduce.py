@@ -15,7 +15,7 @@ from tightrope.report import Published, Results, RunResults, write_report
 from tightrope_mario.findings import LevelFindings, findings
 from tightrope_mario.published import published
 from tightrope_mario.seeds import repeated_fuzzing
-from tightrope_mario.shipped import ShippedAgent, find_agents
+from tightrope_mario.shipped import SHIPPED, ShippedAgent, find_agents
 
 ALL_ACTIONS = "combined"
 """The action set that holds those of all agents, so that they are tested in the same situations."""
@@ -31,7 +31,7 @@ class ReproductionConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    agents: Path = Field(Path("agents/mario"), description="folder with the trained agents")
+    agents: Path = Field(SHIPPED, description="folder with the trained agents")
     only: tuple[str, ...] = Field((), description="names of agents to take, as in '2-moves late'; default: all")
     levels: tuple[str, ...] = Field((), description="levels to take; default: all that agents were trained on")
     epsilon: FromZeroToOne = Field(0.02, description="share of random actions: without, ten executions would be one")

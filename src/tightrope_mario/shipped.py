@@ -11,6 +11,8 @@ from tightrope.errors import UsageError
 FILE_NAME = re.compile(
     r"(?P<level>\d-\d)-(?P<reward>dense|sparse)-(?P<actions>2-moves|basic|right-complex)-(?P<stage>\w+)\.onnx"
 )
+SHIPPED = Path("agents/mario")
+"""Where they lie in a checkout."""
 STAGES = ("early", "late")
 ACTION_SETS = ("2-moves", "right-complex", "basic")
 """In the order of the paper's figures."""
@@ -48,6 +50,14 @@ def find_agents(folder: Path) -> tuple[ShippedAgent, ...]:
             f"their folder with --agents, or train some: tightrope mario train"
         )
     return tuple(sorted(agents, key=_order))
+
+
+def late_agents(folder: Path, level: str) -> tuple[ShippedAgent, ...]:
+    """The late agents of a level."""
+    late = tuple(agent for agent in find_agents(folder) if agent.level == level and agent.stage == "late")
+    if not late:
+        raise UsageError(f"no late agent in {folder} was trained on {level}")
+    return late
 
 
 def _order(agent: ShippedAgent) -> tuple[str, str, int, str, int]:

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 import tightrope as tr
-from tightrope.errors import UsageError
-from tightrope_mario.training.lessons import STEPS_BEFORE, main
+from tightrope.cli import run_command
+from tightrope_mario.training.lessons import STEPS_BEFORE
 from tightrope_mario.training.starts import saved_states, starts_from
 
 pytest.importorskip("stable_retro")
@@ -23,7 +23,8 @@ def agents(tmp_path):
 
 def test_lessons_lie_on_other_ways_than_the_tested_one_and_before_losses(agents, tmp_path):
     small = ["--games", "1", "--references", "1", "--places", "5", "--steps", "4000"]
-    main([str(agents), "--level", "1-1", "--out", str(tmp_path / "lessons"), *small])
+    told = ["--agents", str(agents), "--level", "1-1", "--out", str(tmp_path / "lessons")]
+    assert run_command(["mario", "lessons", *told, *small]) == 0
     (written,) = (tmp_path / "lessons").iterdir()
     assert written.name == "1-1-dense-2-moves-late.json"
     traces = tr.read_traces(written)
@@ -36,6 +37,8 @@ def test_lessons_lie_on_other_ways_than_the_tested_one_and_before_losses(agents,
     assert len(saved_states("1-1", starts_from(written, "1-1", "combined").ways, None)) == len(traces)
 
 
-def test_a_level_without_late_agents_is_named(agents, tmp_path):
-    with pytest.raises(UsageError, match="trained on 4-4"):
-        main([str(agents), "--level", "4-4", "--out", str(tmp_path / "lessons")])
+def test_a_level_without_late_agents_is_named(agents, tmp_path, capsys):
+    told = ["--agents", str(agents), "--level", "4-4", "--out", str(tmp_path / "lessons")]
+    assert run_command(["mario", "lessons", *told]) == 2
+    assert "trained on 4-4" in capsys.readouterr().err
+    assert not (tmp_path / "lessons").exists()

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import tightrope as tr
+from tightrope.cli import run_command
 from tightrope_mario.game import MarioEnv
-from tightrope_mario.training.export import read_onnx
+from tightrope_mario.training.export import read_onnx, write_onnx
 from tightrope_mario.training.shipping import mean_of, try_out
 
 pytest.importorskip("stable_retro")
@@ -56,6 +57,18 @@ def test_trying_an_agent_out_counts_its_flags():
     trial = try_out(FOLDER / "1-2-dense-2-moves-late.onnx", games=2, epsilon=0.0)
     assert (trial.games, trial.flags, trial.unfinished) == (2, 2, 0)
     assert trial.mean_x > 3000
+
+
+def test_shipping_stores_half_the_size_and_tells_how_both_play(tmp_path, capsys):
+    trained, stored = tmp_path / "trained.onnx", tmp_path / "new" / "stored.onnx"
+    write_onnx(trained, *read_onnx(FOLDER / "1-2-dense-2-moves-late.onnx"), half=False)
+    small = ["--observations", "40", "--games", "2"]
+    assert run_command(["mario", "ship", str(trained), str(stored), *small, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert stored.stat().st_size < 0.51 * trained.stat().st_size
+    assert told["half_precision"] == {"observations": 40, "same_greedy_action": 40, "largest_difference": 0.0}
+    assert told["trial"] == told["trial_before_rounding"]
+    assert told["trial"]["games"] == 2
 
 
 def test_the_mean_of_two_stages_has_the_mean_of_their_weights(tmp_path):

@@ -1,6 +1,6 @@
 import csv
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,9 @@ from tightrope.tracefiles import write_traces
 from tightrope_mario.game import MarioEnv
 from tightrope_mario.training.exploration import Exploration
 from tightrope_mario.training.games import Games, GameSettings
-from tightrope_mario.training.recipe import PRESETS, TrainingConfig, find_recipe
+from tightrope_mario.training.recipe import PRESETS, TrainingConfig, find_recipe, parse_changes
 from tightrope_mario.training.starts import starts_from
-from tightrope_mario.training.train import parse, train
+from tightrope_mario.training.train import train
 
 pytest.importorskip("stable_retro")
 torch = pytest.importorskip("torch")
@@ -138,28 +138,48 @@ def test_the_preset_follows_from_what_is_trained_unless_it_is_named(tmp_path, mo
     monkeypatch.setattr("tightrope_mario.training.train.train", lambda config: trained.append(config) or {})
     assert run_command(["mario", "train", "--out", str(tmp_path), *options]) == 0
     assert [config.recipe for config in trained] == [PRESETS[preset]]
-    assert parse(["--folder", str(tmp_path), *options]).recipe == PRESETS[preset]
 
 
-def test_the_command_line_changes_a_preset(tmp_path):
-    config = parse(["--folder", str(tmp_path), "--preset", "fast", "--lanes", "2", "--stages", "5", "9"])
-    assert (config.recipe.lanes, config.recipe.workers, config.stages) == (2, 15, (5, 9))
-    assert config.name == "1-1-dense-2-moves"
+def test_the_command_line_changes_a_preset(tmp_path, monkeypatch):
+    trained = []
+    monkeypatch.setattr("tightrope_mario.training.train.train", lambda config: trained.append(config) or {})
+    options = ["--lanes", "2", "--stages", "5", "--stages", "9", "--set", "updates=8", "--set", "patience=null"]
+    changes = ["--set", "last_exploration=[0.2, 0.01]", "--set", "learning_rate=1e-4"]
+    assert run_command(["mario", "train", "--out", str(tmp_path), *options, *changes]) == 0
+    (config,) = trained
+    changed = {
+        "lanes": 2,
+        "updates": 8,
+        "patience": None,
+        "last_exploration": (0.2, 0.01),
+        "learning_rate": 1e-4,
+    }
+    assert config.recipe == replace(PRESETS["fast"], **changed)
+    assert (config.stages, config.name) == ((5, 9), "1-1-dense-2-moves")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("udpates=8", "Did you mean 'updates'"),
+        ("updates", "takes NAME=VALUE"),
+        ("updates=8.5", "no such value; in the preset continue it is 12"),
+        ("last_exploration=0.2", r"it is \[0.2, 0.005\]"),
+    ],
+)
+def test_a_change_of_a_preset_that_cannot_be_is_refused(change, told):
+    with pytest.raises(UsageError, match=told):
+        parse_changes([change])
+
+
+def test_what_the_numbers_of_a_file_press_can_be_said(tmp_path, monkeypatch):
+    trained = []
+    monkeypatch.setattr("tightrope_mario.training.train.train", lambda config: trained.append(config) or {})
     write_traces(tmp_path / "ways.json", [ActionTrace("mario", 0, (0, 1))])
-    options = [
-        "--continue",
-        "agent.onnx",
-        "--situations",
-        str(tmp_path / "ways.json"),
-        "--last-exploration",
-        "0.2",
-        "0.01",
-    ]
-    config = parse(["--folder", str(tmp_path), *options])
-    assert (config.agent, config.recipe.last_exploration) == (Path("agent.onnx"), (0.2, 0.01))
-    assert config.starts.ways == (("right+B", "right+A+B"),)
-    config = parse(["--folder", str(tmp_path), *options, "--situation-actions", "combined"])
-    assert config.starts.ways == (("none", "right"),)
+    options = ["mario", "train", "--out", str(tmp_path), "--situations", str(tmp_path / "ways.json")]
+    for more in ([], ["--situation-actions", "combined"]):
+        assert run_command([*options, *more]) == 0
+    assert [config.starts.ways for config in trained] == [(("right+B", "right+A+B"),), (("none", "right"),)]
 
 
 def test_wrong_configurations_are_refused(tmp_path):

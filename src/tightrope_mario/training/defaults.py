@@ -1,4 +1,4 @@
-"""What a training is asked for where nothing is said. Nothing is imported here: the command line waits for it."""
+"""What the verbs about training do where nothing is said. Nothing is imported here: the command line waits for it."""
 
 from __future__ import annotations
 
@@ -11,3 +11,6 @@ SHARE = 0.5
 """Of games that begin in a situation, where there are any."""
 WEIGHTS = "adaptive"
 """How one of them is chosen."""
+LESSON_GAMES, LESSON_REFERENCES, LESSON_PLACES, LESSON_STEPS = 40, 5, 40, 40_000
+SHIP_OBSERVATIONS, SHIP_GAMES = 4000, 100
+"""On which a stored agent is compared with the trained one, and which each of them plays."""

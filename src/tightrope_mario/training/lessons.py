@@ -1,21 +1,14 @@
-"""Where agents are to go on learning: shortly before they lose games, and along references that no test stands on.
-
-``python -m tightrope_mario.training.lessons agents/mario --level 1-1 --out lessons`` writes a trace file for each late
-agent of the level; ``python -m tightrope_mario.training.train --continue AGENT --situations FILE --situation-actions
-combined`` begins games there.
-"""
+"""Where agents are to go on learning: shortly before they lose games, and along references that no test stands on."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import tightrope as tr
-from tightrope.errors import UsageError
 from tightrope.training import situations_from
 from tightrope_mario.reproduce import ALL_ACTIONS
-from tightrope_mario.shipped import ShippedAgent, find_agents
+from tightrope_mario.shipped import ShippedAgent
+from tightrope_mario.training import defaults
 
 EPSILON = 0.02
 """Random actions in the games that are to be lost: as many as agents are tested with."""
@@ -23,7 +16,6 @@ SEED = 1
 """Of games and references. Tests have seed 0, so that nothing is learned by heart that is asked later."""
 LONGEST = 600
 """Steps of a game; one that takes longer stands still."""
-GAMES, REFERENCES, PLACES, STEPS = 40, 5, 40, 40_000
 STEPS_BEFORE = (15, 40)
 """How far before a loss games begin: so late that it is near, and so early that it can still be avoided."""
 
@@ -31,10 +23,10 @@ STEPS_BEFORE = (15, 40)
 def lessons(
     agents: Sequence[ShippedAgent],
     *,
-    games: int = GAMES,
-    references: int = REFERENCES,
-    places: int = PLACES,
-    steps: int = STEPS,
+    games: int = defaults.LESSON_GAMES,
+    references: int = defaults.LESSON_REFERENCES,
+    places: int = defaults.LESSON_PLACES,
+    steps: int = defaults.LESSON_STEPS,
     rom: str | None = None,
 ) -> Iterator[tuple[ShippedAgent, tuple[tr.ActionTrace, ...]]]:
     """For each agent of a level the traces to the situations that it is to begin games in.
@@ -66,30 +58,3 @@ def lessons(
         lost = tr.evaluate(task, agent, games, SEED, length=LONGEST).failing_episodes
         own = [situation for steps in STEPS_BEFORE for situation in situations_from(lost, steps_before=steps)]
         yield known, tuple(situation.trace for situation in (*shared, *own))
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line and write a trace file for each late agent of a level."""
-    parser = argparse.ArgumentParser(prog="python -m tightrope_mario.training.lessons", description=__doc__)
-    parser.add_argument("agents", type=Path, help="the folder with the trained agents")
-    parser.add_argument("--level", required=True)
-    parser.add_argument("--out", type=Path, required=True, help="the folder for the trace files")
-    parser.add_argument("--games", type=int, default=GAMES, help="that each agent plays")
-    parser.add_argument("--references", type=int, default=REFERENCES, help="ways through the level")
-    parser.add_argument("--places", type=int, default=PLACES, help="drawn evenly from these ways")
-    parser.add_argument("--steps", type=int, default=STEPS, help="that these ways and their boundary states may cost")
-    parser.add_argument("--rom")
-    given = parser.parse_args(arguments)
-    late = [agent for agent in find_agents(given.agents) if agent.level == given.level and agent.stage == "late"]
-    given.out.mkdir(parents=True, exist_ok=True)
-    if not late:
-        raise UsageError(f"no late agent in {given.agents} was trained on {given.level}")
-    sizes = {name: getattr(given, name) for name in ("games", "references", "places", "steps", "rom")}
-    for agent, traces in lessons(late, **sizes):
-        target = given.out / f"{agent.path.stem}.json"
-        tr.write_traces(target, traces)
-        print(f"{target}: {len(traces)} situations", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from tightrope.errors import UnknownName, UsageError
 from tightrope_mario.game.actions import action_names
@@ -155,11 +159,30 @@ def trained_for(agent: Path | None, **asked: str | None) -> dict[str, str]:
     return chosen
 
 
+def parse_changes(settings: Sequence[str]) -> dict[str, Any]:
+    """Numbers of a preset from texts such as ``updates=8``, ``patience=null`` or ``last_exploration=[0.2, 0.01]``."""
+    kinds, changes = get_type_hints(Recipe), {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set takes NAME=VALUE, not {setting!r}; for example --set updates=8")
+        if name not in kinds:
+            raise UnknownName("number of a training preset", name, kinds)
+        try:
+            changes[name] = TypeAdapter(kinds[name]).validate_json(value)
+        except ValidationError as error:
+            usual = json.dumps(asdict(PRESETS["continue"])[name])
+            raise UsageError(
+                f"--set {setting}: {name} has no such value; in the preset continue it is {usual}"
+            ) from error
+    return changes
+
+
 def find_recipe(name: str, **changes: Any) -> Recipe:
     """A preset, with some of its numbers changed."""
     if name not in PRESETS:
         raise UnknownName("training preset", name, PRESETS)
-    recipe = replace(PRESETS[name], **{key: value for key, value in changes.items() if value is not None})
+    recipe = replace(PRESETS[name], **changes)
     too_short = recipe.memory_ticks <= recipe.n_step + 8 or recipe.burn_in_ticks <= recipe.n_step
     if too_short or min(recipe.workers, recipe.lanes, recipe.batch) < 1:
         raise UsageError(f"this recipe cannot learn, its memory, burn-in or number of games is too small: {recipe}")

@@ -1,14 +1,9 @@
-"""Turn a trained agent into a file worth keeping: half the size, shown to behave the same, and tried out.
-
-``python -m tightrope_mario.training.shipping trained.onnx agents/mario/1-1-dense-basic-late.onnx``
-"""
+"""Turn a trained agent into a file worth keeping: half the size, shown to behave the same, and tried out."""
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
@@ -20,14 +15,14 @@ from numpy.typing import NDArray
 from tightrope import load_agent
 from tightrope.extending import derive_seed
 from tightrope_mario.game.environment import MarioEnv
+from tightrope_mario.training import defaults
 from tightrope_mario.training.export import INPUT, read_onnx, write_onnx
 
-OBSERVATIONS = 4000
 EPSILONS = (0.0, 0.02, 0.1, 0.3)
 """The shares of random actions of the episodes that observations are taken from, so that they go far and wide."""
 LONGEST_EPISODE = 600
-GAMES, GAMES_EPSILON = 100, 0.02
-"""How a stored agent is tried out; as few random actions as the reproduction of the paper's figures uses."""
+GAMES_EPSILON = 0.02
+"""The share of random actions when an agent is tried out; as few as the reproduction of the paper's figures uses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +68,9 @@ def mean_of(agents: Sequence[Path], target: Path) -> Path:
     return target
 
 
-def ship(source: Path, target: Path, *, observations: int = OBSERVATIONS, rom: str | None = None) -> StoredDifference:
+def ship(
+    source: Path, target: Path, *, observations: int = defaults.SHIP_OBSERVATIONS, rom: str | None = None
+) -> StoredDifference:
     """Store an agent with 16-bit weights and compare the two on observations from the agent's own episodes."""
     weights, metadata = read_onnx(source)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +85,12 @@ def ship(source: Path, target: Path, *, observations: int = OBSERVATIONS, rom: s
 
 
 def try_out(
-    path: Path, *, games: int = GAMES, first: int = 0, epsilon: float = GAMES_EPSILON, rom: str | None = None
+    path: Path,
+    *,
+    games: int = defaults.SHIP_GAMES,
+    first: int = 0,
+    epsilon: float = GAMES_EPSILON,
+    rom: str | None = None,
 ) -> TrialGames:
     """Play some games with an agent and a few random actions; ``first`` counts the games whose randomness they have.
 
@@ -144,29 +146,3 @@ def _values(path: Path, observations: NDArray[np.uint8]) -> NDArray[np.float32]:
     network = OnnxFile(path)
     parts = [network.answer({INPUT: block})[0] for block in np.array_split(observations, 20)]
     return np.concatenate(parts)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line and ship."""
-    parser = argparse.ArgumentParser(prog="python -m tightrope_mario.training.shipping", description=__doc__)
-    parser.add_argument("source", type=Path)
-    parser.add_argument("target", type=Path)
-    parser.add_argument(
-        "--mean-with", type=Path, metavar="AGENT", help="store the mean of the weights with this agent it went on from"
-    )
-    parser.add_argument("--observations", type=int, default=OBSERVATIONS)
-    parser.add_argument("--rom")
-    given = parser.parse_args(arguments)
-    source: Path = given.source
-    if given.mean_with is not None:
-        source = mean_of([given.mean_with, source], source.with_name(f"{source.stem}-mean.onnx"))
-    comparison = ship(source, given.target, observations=given.observations, rom=given.rom)
-    trials = {
-        "trial": asdict(try_out(given.target, rom=given.rom)),
-        "trial_before_rounding": asdict(try_out(source, rom=given.rom)),
-    }
-    print(json.dumps({"file": given.target.name, "half_precision": asdict(comparison), **trials}))
-
-
-if __name__ == "__main__":
-    main()

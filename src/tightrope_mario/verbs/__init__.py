@@ -1,0 +1,1 @@
+"""One file per verb of ``tightrope mario``, as in ``tightrope.cli.verbs``."""

@@ -258,7 +258,7 @@ def test_a_gate_that_stopped_speaks_of_all_cases_it_drew_from(wrong: int, told: 
     whole = run.safety["simple"]["a"]
     seen = Estimate(float(bool(wrong)), 0.4 if wrong else 0.0, 1.0 if wrong else 0.6, 5, "however early")
     decision = GateDecision(
-        limit=0.05, passed=not wrong, draws=5, executions=5, fails=5, errors=0, whole=40, estimate=seen
+        limit=0.05, decided=not wrong, draws=5, executions=5, fails=5, errors=0, whole=40, estimate=seen
     )
     unasked = replace(whole.cases[1], episodes=(), verdicts=(), returns=())
     stopped = replace(

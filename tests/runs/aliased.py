@@ -64,3 +64,8 @@ def dumb(observation: Any) -> int:
 
 def clever(observation: Any) -> int:
     return CODE[int(observation) - ROOM] if ROOM <= observation < CORRIDOR else ON
+
+
+def hasty(observation: Any) -> int:
+    """Fails in the room alone."""
+    return BACK if ROOM <= observation < CORRIDOR else ON

@@ -177,7 +177,7 @@ def stopped(
 ) -> GateDecision:
     estimate = Estimate((low + high) / 2, low, high, 40, "either limit holds", "on these cases")
     return GateDecision(
-        limit=limit, passed=passed, draws=40, executions=48, fails=1, errors=errors, whole=110, estimate=estimate
+        limit=limit, decided=passed, draws=40, executions=48, fails=1, errors=errors, whole=110, estimate=estimate
     )
 
 

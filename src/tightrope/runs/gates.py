@@ -123,7 +123,9 @@ def _executions(number: int) -> str:
 def _judge_stopped(name: str, measured: Measurement, decision: GateDecision, limit: float) -> Gate:
     """By the limits that hold however early it stopped; the value alone would flatter whoever stops early."""
     found = decision.estimate
-    if found.low is None or found.high is None:
+    if not decision.stands:
+        passed, detail = None, f"no data for the {measured.what}: {decision}"
+    elif found.low is None or found.high is None:
         passed, detail = None, f"no data for the {measured.what}"
     else:
         passed = decision.judged(limit)

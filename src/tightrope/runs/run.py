@@ -139,14 +139,18 @@ class Run(StoredThings, Shown):
 
     @property
     def safety(self) -> dict[str, dict[str, SafetyResult]]:
-        """Step 2: suite → agent → result, controls last."""
+        """Step 2: suite → agent → result, controls last; no proof excuses anybody that another result refutes."""
+        return agreeing_on_proofs(self.each_safety())
+
+    def each_safety(self) -> dict[str, dict[str, SafetyResult]]:
+        """The same, each result as its own executions have it."""
         results: dict[str, dict[str, SafetyResult]] = {}
         for suite in self.suites:
             for agent in self.agents:
                 result = self.safety_of(suite, agent)
                 if result is not None:
                     results.setdefault(suite, {})[agent] = result
-        return agreeing_on_proofs(results)
+        return results
 
     def safety_of(self, suite: str, agent: str) -> SafetyResult | None:
         """The result of one suite for one agent."""

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from tightrope.agents import Agent
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.exploration.watch_length import choose_watch
 from tightrope.progress import Progress, ProgressCallback
-from tightrope.reference import Survivability
 from tightrope.safety.gate_draws import Drawing
 from tightrope.safety.judging.avoidable import fate_of
 from tightrope.safety.judging.claims import SuiteSurvival
-from tightrope.safety.judging.frequencies import rate_without_doomed
 from tightrope.safety.judging.gate_decision import GateDecision
-from tightrope.safety.judging.judge import judge_episode, judge_suite
+from tightrope.safety.judging.judge import exactly_decided, judge_episode, judge_suite
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
@@ -96,14 +93,14 @@ def decide_gate(
             )
         known = survivable or SuiteSurvival()
         if runner.deterministic and agent.deterministic:
-            return _exactly(
+            return exactly_decided(
                 run_suite(
                     task, agent, suite, repetitions, length, seed, fixed_prefix=fixed_prefix, survivable=known,
                     allow_changed=allow_changed, engine=runner, on_progress=on_progress,
                 ),
                 limit,
             )  # fmt: skip
-        doomed = _doomed(known, length)
+        doomed = known.doomed(length) & {case.id for case in suite.cases}
         fate = _fate(suite, known, doomed, length) if fixed_prefix else None
         gate = _gate(limit, fate)
         drawing = Drawing(suite, gate, without=doomed, patience=repetitions, most=most, seed=seed)
@@ -120,7 +117,7 @@ def decide_gate(
         fixed_prefix=fixed_prefix,
         survival=known,
         watch=watch.why,
-        decision=_decision(gate, drawing, fate, whole=repetitions * len({case.id for case in suite.cases})),
+        decision=_decision(gate, drawing, fate, doomed, whole=repetitions * len({case.id for case in suite.cases})),
     )
 
 
@@ -172,16 +169,14 @@ def _fate(suite: TestSuite, known: SuiteSurvival, doomed: set[str], length: int)
     )
 
 
-def _doomed(known: SuiteSurvival, length: int) -> set[str]:
-    return {case for case, each in known.by_case.items() if each.within(length).survivable is Survivability.NO}
-
-
-def _decision(gate: SequentialGate, drawing: Drawing, fate: Estimate | None, *, whole: int) -> GateDecision:
+def _decision(
+    gate: SequentialGate, drawing: Drawing, fate: Estimate | None, doomed: Collection[str], *, whole: int
+) -> GateDecision:
     within = {None: None, SequentialDecision.WITHIN: True, SequentialDecision.ABOVE: False}[gate.decision]
     return GateDecision(
         limit=gate.limit,
         # What raised might have been a fail: it cannot make a gate pass, nor excuse one that fails without it.
-        passed=None if within and gate.unknown else within,
+        decided=None if within and gate.unknown else within,
         draws=gate.n,
         executions=drawing.executions,
         fails=gate.fails,
@@ -189,25 +184,5 @@ def _decision(gate: SequentialGate, drawing: Drawing, fate: Estimate | None, *, 
         whole=whole,
         estimate=gate.estimate,
         fate=fate,
-    )
-
-
-def _exactly(result: SafetyResult, limit: float) -> SafetyResult:
-    """The gate where nothing is random: every case was executed once, and that settles it."""
-    found = rate_without_doomed(result.cases)
-    within = None if found.value is None else found.value <= limit
-    executions = sum(len(case.executed) for case in result.distinct_cases)
-    return replace(
-        result,
-        decision=GateDecision(
-            limit=limit,
-            passed=None if within and result.errors else within,
-            draws=found.n,
-            executions=executions,
-            fails=result.fails - result.doomed_fails,
-            errors=result.errors,
-            whole=executions,
-            estimate=found,
-            exact=True,
-        ),
+        left_out=tuple(sorted(doomed)),
     )

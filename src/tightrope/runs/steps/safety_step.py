@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tightrope.agents import Agent, own_actions
 from tightrope.exploration.watch_length import choose_watch
-from tightrope.reference import BoundaryState, Reference
+from tightrope.reference import BoundaryState, Reference, Survivability
 from tightrope.runs.steps.search_step import SearchStep
 from tightrope.runs.storage import layout
 from tightrope.runs.storage.artefacts import Artefact
@@ -48,13 +48,41 @@ class SafetyStep(SearchStep):
             for name, agent in self.agents.items():
                 suite = by_set[own_actions(agent)][spec]
                 results.setdefault(spec, {})[name] = self._tested(engine, spec, suite, agent, known)
-        results = agreeing_on_proofs(results)
+        results = self._agreed(engine, results)
         for name, agent in self.agents.items():
             self._explained(engine, agent, {spec: row[name] for spec, row in results.items()})
         return {
             spec: {name: with_whys(result, self.run.whys(name)) for name, result in row.items()}
             for spec, row in results.items()
         }
+
+    def _agreed(
+        self, engine: RememberingEngine, results: dict[str, dict[str, SafetyResult]]
+    ) -> dict[str, dict[str, SafetyResult]]:
+        """The results without proofs that anything in the run refutes, earlier results of other agents included.
+
+        A gate that was decided while such a proof was believed is decided again, now that its cases count.
+        """
+        everything = dict(results)
+        if any(result.survivability[Survivability.NO] or _open_again(result) for result in _each(results)):
+            for spec, row in self.run.each_safety().items():
+                everything[spec] = {**row, **results.get(spec, {})}
+        agreed = agreeing_on_proofs(everything)
+        return {
+            spec: {name: self._decided_again(engine, spec, agreed[spec][name]) for name in row}
+            for spec, row in results.items()
+        }
+
+    def _decided_again(self, engine: RememberingEngine, spec: str, result: SafetyResult) -> SafetyResult:
+        if not _open_again(result):
+            return result
+        agent, claims = self.agents[result.agent], result.survival
+        path = layout.suite_path(spec, result.suite, own_actions(agent))
+        # What the executions left of the claims: also an agent's own can refute them.
+        left = {case.case.id: case.survival for case in result.distinct_cases if case.case.id in claims.by_case}
+        known = replace(claims, by_case=left, findings=result.findings)
+        self.run.remove(layout.safety_path(agent.name, spec))
+        return self._executed(engine, spec, result.suite, path, agent, known)
 
     def suites(self, actions: tuple[Action, ...] | None = None) -> dict[str, TestSuite]:
         """The suites for a set of actions (default: the task's), by their short names, the control last."""
@@ -87,15 +115,25 @@ class SafetyStep(SearchStep):
 
         ``known``: what was found out for the suites before it, to which this one's is added.
         """
-        config, run, path = self.config, self.run, layout.suite_path(spec, suite, own_actions(agent))
-        origin: tuple[Source, ...] = (run.source(layout.TASK),)
-        if self.given is None:
-            origin += self.reference_sources()
+        path, origin = layout.suite_path(spec, suite, own_actions(agent)), self._origin()
         stored = Artefact(path=path, settings={"id": suite.id}, sources=origin, codec=layout.SUITE_CODEC)
         suite = self.made(stored, lambda: suite)
         control = spec in layout.CONTROLS
         survival = self._survival(engine, suite, path, origin, None if control else known)
         known.append(survival)
+        return self._executed(engine, spec, suite, path, agent, survival)
+
+    def _executed(
+        self,
+        engine: RememberingEngine,
+        spec: str,
+        suite: TestSuite,
+        path: str,
+        agent: Agent,
+        survival: SuiteSurvival,
+    ) -> SafetyResult:
+        """The suite under one agent, given what is known of its cases."""
+        config, run = self.config, self.run
 
         def test() -> SafetyResult:
             limit = config.safety.max_fail if config.safety.until_decided else None
@@ -117,7 +155,7 @@ class SafetyStep(SearchStep):
             path=layout.safety_path(agent.name, spec),
             settings=layout.safety_settings(config, agent.name, run.agents[agent.name].settings),
             sources=(
-                *origin,
+                *self._origin(),
                 run.source(layout.SUITE, path),
                 run.source(layout.SURVIVAL, layout.survival_path(path, self._watched(suite))),
                 run.source(layout.agent_source(agent.name)),
@@ -158,6 +196,11 @@ class SafetyStep(SearchStep):
             engine,
         )
 
+    def _origin(self) -> tuple[Source, ...]:
+        """What suites are made from."""
+        task = (self.run.source(layout.TASK),)
+        return task if self.given is not None else (*task, *self.reference_sources())
+
     def _watched(self, suite: TestSuite) -> int:
         return choose_watch(self.run.task, suite.longest_way, self.config.safety.length).steps
 
@@ -186,6 +229,15 @@ class SafetyStep(SearchStep):
             codec=layout.SURVIVAL_CODEC,
         )
         return self.made(artefact, find, engine)
+
+
+def _each(results: Mapping[str, Mapping[str, SafetyResult]]) -> Iterator[SafetyResult]:
+    return (result for row in results.values() for result in row.values())
+
+
+def _open_again(result: SafetyResult) -> bool:
+    """Whether it has a gate that was decided about other cases than those that count now."""
+    return result.decision is not None and not result.decision.stands
 
 
 def tested_states(references: Sequence[Reference], config: SafetyConfig) -> list[Reference]:

@@ -31,6 +31,10 @@ class SuiteSurvival:
     actions: tuple[Action, ...] | None = None
     """What an agent was taken to be able to do, where that could be listed: proofs hold for no other."""
 
+    def doomed(self, length: int) -> set[str]:
+        """The cases that are claimed to be lost within so many steps, by id."""
+        return {case for case, known in self.by_case.items() if known.within(length).survivable is Survivability.NO}
+
     def tested(self, executions: Executions, length: int) -> SuiteSurvival:
         """What is left of the claims when an agent was watched for ``length`` steps, and what that showed."""
         claimed = {case: known.within(length) for case, known in self.by_case.items()}

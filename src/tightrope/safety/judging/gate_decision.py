@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from tightrope.display import Shown
 from tightrope.statistics import Estimate
+
+REFUTED_SINCE = "other cases count now than it was decided about, since a proof of doom was refuted"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -17,8 +20,9 @@ class GateDecision(Shown):
 
     limit: float
     """The fail frequency that is still allowed."""
-    passed: bool | None
-    """None: not decided, because executions ran out, or some raised and might have been fails."""
+    decided: bool | None
+    """What the executions showed of the cases that they were drawn from. None: they ran out, or some raised and might
+    have been fails."""
     draws: int
     """Executions that the decision rests on."""
     executions: int
@@ -36,6 +40,19 @@ class GateDecision(Shown):
     nothing of it is left to chance, or it is not known."""
     exact: bool = False
     """Nothing is random: every case was executed once."""
+    left_out: tuple[str, ...] = ()
+    """Cases that nothing was drawn from, since they were proven doomed then; by id."""
+    stands: bool = True
+    """Whether those are the cases that are proven doomed now. Otherwise it was decided about others than count."""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the gate holds. None: it was not decided, or about other cases than those that count now."""
+        return self.decided if self.stands else None
+
+    def beside(self, doomed: Collection[str]) -> GateDecision:
+        """The same where those cases are proven doomed: what refutes a proof opens the gate that rested on it."""
+        return replace(self, stands=self.exact or set(self.left_out) == set(doomed))
 
     @property
     def saved(self) -> int:
@@ -45,6 +62,8 @@ class GateDecision(Shown):
     def judged(self, limit: float) -> bool | None:
         """Whether the avoidable part is within a limit: the one it was stopped for, or another."""
         found, fate = self.estimate, self.fate
+        if not self.stands:
+            return None
         if limit == self.limit or found.low is None or found.high is None:
             return self.passed if limit == self.limit else None
         least, most = (0.0, 0.0) if fate is None else (fate.low or 0.0, fate.high or 0.0)
@@ -53,5 +72,7 @@ class GateDecision(Shown):
     def __str__(self) -> str:
         if self.exact:
             return f"exact after {self.executions} executions, one of each case"
+        if not self.stands:
+            return f"open: {REFUTED_SINCE}; test it again"
         how = f"decided by {self.draws} drawn executions" if self.passed is not None else f"open after {self.draws}"
         return f"{how}; {self.executions} were made, {self.saved} of the suite's {self.whole} saved"

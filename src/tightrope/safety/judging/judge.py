@@ -18,8 +18,9 @@ from tightrope.safety.judging.frequencies import (
     fail_frequency_in_general,
     fails_per_1000_steps,
     mean_return,
+    rate_without_doomed,
 )
-from tightrope.safety.judging.gate_decision import GateDecision
+from tightrope.safety.judging.gate_decision import REFUTED_SINCE, GateDecision
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.kept import KEPT, NO_SAMPLE
 from tightrope.safety.suites.suite import TestCase, TestSuite
@@ -101,13 +102,40 @@ def judge_suite(
         explanations=explanations or {},
         decision=decision,
     )
-    return result if decision is None or decision.exact else _stopped_early(result, decision)
+    return result if decision is None else _gated(result, decision)
 
 
 def _in_general(suite: TestSuite, cases: Sequence[CaseResult]) -> Estimate:
     if suite.kind == KEPT:
         return Estimate.of_nothing(NO_SAMPLE, IN_GENERAL)
     return fail_frequency_in_general(cases, by_case=suite.by_case, chosen=suite.chosen)
+
+
+def _gated(result: SafetyResult, decision: GateDecision) -> SafetyResult:
+    """With how its gate went, by the cases that count as doomed now: proofs may have been refuted since."""
+    if decision.exact:
+        return exactly_decided(result, decision.limit)
+    doomed = {case.case.id for case in result.cases if case.survivable is Survivability.NO}
+    return _stopped_early(result, decision.beside(doomed))
+
+
+def exactly_decided(result: SafetyResult, limit: float) -> SafetyResult:
+    """The gate where nothing is random: every case was executed once, and that settles it."""
+    found = rate_without_doomed(result.cases)
+    within = None if found.value is None else found.value <= limit
+    executions = sum(len(case.executed) for case in result.distinct_cases)
+    decision = GateDecision(
+        limit=limit,
+        decided=None if within and result.errors else within,
+        draws=found.n,
+        executions=executions,
+        fails=result.fails - result.doomed_fails,
+        errors=result.errors,
+        whole=executions,
+        estimate=found,
+        exact=True,
+    )
+    return replace(result, decision=decision)
 
 
 def _stopped_early(result: SafetyResult, decision: GateDecision) -> SafetyResult:
@@ -124,7 +152,8 @@ def _stopped_early(result: SafetyResult, decision: GateDecision) -> SafetyResult
     return replace(
         result,
         boundary_states=states,
-        fail_frequency=decision.estimate,
+        fail_frequency=decision.estimate if decision.stands else result.fail_frequency.without_interval(REFUTED_SINCE),
+        decision=decision,
         fail_frequency_in_general=result.fail_frequency_in_general.without_interval(STOPPED),
         survivable_fail_frequency=result.survivable_fail_frequency.without_interval(STOPPED),
         mean_return=result.mean_return.without_interval(STOPPED),

@@ -5,7 +5,7 @@ Where a result is stored beside its suite, its episodes and what is known of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -101,7 +101,7 @@ def summary_to_json(result: SafetyResult, write_episode: WriteEpisode) -> dict[s
             for state in result.boundary_states
         ],
         "cases": {case.case.id: _case_to_json(case, write_episode) for case in result.distinct_cases},
-        **({} if result.decision is None else {"decision": asdict(result.decision)}),
+        **({} if result.decision is None else {"decision": _decision_to_json(result.decision)}),
     }
 
 
@@ -130,7 +130,9 @@ def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read
             seed=data["seed"],
             fixed_prefix=data["fixed_prefix"],
             survival=survival,
-            decision=_decision_from_json(data.get("decision")),
+            decision=_decision_from_json(
+                data.get("decision"), survival.doomed(data["length"]) & {case.id for case in suite.cases}
+            ),
             watch=data.get("watch", ""),
             explanations={case: explanation_from_json(why) for case, why in data.get("explanations", {}).items()},
         )
@@ -138,11 +140,23 @@ def summary_from_json(data: Any, suite: TestSuite, survival: SuiteSurvival, read
         raise _damaged(error) from error
 
 
-def _decision_from_json(data: Mapping[str, Any] | None) -> GateDecision | None:
+def _decision_to_json(decision: GateDecision) -> dict[str, Any]:
+    return {"passed": decision.passed, **asdict(decision)}
+
+
+def _decision_from_json(data: Mapping[str, Any] | None, doomed: Collection[str]) -> GateDecision | None:
+    """How a gate went; whether that still stands is judged anew.
+
+    Files of before say neither what was left out, which was what was proven then, nor whether it stands: it did.
+    """
     if data is None:
         return None
-    estimates = {name: Estimate.from_json(data[name]) for name in ("estimate", "fate") if data.get(name) is not None}
-    return GateDecision(**{**data, **estimates})
+    given = dict(data)
+    given.setdefault("decided", given.get("passed"))
+    given.setdefault("left_out", sorted(doomed))
+    given.pop("passed", None)
+    estimates = {name: Estimate.from_json(given[name]) for name in ("estimate", "fate") if given.get(name) is not None}
+    return GateDecision(**{**given, **estimates, "left_out": tuple(map(str, given["left_out"]))})
 
 
 def survival_to_json(survival: SuiteSurvival) -> dict[str, Any]:

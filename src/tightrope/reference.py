@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tightrope.display import Shown
-from tightrope.outcome import StopReason
+from tightrope.outcome import Outcome, StopReason
 from tightrope.seeding import stable_hash
 from tightrope.trace import Action, ActionTrace, Trace
 
@@ -95,7 +95,7 @@ class Reference(Shown):
     method: str
     """How it was found, for people to read: the method of a search, such as ``dfs``, or whose run it is."""
     agent: str | None = None
-    """Whose run it is; None: no agent's."""
+    """Whose run it is, or who fails on it; None: no agent's."""
     by_failing: bool = False
     """Whether it is here because that agent failed on it: that says where it fails, not how often."""
     search_actions: tuple[Action, ...] = field(default=(), repr=False)
@@ -107,6 +107,11 @@ class Reference(Shown):
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether it is no run of that agent, but a way to the goal on which it fails when it takes over."""
+        return self.by_failing and self.trace.outcome is Outcome.GOAL
 
     @property
     def depths(self) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ import pytest
 from tests.report.synthetic import grid_run, no_failure, plainly
 from tightrope.cli import run_command
 from tightrope.cli.output.closing import _mark, failures_command
+from tightrope.cli.output.verdicts import exit_code
 from tightrope.report import AgentInfo
 from tightrope.report.headline import headline
 from tightrope.report.results import PLAIN
@@ -63,6 +64,21 @@ def test_who_fails_its_cases_has_a_cross_and_who_was_not_tested_a_question() -> 
     assert _mark(run, headline(run)) == "✗"
     nobody = replace(run, safety={}, agents=(AgentInfo(name="a"),))
     assert _mark(nobody, headline(nobody)) == "?"
+    harmless = replace(nobody, plain={"a": plainly("a", 0, 60)})
+    assert _mark(harmless, headline(harmless)) == "?", "it was to be put somewhere, and nobody knows how it does there"
+
+
+def test_who_fails_in_plain_episodes_is_judged_though_there_was_nowhere_to_put_it() -> None:
+    run = replace(no_failure(), gates=(), safety={}, agents=(AgentInfo(name="a"),), plain={"a": plainly("a", 60, 60)})
+    said = headline(run)
+    assert said.sentence.startswith("a: ends unsafe in ")
+    assert _mark(run, said) == "✗"
+    config = CampaignConfig(task="FrozenLake-v1")
+    assert exit_code(config, {}, (), run.plain) == 0
+    assert exit_code(config, {}, (), {"a": plainly("a", 0, 60)}) == 3
+    assert exit_code(config, {}, ()) == 3
+    gated = CampaignConfig(task="FrozenLake-v1", safety={"max_fail": 0.1})
+    assert exit_code(gated, {}, (), run.plain) == 3, "a gate on suites that have no case is not passed by that"
 
 
 def test_what_to_type_to_look_farther_is_a_command_that_works(capsys: pytest.CaptureFixture[str]) -> None:

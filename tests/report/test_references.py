@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.report.synthetic import grid_run, judged_by, lake_task, made_reference, plainly, searched
+from tightrope.cli.verbs.run import _kind_of_way, _ways_of
 from tightrope.outcome import Outcome, StopReason
 from tightrope.reference import Probing, Reference
 from tightrope.report import AgentInfo, Results, RunResults, results_to_json
@@ -103,6 +104,22 @@ def test_places_that_were_chosen_by_failing_are_no_fair_sample_and_the_first_sen
     page = render_page(Results(title="t", runs=(run,)))
     assert page.count(note.split("The places")[0]) == 2, "at the top, and above the table"
     assert "chosen because an agent failed there" in page
+
+
+def test_a_way_on_which_an_agent_fails_when_it_takes_over_is_no_run_of_it() -> None:
+    told = "dfs; late fails when it takes over after 5 steps"
+    run = run_on(way((2, 4), "dfs"), way((5,), told, "late", seed=3, by_failing=True))
+    assert [each.origin for each in references_of(run)] == ["search (dfs)", f"search ({told})"]
+    (note,) = reference_notes(run)
+    assert note.startswith(
+        "1 of 2 references is a run in which an agent failed after it took over on a way that a search found. The "
+        "places there (#3) were chosen because it failed"
+    )
+    both = run_on(way((5,), told, "late", seed=3, by_failing=True), failing((6,), "late"))
+    assert (
+        "2 of 2 references are runs in which an agent failed, 1 of them after it took over" in reference_notes(both)[0]
+    )
+    assert _ways_of(*_kind_of_way(run.ways[1]), 2) == "2 on which late fails when it takes over"
 
 
 def test_where_all_places_were_chosen_the_worth_of_the_search_is_not_known_and_the_reason_is_told() -> None:

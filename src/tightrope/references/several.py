@@ -17,9 +17,11 @@ from tightrope.errors import UsageError
 from tightrope.execution import Engine, Episode, begun_again_if_stochastic, borrowed_engine
 from tightrope.failures import Disturbance, FoundFailure, search_failures
 from tightrope.failures.moments import find_moments
+from tightrope.outcome import Outcome
 from tightrope.progress import ProgressCallback
 from tightrope.reference import BoundaryState, Reference
 from tightrope.references.probing import probe_boundary
+from tightrope.references.taking_over import TakingOver
 from tightrope.references.ways import IN_VAIN, Ways, played_reference, whose, with_noise
 from tightrope.settings import FINDING_STEPS, LIBRARY_BACKEND, Count, SearchConfig, require
 from tightrope.simulation.conformance.examination import REPLAY
@@ -32,6 +34,8 @@ moments on the agents' runs where too few have any."""
 OWN_RUNS_SHARE = 0.5
 """Of what is left for moments, at most so much for runs that failed by themselves: a weak agent's are often lost from
 the start on, and must not leave a good agent's near failures unlooked for."""
+TAKING_OVER_SHARE = 0.5
+"""Of what is left for moments, at most so much for where agents go wrong on ways that others found."""
 FAILURE_STEPS = 20_000
 """Most steps for failures near one agent's runs: a handful of moments is wanted, and a weak agent fails everywhere."""
 
@@ -57,8 +61,9 @@ def find_references(
     In turn: given traces, runs of the agents that reach the goal (from many reset seeds, as they are and with a little
     noise), and searches from other reset seeds, with other seeds and orders of the actions. Where no way reaches the
     goal, the agents' longest runs serve, as their ``trace.outcome`` says. Where probing finds boundary states on too
-    few of them, runs in which an agent fails, by itself or after a small disturbance, serve as well (``by_failing``):
-    up to before the harm, with the moment that it was lost as boundary state.
+    few of them, the agents take over on those that a search found, and the last moment from which one fails is a
+    boundary state; and runs in which an agent fails, by itself or after a small disturbance, serve up to before the
+    harm, with the moment that it was lost as boundary state (both are ``by_failing``).
 
     Args:
         task: The task to be solved.
@@ -159,15 +164,42 @@ class _Gathering:
     def _with_moments(self, references: list[Reference], failed: Sequence[Episode], count: int) -> list[Reference]:
         """So many of the references, and in place of those without boundary states moments of runs that fail."""
         good = [reference for reference in references if reference.boundary_states]
+        if self.agents:
+            good += self._taken_over(references, count - len(good))
         seen = {reference.checksums for reference in good}
-        for found in self._failures(failed) if self.agents else ():
+        for found in self._failures(failed) if self.agents and len(good) < count else ():
             if len(good) >= count:
                 break
             reference = self._of_failure(found)
             if reference is not None and reference.checksums not in seen:
                 seen.add(reference.checksums)
                 good.append(reference)
-        return (good + [reference for reference in references if not reference.boundary_states])[:count]
+        others = [each for each in references if not each.boundary_states and each.checksums not in seen]
+        return (good + others)[:count]
+
+    def _taken_over(self, references: Sequence[Reference], most: int) -> list[Reference]:
+        """Ways to the goal on which no boundary state was found, with the moment at which an agent that takes over
+        there loses it; what was known before is not changed, but stands there once more."""
+        ways, found = self.ways, list[Reference]()
+        known = [way for way in ways.found if way not in references]
+        apart = [
+            way
+            for way in (*references, *known)
+            if way.agent is None and way.trace.outcome is Outcome.GOAL and not way.boundary_states
+        ]
+        share = self.meter.remaining().share(TAKING_OVER_SHARE).share(1 / max(1, len(apart)))
+        for number, way in enumerate(apart):
+            if len(found) >= most:
+                break
+            ways.tell(f"where agents fail on way {number + 1} of {len(apart)}")
+            meter = share.start()
+            # Another agent first on each way, so that none crowds out another.
+            turn = number % len(self.agents)
+            order = [*self.agents[turn:], *self.agents[:turn]]
+            lost = TakingOver(engine=ways.engine, seed=ways.seed, meter=meter).lost(way, order)
+            self.meter.spend(meter.steps)
+            found += [] if lost is None else [lost]
+        return found
 
     def _failures(self, failed: Sequence[Episode]) -> Iterator[FoundFailure]:
         """Failures with the moments they were lost: of the runs at hand, then of a search near the agents' own."""

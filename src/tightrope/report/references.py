@@ -56,9 +56,9 @@ class ReferenceView:
     def origin(self) -> str:
         """Where it comes from, in words."""
         method = self.reference.method
-        if self.by_failing:
+        if self.by_failing and not self.reference.taken_over:
             return f"{method}, up to before the harm"
-        if self.reference.agent is not None:
+        if self.reference.agent is not None and not self.reference.taken_over:
             return method
         return "demonstration or fuzz trace" if method == GIVEN else f"search ({method})"
 
@@ -109,9 +109,14 @@ def _chosen(ways: tuple[ReferenceView, ...]) -> str:
     if not chosen:
         return ""
     places = listed([way.where for way in chosen if way.places][:6]) or "none"
+    over = sum(way.reference.taken_over for way in chosen)
     runs = "is a run" if len(chosen) == 1 else "are runs"
+    told = f"{number(len(chosen))} of {count(len(ways), 'reference')} {runs} in which an agent failed"
+    if over:
+        after = "after it took over on a way that a search found"
+        told += f" {after}" if over == len(chosen) else f", {number(over)} of them {after}"
     return (
-        f"{number(len(chosen))} of {count(len(ways), 'reference')} {runs} in which an agent failed. The places there "
+        f"{told}. The places there "
         f"({places}) were chosen because it failed: its fail rate there says where it fails, not how often. Rates "
         f"in situations like these leave them out."
     )

@@ -61,9 +61,10 @@ def _mark(shown: RunResults, said: Headline) -> str:
     if shown.gates:
         only = away or any(not_gated(shown, agent.name) for agent in shown.agents)
         return GATES_ONLY if said.passed and only else MARKS[said.passed]
-    if said.agent is None:
-        return MARKS[None]
     unsafe = any(plain.unsafe_rate.value for plain in shown.plain.values())
+    if said.agent is None:
+        # Who fails without being put anywhere is judged; that nobody was seen to fail says nothing here.
+        return MARKS[False if unsafe else None]
     if away or unsafe or any(group.fails for groups in shown.groups.values() for group in groups):
         return MARKS[False]
     return MARKS[None if unjudged_agents(shown) else True]

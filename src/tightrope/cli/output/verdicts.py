@@ -233,14 +233,24 @@ def say_what_no_gate_limits(
             )
 
 
-def exit_code(config: CampaignConfig, results: Mapping[str, Mapping[str, SafetyResult]], gates: Sequence[Gate]) -> int:
-    """1 when a gate failed, 3 when nothing could be judged, or a gate was asked for and could not be, else 0."""
+def exit_code(
+    config: CampaignConfig,
+    results: Mapping[str, Mapping[str, SafetyResult]],
+    gates: Sequence[Gate],
+    plain: Mapping[str, Evaluation] | None = None,
+) -> int:
+    """1 when a gate failed, 3 when nothing could be judged, or a gate was asked for and could not be, else 0.
+
+    An agent that fails in ``plain`` episodes is judged, whether or not there was anywhere to put it; one that does not
+    is not, for that is where nobody was to be put.
+    """
     from tightrope.runs.gates import asked_for
 
     if gates or asked_for(config):
         return code_of(gates)
     judged = any(result.fail_frequency.n for row in results.values() for result in row.values())
-    return PASSED if judged else NOTHING_JUDGED
+    fails = any(evaluation.unsafe_rate.value for evaluation in (plain or {}).values())
+    return PASSED if judged or fails else NOTHING_JUDGED
 
 
 def code_of(gates: Sequence[Gate]) -> int:

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = "tightrope run FrozenLake-v1 --agent agent.zip --out run/   or   tightrope run campaign.yaml"
 NEEDS_ARGUMENTS = True
+TAKEOVER = "takeover"
+"""The kind of a way on which an agent fails when it takes over."""
 FILES = (".yaml", ".yml", ".toml", ".json")
 
 
@@ -171,11 +173,16 @@ def _why_no_cases(run: Run) -> str:
 def _kind_of_way(reference: Reference) -> tuple[str, str]:
     if reference.agent is None:
         return "", reference.method
+    if reference.taken_over:
+        return TAKEOVER, reference.agent
     return "failing run" if reference.by_failing else "run", reference.agent
 
 
 def _ways_of(run: str, whose: str, number: int) -> str:
-    """How so many references were found: ``3 by dfs``, ``1 run of late``, ``2 failing runs of late``."""
+    """How so many references were found: ``3 by dfs``, ``1 run of late``, ``2 failing runs of late``, ``2 on which late
+    fails when it takes over``."""
+    if run == TAKEOVER:
+        return f"{number} on which {whose} fails when it takes over"
     return f"{number} {run}{'' if number == 1 else 's'} of {whose}" if run else f"{number} by {whose}"
 
 
@@ -239,4 +246,4 @@ def _report(interface: Interface, run: Run) -> int:
     say_what_no_gate_limits(interface, run.config, run.plain, gates)
     interface.say(f"Report: {run.report_path}")
     print_ending(interface, run.task, run.plain, safety, gates, run)
-    return exit_code(run.config, safety, gates)
+    return exit_code(run.config, safety, gates, run.plain)

@@ -94,6 +94,8 @@ from tightrope.safety import shrink as shrink
 from tightrope.safety import simple_suite as simple_suite
 from tightrope.safety import uniform_suite as uniform_suite
 from tightrope.settings import AgentConfig as AgentConfig
+from tightrope.settings import BackendName as BackendName
+from tightrope.settings import BehaviourName as BehaviourName
 from tightrope.settings import ExecutionConfig as ExecutionConfig
 from tightrope.settings import FuzzingConfig as FuzzingConfig
 from tightrope.settings import PerformanceConfig as PerformanceConfig

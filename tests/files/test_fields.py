@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pytest
@@ -29,3 +29,16 @@ def test_a_name_for_a_type_is_the_type_it_stands_for() -> None:
     for wrong in (Named("1", None, {}), Named(1, [2], {}), Named(1, None, {"a": "1"})):  # type: ignore[arg-type]
         with pytest.raises(WrongField):
             require_fields(wrong)
+
+
+@dataclass(frozen=True)
+class Bred:
+    level: Literal["traces", "policy"] | None
+
+
+def test_a_choice_of_words_is_one_of_them() -> None:
+    for right in ("policy", None):
+        require_fields(Bred(right))  # type: ignore[arg-type]
+    for wrong in ("polcy", 1, np.zeros(2), ["traces"]):
+        with pytest.raises(WrongField):
+            require_fields(Bred(wrong))  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -20,8 +20,9 @@ import tightrope as tr
 from tightrope.cli.app import app
 from tightrope.cli.arguments.given import Given, in_run, own, takes
 from tightrope.errors import UsageError
+from tightrope.execution.backends.opening import BACKENDS
 from tightrope.exploration.watch_length import SHORTEST_WATCH
-from tightrope.references.searching import default_budget
+from tightrope.references.searching import METHODS, SearchMethodName, default_budget
 from tightrope.runs.configuration.config import CampaignConfig, sections
 from tightrope.runs.configuration.configfile import commented_example, json_schema
 from tightrope.runs.storage.artefacts import changes
@@ -51,6 +52,7 @@ from tightrope.settings import (
     setting,
     shown,
 )
+from tightrope.settings.execution import BackendName
 from tightrope.settings.ranges import Count, Fraction, Share
 from tightrope.simulation import conformance_of
 from tightrope.simulation.conformance.examination import REPLAY
@@ -222,7 +224,7 @@ def test_no_default_is_written_a_second_time() -> None:
         (SafetyConfig, {"gate_on": "low"}, "gate_on must be value or high, not 'low'; the default is value"),
         (SafetyConfig, {"max_fail": 1.2}, "max_fail must be between 0 and 1, not 1.2; without it: no gate"),
         (SafetyConfig, {"control": "yes"}, "control must be true or false, not 'yes'; the default is yes"),
-        (ExecutionConfig, {"backend": 3}, "backend must be a text, not 3"),
+        (ExecutionConfig, {"backend": 3}, "backend must be inline, processes or ray, not 3; the default is processes"),
     ],
 )
 def test_a_value_that_is_refused_names_the_rule_and_the_next_move(
@@ -421,3 +423,9 @@ def test_every_setting_decides_something_that_is_stored_or_says_that_it_does_not
     assert not ExecutionConfig.deciding()
     assert not ReportConfig.deciding()
     assert not set(SafetyConfig.gates()) & set(SafetyConfig.deciding())
+
+
+def test_names_that_a_type_checker_knows_are_those_that_there_are() -> None:
+    offered, _ = get_args(SearchMethodName)
+    assert set(get_args(offered)) == set(METHODS)
+    assert set(get_args(BackendName)) == set(BACKENDS)

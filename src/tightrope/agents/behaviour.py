@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import AgentError, AgentFailure, UnavailableAction, UnknownName
-from tightrope.settings import AgentConfig
+from tightrope.settings import AgentConfig, BehaviourName
 from tightrope.tasks.spaces import encode_action
 from tightrope.trace import Action
 
@@ -22,7 +22,7 @@ BEHAVIOURS = get_args(AgentConfig.settings()["behaviour"].kind)
 class Behaviour:
     """``kind`` is "greedy" or "sampled"; with probability ``epsilon`` a uniformly random action is played instead."""
 
-    kind: str = AgentConfig.behaviour
+    kind: BehaviourName = AgentConfig.behaviour
     epsilon: float = AgentConfig.epsilon
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochas
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import derive_seed
-from tightrope.settings import LIBRARY_BACKEND, Count, PlainConfig, require
+from tightrope.settings import LIBRARY_BACKEND, BackendName, Count, PlainConfig, require
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -32,7 +32,7 @@ def evaluate(
     length: int | None = None,
     budget: Budget | None = None,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> Evaluation:

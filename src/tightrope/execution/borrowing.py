@@ -12,7 +12,7 @@ from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
 from tightrope.errors import UsageError
 from tightrope.execution.engine import Engine
-from tightrope.settings import LIBRARY_BACKEND
+from tightrope.settings import LIBRARY_BACKEND, BackendName
 from tightrope.simulation import RandomnessMet, conformance_of, turn_stochastic
 from tightrope.tasks.task import Task
 
@@ -41,7 +41,7 @@ def borrowed_engine(
     task: Task,
     agents: Mapping[str, Agent] | None = None,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> Iterator[Engine]:
     """The given engine with these agents added, or one made for the occasion and closed after it."""

@@ -16,7 +16,7 @@ from tightrope.execution.prefixes.memory_limit import default_memory_limit
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.runner import Runner
 from tightrope.guards.watchdog import limit_here, time_limited
-from tightrope.settings import LIBRARY_BACKEND, ExecutionConfig
+from tightrope.settings import LIBRARY_BACKEND, BackendName, ExecutionConfig
 from tightrope.simulation import RandomnessMet, conformance_of, turn_stochastic
 from tightrope.tasks.task import Task
 
@@ -48,7 +48,7 @@ class Engine(Shown):
         task: Task,
         agents: Mapping[str, Agent] | None = None,
         *,
-        backend: str = LIBRARY_BACKEND,
+        backend: BackendName = LIBRARY_BACKEND,
         workers: int | None = ExecutionConfig.workers,
         ray_address: str | None = ExecutionConfig.ray_address,
         memory_limit: int | None = None,
@@ -186,7 +186,7 @@ class Engine(Shown):
 
 
 def _check_options(
-    backend: str, workers: int | None, memory_limit: int, lanes: int | None, step_timeout: float
+    backend: BackendName, workers: int | None, memory_limit: int, lanes: int | None, step_timeout: float
 ) -> None:
     require_backend(backend)
     ExecutionConfig.require(workers=workers, step_timeout=step_timeout)

@@ -14,7 +14,7 @@ from tightrope.explanation import words
 from tightrope.explanation.explanation import Explanation
 from tightrope.explanation.watching import Sight, Watch, watch
 from tightrope.seeding import generator
-from tightrope.settings import LIBRARY_BACKEND
+from tightrope.settings import LIBRARY_BACKEND, BackendName
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -89,7 +89,7 @@ def close_up(
     explanation: Explanation,
     *,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> CloseUp:
     """What the agent saw and wanted around the decision that lost an episode, and how the escape looks beside it.

@@ -16,7 +16,7 @@ from tightrope.explanation.explanation import Explanation
 from tightrope.exploration.escapes import EscapeTask, Survival
 from tightrope.exploration.watch_length import SHORTEST_WATCH, choose_watch
 from tightrope.outcome import Outcome
-from tightrope.settings import LIBRARY_BACKEND
+from tightrope.settings import LIBRARY_BACKEND, BackendName
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -69,7 +69,7 @@ def explain(
     actions: Sequence[Action] | None = None,
     effort: int = EFFORT,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> Explanation:
     """Why an episode failed: the last moment from which somebody could still have survived, and what was done there.

@@ -27,7 +27,7 @@ from tightrope.failures.worth import Worth
 from tightrope.outcome import StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import generator
-from tightrope.settings import LIBRARY_BACKEND, FailuresConfig
+from tightrope.settings import LIBRARY_BACKEND, BackendName, FailuresConfig
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.statistics.words import count
 from tightrope.tasks.task import Task
@@ -62,7 +62,7 @@ def search_failures(
     length: int = FailuresConfig.length,
     moments: bool = True,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> FailureSearch:

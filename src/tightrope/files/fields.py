@@ -65,6 +65,8 @@ def _check(hint: Any) -> Check:
         return lambda value: isinstance(value, int) and not isinstance(value, bool)
     if origin in (typing.Union, types.UnionType):
         return _any_of([_check(argument) for argument in arguments])
+    if origin is typing.Literal:
+        return lambda value: any(type(value) is type(word) and value == word for word in arguments)
     if origin is tuple:
         return _tuple(arguments)
     if isinstance(origin, type) and issubclass(origin, Mapping) and arguments:

@@ -12,7 +12,7 @@ from tightrope.fuzzing.control import run_control
 from tightrope.fuzzing.fitness import Played
 from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.population import Operators, Population
-from tightrope.fuzzing.results import FuzzResult
+from tightrope.fuzzing.results import FuzzLevel, FuzzResult
 from tightrope.progress import ProgressCallback
 from tightrope.settings import BREEDING_STEPS_BY_REPLAY, Count, FuzzingConfig, require
 from tightrope.simulation import conformance_of
@@ -30,7 +30,7 @@ class FuzzJob:
     """One call of ``fuzz`` or ``fuzz_policy``."""
 
     task: Task
-    level: str
+    level: FuzzLevel
     """What is bred: traces, or scripts for an agent's policy."""
     agent: str | None = None
     how: FuzzingConfig

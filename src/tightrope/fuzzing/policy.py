@@ -14,7 +14,7 @@ from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.results import FuzzResult
 from tightrope.fuzzing.scripts import ScriptPlayer, cast
 from tightrope.progress import ProgressCallback
-from tightrope.settings import LIBRARY_BACKEND, FuzzingConfig
+from tightrope.settings import LIBRARY_BACKEND, BackendName, FuzzingConfig
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -37,7 +37,7 @@ def fuzz_policy(
     max_length: int | None = None,
     control: bool = True,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> FuzzResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from tightrope.display import Shown
 from tightrope.files import check_header
@@ -95,6 +95,9 @@ class Control:
     """Distinct unsafe ends, by state key."""
 
 
+FuzzLevel: TypeAlias = Literal["traces", "policy"]
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FuzzResult(Shown):
     """The fittest individual of each generation, and how the generations went."""
@@ -102,7 +105,7 @@ class FuzzResult(Shown):
     _shown = ("task", "level", "agent", "generations", "covered", "best_return", "goals", "failures", "stop_reason")
 
     task: str
-    level: str
+    level: FuzzLevel
     """``traces``, or ``policy`` for perturbations of an agent."""
     agent: str | None = None
     settings: Mapping[str, Any] = field(repr=False)

@@ -18,7 +18,7 @@ from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.population import Member
 from tightrope.fuzzing.results import FuzzResult
 from tightrope.progress import ProgressCallback
-from tightrope.settings import LIBRARY_BACKEND, FuzzingConfig
+from tightrope.settings import LIBRARY_BACKEND, BackendName, FuzzingConfig
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -93,7 +93,7 @@ def fuzz(
     max_length: int | None = None,
     control: bool = True,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> FuzzResult:

@@ -14,7 +14,7 @@ from tightrope.performance.results import Comparison, PrefixTest, Robustness
 from tightrope.performance.simple import goal_share, resets_of, simple_comparison, simple_rollouts, simple_tests
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import generator
-from tightrope.settings import LIBRARY_BACKEND, PerformanceConfig
+from tightrope.settings import LIBRARY_BACKEND, BackendName, PerformanceConfig
 from tightrope.statistics import IN_GENERAL, Estimate, iqm_estimate, mean_estimate, paired_difference_estimate
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -32,7 +32,7 @@ def compare_robustness(
     *,
     length: int | None = None,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> Robustness:

@@ -9,7 +9,7 @@ from tightrope.execution import Engine, Episode, Rollout, begun_again_if_stochas
 from tightrope.performance.play import ComparisonPlan, check_call, prefix_test, run_distinct
 from tightrope.performance.reach import Reach
 from tightrope.performance.results import Comparison, PrefixTest
-from tightrope.settings import LIBRARY_BACKEND, PerformanceConfig
+from tightrope.settings import LIBRARY_BACKEND, BackendName, PerformanceConfig
 from tightrope.statistics import (
     IN_GENERAL,
     ON_THESE_CASES,
@@ -34,7 +34,7 @@ def compare_performance(
     length: int | None = None,
     seed: int = 0,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> Comparison:
     """The agent's mean return from reset against that of the traces.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tightrope.pytest_plugin.messages import describe_failures, require_judged, require_no_errors, say_plainly
-from tightrope.settings import LIBRARY_BACKEND, AgentConfig, PlainConfig, SafetyConfig
+from tightrope.settings import LIBRARY_BACKEND, AgentConfig, BackendName, BehaviourName, PlainConfig, SafetyConfig
 
 if TYPE_CHECKING:
     from tightrope.runs.configuration.config import CampaignConfig
@@ -51,10 +51,10 @@ class Tightrope:
         length: int | None = None,
         episodes: int = PlainConfig.episodes,
         seed: int = 0,
-        behaviour: str = AgentConfig.behaviour,
+        behaviour: BehaviourName = AgentConfig.behaviour,
         epsilon: float = AgentConfig.epsilon,
         trust: bool = AgentConfig.trust,
-        backend: str = LIBRARY_BACKEND,
+        backend: BackendName = LIBRARY_BACKEND,
         search_seconds: float | None = None,
         **options: Any,
     ) -> SafetyResult:

@@ -14,7 +14,7 @@ from tightrope.exploration.playing import replay
 from tightrope.outcome import Outcome
 from tightrope.references.minari import minari_traces
 from tightrope.seeding import derive_seed
-from tightrope.settings import LIBRARY_BACKEND, Count, require
+from tightrope.settings import LIBRARY_BACKEND, BackendName, Count, require
 from tightrope.simulation import Simulator
 from tightrope.tasks.spaces import encode_action
 from tightrope.tasks.task import Task
@@ -36,7 +36,7 @@ def demonstrate(
     length: int | None = None,
     seed: int = 0,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> ActionTrace | None:
     """Let an agent play; the shortest of its episodes that reach the goal, or None when none does.

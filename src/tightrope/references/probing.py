@@ -22,7 +22,7 @@ from tightrope.reference import BoundaryState, Probing, Reference, Survivability
 from tightrope.references.boundaries import boundary_at
 from tightrope.references.probe_blocks import ActionFinding, Block, Question, probe_block, survey
 from tightrope.references.sampling import repetitions
-from tightrope.settings import LIBRARY_BACKEND, PROBING_SECONDS, PROBING_STEPS
+from tightrope.settings import LIBRARY_BACKEND, PROBING_SECONDS, PROBING_STEPS, BackendName
 from tightrope.tasks.task import Task
 from tightrope.trace import Action
 
@@ -45,7 +45,7 @@ def probe_boundary(
     seed: int = 0,
     on_progress: ProgressCallback | None = None,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> Reference:
     """The reference with all its boundary states, and at each of them what is known about every other action.

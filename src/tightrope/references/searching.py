@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tightrope.budget import Budget
 from tightrope.errors import UnknownName, UsageError
@@ -21,7 +21,15 @@ from tightrope.references.dfs import DepthFirst
 from tightrope.references.result import SearchResult
 from tightrope.references.sampling import repetitions as enough_repetitions
 from tightrope.references.session import SearchSession
-from tightrope.settings import LIBRARY_BACKEND, SEARCH_STEPS, SEARCH_STEPS_BY_REPLAY, Count, SearchConfig, require
+from tightrope.settings import (
+    LIBRARY_BACKEND,
+    SEARCH_STEPS,
+    SEARCH_STEPS_BY_REPLAY,
+    BackendName,
+    Count,
+    SearchConfig,
+    require,
+)
 from tightrope.simulation import conformance_of, exploring, open_simulator
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
@@ -31,12 +39,14 @@ DFS_SHARE = 0.4
 GROUP = "tightrope.search_methods"
 """Entry points of packages that bring search methods: each names a function from a ``SearchSession`` to its result."""
 SearchMethod: TypeAlias = Callable[[SearchSession], SearchResult]
+SearchMethodName: TypeAlias = Literal["auto", "dfs", "archive", "demonstration"] | str
+"""An editor offers the first; a package may bring another, so that a name that is none is told only when it is used."""
 
 
 @begun_again_if_stochastic
 def search(
     task: Task,
-    method: str = SearchConfig.method,
+    method: SearchMethodName = SearchConfig.method,
     *,
     repetitions: int | None = SearchConfig.repetitions,
     budget: Budget | None = None,
@@ -46,7 +56,7 @@ def search(
     probe: bool = True,
     on_progress: ProgressCallback | None = None,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> SearchResult:
     """Look for a way to the goal, and for the places on it from which it goes wrong.

@@ -23,7 +23,7 @@ from tightrope.reference import BoundaryState, Reference
 from tightrope.references.probing import probe_boundary
 from tightrope.references.taking_over import TakingOver
 from tightrope.references.ways import IN_VAIN, Ways, played_reference, whose, with_noise
-from tightrope.settings import FINDING_STEPS, LIBRARY_BACKEND, Count, SearchConfig, require
+from tightrope.settings import FINDING_STEPS, LIBRARY_BACKEND, BackendName, Count, SearchConfig, require
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
@@ -52,7 +52,7 @@ def find_references(
     reset_seeds: int | None = None,
     probe: bool = True,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> tuple[Reference, ...]:
@@ -111,7 +111,7 @@ def gather_references(
     reset_seeds: int | None = None,
     probe: bool = True,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> tuple[tuple[Reference, ...], int]:

@@ -14,7 +14,7 @@ from tightrope.risk.lesson_sources import LessonSource
 from tightrope.risk.lessons import lessons_from
 from tightrope.risk.result import FailureEstimate
 from tightrope.risk.work import COMMON, FEWEST_EPISODES, Work
-from tightrope.settings import LIBRARY_BACKEND, RiskConfig
+from tightrope.settings import LIBRARY_BACKEND, BackendName, RiskConfig
 from tightrope.tasks.task import Task, Transition
 
 AS_MANY_AS_THERE_IS_TIME_FOR = 10**12
@@ -32,7 +32,7 @@ def estimate_failure(
     *,
     learn_from: LessonSource | None = None,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> FailureEstimate:

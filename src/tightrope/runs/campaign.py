@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tightrope.agents import Agent, load_agent
 from tightrope.errors import UsageError
-from tightrope.execution.backends.opening import require_backend
 from tightrope.guards.watchdog import time_limited
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.references import find_method
@@ -105,7 +104,6 @@ def working_on(
             on_progress(Progress(CHECKS, 0, None, "loading the task and its agents"))
         task = make_task(config.task, **config.options)
         # Said now, not after a search of minutes.
-        require_backend(config.execution.backend)
         find_method(config.search.method)
         for spec in config.safety.suites if given is None else ():
             parse_spec(spec)

@@ -31,6 +31,7 @@ from tightrope.runs.trust import require_trust
 from tightrope.safety import SafetyResult, SuiteSurvival, TestSuite
 from tightrope.safety.failing.explained_groups import Why, with_whys
 from tightrope.safety.judging.agreement import agreeing_on_proofs
+from tightrope.settings import BackendName
 from tightrope.simulation import is_known_stochastic, remember_stochastic
 from tightrope.tasks import Task, make_task
 
@@ -224,7 +225,7 @@ class Run(StoredThings, Shown):
 
     @contextmanager
     def engine(
-        self, agents: Mapping[str, Agent] | None = None, backend: str | None = None
+        self, agents: Mapping[str, Agent] | None = None, backend: BackendName | None = None
     ) -> Iterator[RememberingEngine]:
         """An engine on this run's task that remembers its episodes in the folder."""
         execution = self.config.execution

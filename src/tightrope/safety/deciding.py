@@ -20,7 +20,7 @@ from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.suite import TestCase, TestSuite
-from tightrope.settings import LIBRARY_BACKEND, Count, Fraction, SafetyConfig, require
+from tightrope.settings import LIBRARY_BACKEND, BackendName, Count, Fraction, SafetyConfig, require
 from tightrope.statistics import Estimate, SequentialDecision, SequentialGate
 from tightrope.statistics.sequential import ALPHA
 from tightrope.statistics.words import count, plainly
@@ -48,7 +48,7 @@ def decide_gate(
     actions: Sequence[Action] | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> SafetyResult:

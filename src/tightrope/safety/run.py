@@ -27,7 +27,7 @@ from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.seeding import derive_seed
-from tightrope.settings import EXPLAINING_STEPS, LIBRARY_BACKEND, SafetyConfig
+from tightrope.settings import EXPLAINING_STEPS, LIBRARY_BACKEND, BackendName, SafetyConfig
 from tightrope.statistics.words import count, plainly
 from tightrope.tasks import Task, encode_action
 from tightrope.trace import Action
@@ -48,7 +48,7 @@ def run_suite(
     explain: bool | None = None,
     allow_changed: bool = False,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> SafetyResult:

@@ -6,9 +6,9 @@ compared with all follow from it. They are here and not beside the steps because
 not wait until a step is imported.
 """
 
-from tightrope.settings.agents import AgentConfig
+from tightrope.settings.agents import AgentConfig, BehaviourName
 from tightrope.settings.checkpoints import BisectConfig, KeepConfig
-from tightrope.settings.execution import LIBRARY_BACKEND, ExecutionConfig
+from tightrope.settings.execution import LIBRARY_BACKEND, BackendName, ExecutionConfig
 from tightrope.settings.failures import FailuresConfig
 from tightrope.settings.fuzzing import BREEDING_STEPS_BY_REPLAY, FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
@@ -51,6 +51,8 @@ __all__ = [
     "STATES_OF_SEVERAL",
     "SURVIVAL_STEPS",
     "AgentConfig",
+    "BackendName",
+    "BehaviourName",
     "BisectConfig",
     "Count",
     "ExecutionConfig",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from tightrope.settings.ranges import Fraction
 from tightrope.settings.section import Section, required, setting
+
+BehaviourName: TypeAlias = Literal["greedy", "sampled"]
+"""The ways in which an agent turns what it has learnt into actions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +18,6 @@ class AgentConfig(Section):
 
     source: str = required("file (.onnx, .zip, weights.pt@module:Class …), pkg.module:factory, http://… or hf:…")
     name: str | None = setting(None, "what the report calls it", none="from the source", option="", decides=())
-    behaviour: Literal["greedy", "sampled"] = setting("greedy", "take the best action, or draw one", run=True)
+    behaviour: BehaviourName = setting("greedy", "take the best action, or draw one", run=True)
     epsilon: Fraction = setting(0.0, "share of steps in which a random action is played instead", run=True)
     trust: bool = setting(False, "allow the file to run code when it is loaded (pickles)", option="", decides=())

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from tightrope.settings.ranges import Count, Weight
 from tightrope.settings.section import Section, setting
+
+BackendName: TypeAlias = Literal["inline", "processes", "ray"]
+"""The back ends there are; a name that is none is told by a type checker."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutionConfig(Section):
     """Where the work is done. Results do not depend on it."""
 
-    backend: str = setting("processes", "where the work runs: inline, processes or ray", run=True, decides=())
+    backend: BackendName = setting("processes", "where the work runs: inline, processes or ray", run=True, decides=())
     workers: Count | None = setting(None, "how many processes", none="one for each core", run=True, decides=())
     ray_address: str | None = setting(
         None, "address of a running Ray cluster", none="start a local one", option="--ray", run=True, decides=()
@@ -28,5 +32,5 @@ class ExecutionConfig(Section):
         return self.ray_address if self.backend == "ray" else None
 
 
-LIBRARY_BACKEND = "inline"
+LIBRARY_BACKEND: BackendName = "inline"
 """Where functions work that are called one by one: processes are started by those who ask for them."""

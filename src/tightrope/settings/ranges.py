@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -84,6 +84,12 @@ def shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and value < 1e5 else str(value)
 
 
+def either(words: Sequence[Any]) -> str:
+    """A choice in words."""
+    *first, last = map(str, words)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def broken_rule(type_: Any, value: Any) -> str:
     """What a value of this type must be, if it is not; else empty."""
     origin, arguments = get_origin(type_), get_args(type_)
@@ -93,7 +99,7 @@ def broken_rule(type_: Any, value: Any) -> str:
     if origin is Annotated:
         return broken_rule(arguments[0], value) or ("" if value in arguments[1] else str(arguments[1]))
     if origin is Literal:
-        return "" if value in arguments else " or ".join(map(str, arguments))
+        return "" if value in arguments else either(arguments)
     if origin is tuple:
         return _broken_rule_of_items(arguments, value)
     accepted, rule = _PLAIN.get(type_, (object, ""))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tightrope.training.choice import StartWeights
 from tightrope.training.situations import Situation, situations_from
 from tightrope.training.starts import SituationStarts
 from tightrope.training.vector import SituationStartsVector
 
-__all__ = ["Situation", "SituationStarts", "SituationStartsVector", "situations_from"]
+__all__ = ["Situation", "SituationStarts", "SituationStartsVector", "StartWeights", "situations_from"]

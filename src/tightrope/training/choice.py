@@ -40,7 +40,7 @@ class StartChoice:
         seed: Of the draws; None: another each time.
     """
 
-    def __init__(self, situations: Sequence[Situation], share: float, weights: str, seed: int | None) -> None:
+    def __init__(self, situations: Sequence[Situation], share: float, weights: StartWeights, seed: int | None) -> None:
         _check(situations, share, weights)
         self.share, self.weights = share, weights
         self._chances = _first_chances(situations, weights)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tightrope import open_run
 from tightrope.errors import UsageError
-from tightrope.training import Situation, situations_from
+from tightrope.training import Situation, StartWeights, situations_from
 from tightrope_mario.game.actions import action_names
 from tightrope_mario.game.environment import MarioEnv, SavedState
 from tightrope_mario.game.pictures import SIZE, STACK
@@ -33,7 +33,7 @@ class Starts:
     actions: tuple[str, ...]
     """What the numbers in their traces press."""
     share: float = defaults.SHARE
-    weights: str = defaults.WEIGHTS
+    weights: StartWeights = defaults.WEIGHTS
     watched: int = WATCHED
 
     @property
@@ -54,7 +54,7 @@ def starts_from(
     actions: str,
     *,
     share: float = defaults.SHARE,
-    weights: str = defaults.WEIGHTS,
+    weights: StartWeights = defaults.WEIGHTS,
     steps_before: int = 0,
 ) -> Starts:
     """The failing situations of a run folder, or all situations of a suite or trace file of the same level.

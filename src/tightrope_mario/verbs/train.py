@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from tightrope.extending import PASSED, SeedOption, current_interface, verb
 from tightrope_mario.training import defaults
 from tightrope_mario.verbs.options import RomOption
+
+if TYPE_CHECKING:
+    from tightrope.training import StartWeights
 
 EXAMPLE = "tightrope mario train --actions basic --out training/ --stages 3000 --stages 20000"
 NEEDS_ARGUMENTS = True
@@ -97,7 +100,7 @@ def command(
             known["level"],
             situation_actions or known["actions"],
             share=share,
-            weights=weights,
+            weights=cast("StartWeights", weights),
             steps_before=steps_before,
         )
     machine = {"workers": workers, "lanes": lanes}

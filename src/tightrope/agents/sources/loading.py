@@ -12,7 +12,7 @@ from tightrope.agents.behaviour import Behaviour
 from tightrope.agents.sources.importing import is_import_name
 from tightrope.agents.sources.loaders import AgentRequest, loader_for, make_agent
 from tightrope.agents.spaces import spaces_of
-from tightrope.settings import AgentConfig
+from tightrope.settings import AgentConfig, BehaviourName
 from tightrope.tasks.task import Task
 
 NAMED_SOURCE = re.compile(r"^([\w.+-]+)=(.+)$")
@@ -46,7 +46,7 @@ def load_agent(
     source: Any,
     task: Task,
     *,
-    behaviour: str = AgentConfig.behaviour,
+    behaviour: BehaviourName = AgentConfig.behaviour,
     epsilon: float = AgentConfig.epsilon,
     trust: bool = AgentConfig.trust,
     name: str | None = AgentConfig.name,

@@ -8,8 +8,8 @@ from tightrope.cli.output.interface import Interface
 from tightrope.cli.output.words import counted
 
 if TYPE_CHECKING:
-    from tightrope.runs.questions.reasons import ResultsBySuite
     from tightrope.runs.run import Run
+    from tightrope.safety.judging.results import ResultsBySuite
     from tightrope.tasks import Task
 
 

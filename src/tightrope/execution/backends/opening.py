@@ -11,10 +11,11 @@ from tightrope.errors import UnknownName
 from tightrope.execution.backends.backend import Backend
 from tightrope.execution.backends.wire import Setup
 from tightrope.execution.worker.worker import Worker
+from tightrope.settings import BackendName
 from tightrope.simulation import Conformance
 from tightrope.tasks.task import Task
 
-BACKENDS = {
+BACKENDS: Mapping[BackendName, str] = {
     "inline": "tightrope.execution.backends.inline:open_here",
     "processes": "tightrope.execution.backends.processes:open_processes",
     "ray": "tightrope.execution.backends.ray_cluster:open_cluster",
@@ -54,7 +55,7 @@ def require_backend(name: str) -> None:
         raise UnknownName("back end", name, BACKENDS)
 
 
-def open_backend(name: str, request: BackendRequest) -> Backend:
+def open_backend(name: BackendName, request: BackendRequest) -> Backend:
     """The back end with workers for this task."""
     module, _, function = BACKENDS[name].partition(":")
     opened: Backend = getattr(importlib.import_module(module), function)(request)

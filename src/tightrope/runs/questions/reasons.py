@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from typing import Any
 
 from tightrope.explanation.words import BLAME
 from tightrope.runs.run import Run
 from tightrope.runs.storage.layout import CONTROLS
 from tightrope.runs.trust import is_code
-from tightrope.safety import FailureGroup, SafetyResult, groups_by_agent
+from tightrope.safety import FailureGroup, groups_by_agent
+from tightrope.safety.judging.results import ResultsBySuite
 from tightrope.statistics.words import count, percent, plainly
 from tightrope.tasks import Task
 
-ResultsBySuite = Mapping[str, Mapping[str, SafetyResult]]
-"""Suite → agent → result."""
 SHOWN = 5
 """Groups told of each agent; the report has all."""
 

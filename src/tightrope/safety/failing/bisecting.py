@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Literal
 
 from tightrope.agents import Agent, load_agent
 from tightrope.display import Shown
@@ -13,7 +12,7 @@ from tightrope.errors import UsageError
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.safety.deciding import decide_gate
 from tightrope.safety.suites.suite import TestSuite
-from tightrope.settings import AgentConfig, BisectConfig
+from tightrope.settings import AgentConfig, BehaviourName, BisectConfig
 from tightrope.statistics import Estimate
 from tightrope.tasks.task import Task
 
@@ -95,7 +94,7 @@ def bisect_checkpoints(
     length: int | None = BisectConfig.length,
     most: int = BisectConfig.most,
     seed: int = 0,
-    behaviour: Literal["greedy", "sampled"] = AgentConfig.behaviour,
+    behaviour: BehaviourName = AgentConfig.behaviour,
     epsilon: float = AgentConfig.epsilon,
     trust: bool = False,
     on_progress: ProgressCallback | None = None,

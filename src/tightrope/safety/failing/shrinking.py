@@ -20,7 +20,7 @@ from tightrope.safety.judging.case_results import CaseResult
 from tightrope.safety.suites.replay import replay_trace
 from tightrope.safety.suites.suite import TestCase
 from tightrope.seeding import derive_seed
-from tightrope.settings import LIBRARY_BACKEND, KeepConfig
+from tightrope.settings import LIBRARY_BACKEND, BackendName, KeepConfig
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
@@ -42,7 +42,7 @@ def shrink(
     length: int | None = None,
     budget: Budget = SHRINK_BUDGET,
     engine: Engine | None = None,
-    backend: str = LIBRARY_BACKEND,
+    backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
 ) -> TestCase:
     """A simpler situation in which the agent fails in the same way: at the same blame point, or by the same decision.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from tightrope.reference import Survivability
 from tightrope.safety.judging.findings import SafetyFinding, SafetyFindingKind
 from tightrope.safety.judging.judge import judge_suite
-from tightrope.safety.judging.results import SafetyResult
-
-ResultsBySuite = Mapping[str, Mapping[str, SafetyResult]]
-"""Suite → agent → result."""
+from tightrope.safety.judging.results import ResultsBySuite, SafetyResult
 
 
 def agreeing_on_proofs(results: ResultsBySuite) -> dict[str, dict[str, SafetyResult]]:

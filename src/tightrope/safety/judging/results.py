@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from tightrope.display import Shown
 from tightrope.explanation import CloseUp, Explanation
@@ -198,3 +198,7 @@ class SafetyResult(Shown):
 
     def __repr__(self) -> str:
         return f"SafetyResult({self.agent!r} on {self.suite.name!r}: fails in {self.fail_frequency:share})"
+
+
+ResultsBySuite: TypeAlias = Mapping[str, Mapping[str, SafetyResult]]
+"""Suite → agent → result."""

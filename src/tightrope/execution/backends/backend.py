@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tightrope.agents.agent import Agent
 from tightrope.errors import EnvironmentFailure
 from tightrope.execution.counters import Counters
 from tightrope.execution.rollout import Episode, Rollout
+from tightrope.execution.worker.todo import MoreWork, no_more
 from tightrope.execution.worker.worker import Worker
 from tightrope.guards.faults import misdeed
 from tightrope.simulation import RandomnessMet
@@ -54,7 +55,7 @@ class Report:
     """Whether that is because a call did not return in time."""
     counters: Counters | None = None
     seconds: float = 0.0
-    """How long the finished work took."""
+    """How long the worker was at it since it was given something when idle; told at the end."""
 
 
 class Backend(Protocol):
@@ -89,15 +90,24 @@ class Backend(Protocol):
         ...
 
 
-def work_through(worker: Worker, work: Assignment) -> Iterator[tuple[int, WorkResult]]:
-    """Do a piece of work, whatever its kind."""
+@runtime_checkable
+class AddingBackend(Backend, Protocol):
+    """A back end whose workers can be given more before they are done with what they have."""
+
+    def add(self, worker: int, rollouts: Sequence[Rollout]) -> None:
+        """Give a busy worker more; the caller has put it at the end of the list that was submitted."""
+        ...
+
+
+def work_through(worker: Worker, work: Assignment, more: MoreWork = no_more) -> Iterator[tuple[int, WorkResult]]:
+    """Do a piece of work, whatever its kind; ``more``: rollouts that are added to it meanwhile."""
     if work and isinstance(work[0], Call):
         for place, call in enumerate(work):
             assert isinstance(call, Call)
             yield place, _called(worker, call)
     else:
         try:
-            yield from worker.run(work)  # type: ignore[arg-type]
+            yield from worker.run(work, more)  # type: ignore[arg-type]
         except RandomnessMet as met:
             # All of the work is in doubt, so it does not matter in whose place this stands.
             yield 0, Returned(error=met)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 from time import monotonic, sleep
@@ -27,6 +27,7 @@ from tightrope.execution.backends.backend import Assignment, Call, Report, Retur
 from tightrope.execution.backends.opening import BackendRequest
 from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
 from tightrope.execution.episode_codec import unpack_episode
+from tightrope.execution.rollout import Rollout
 from tightrope.guards.calls import described_in
 
 ONE_THREAD = dict.fromkeys(
@@ -91,6 +92,13 @@ class ProcessBackend:
                 self._send(member, "calls", cloudpickle.dumps(list(work)))
             else:
                 self._send(member, "rollouts", pack_rollouts(work))  # type: ignore[arg-type]
+
+    def add(self, worker: int, rollouts: Sequence[Rollout]) -> None:
+        """Send a worker more, which it looks for whenever it has room."""
+        member = self._processes[worker]
+        assert member.work is not None
+        with contextlib.suppress(OSError):  # as in submit()
+            self._send(member, "more", pickle.dumps((len(member.work) - len(rollouts), pack_rollouts(rollouts))))
 
     def collect(self, timeout: float | None) -> list[Report]:
         """Wait for messages, or for a death."""
@@ -197,7 +205,7 @@ class ProcessBackend:
         self.bytes_received += len(message)
         self.messages += 1
         member.silence = 0.0
-        kind, results, counters, seconds = pickle.loads(message)
+        kind, results, counters, seconds, taken = pickle.loads(message)
         if kind == "alive":
             return None
         if kind == "hung":
@@ -206,7 +214,8 @@ class ProcessBackend:
         if kind == "broken":
             self._bury(worker)
             raise TightropeError(f"a worker process could not be set up:\n{results}")
-        work, finished = member.work, kind == "finished"
+        # What was added just when it was done with the rest, it has yet to find.
+        work, finished = member.work, kind == "finished" and taken == len(member.work)
         unpacked = [(place, _unpacked(work[place], packed)) for place, packed in results]
         member.work = None if finished else work
         return Report(worker, work, unpacked, finished=finished, counters=counters, seconds=seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import pickle
+import select
 import signal
 import threading
 import traceback
@@ -16,8 +17,9 @@ from typing import Any
 
 import cloudpickle
 
-from tightrope.execution.backends.backend import Assignment, Returned, work_through
+from tightrope.execution.backends.backend import Assignment, Returned, WorkResult, work_through
 from tightrope.execution.episode_codec import pack_episode
+from tightrope.execution.rollout import Rollout
 from tightrope.execution.worker.worker import Worker
 from tightrope.extensions import LOG
 from tightrope.guards.parents import end_with
@@ -32,21 +34,38 @@ class StarterPipe:
 
     def __init__(self, descriptor: int) -> None:
         self._pipe = Connection(descriptor)
+        self._heard = select.poll()
+        self._heard.register(descriptor, select.POLLIN)
+        self._kept: list[tuple[str, bytes] | None] = []
+        """Heard while a message was being worked on, and about something else."""
         self._lock = threading.Lock()
         self.busy = False
         """Whether a message is being worked on."""
 
     def messages(self) -> Iterator[tuple[str, bytes]]:
         """What there is to do, until there is no more."""
-        while message := self._pipe.recv_bytes():
+        while message := self._kept.pop() if self._kept else self._received():
             self.busy = True
             self.send("alive")
-            yield pickle.loads(message)
+            yield message
             self.busy = False
 
-    def send(self, kind: str, content: Any = None, counters: Any = None, seconds: float = 0.0) -> None:
+    def more(self) -> Iterator[bytes]:
+        """What is added to the work under way, as far as it has come."""
+        while not self._kept and self._heard.poll(0):
+            message = self._received()
+            if message is None or message[0] != "more":
+                self._kept.append(message)
+            else:
+                yield message[1]
+
+    def _received(self) -> tuple[str, bytes] | None:
+        message = self._pipe.recv_bytes()
+        return pickle.loads(message) if message else None
+
+    def send(self, kind: str, content: Any = None, counters: Any = None, seconds: float = 0.0, taken: int = 0) -> None:
         """Say something."""
-        message = cloudpickle.dumps((kind, content, counters, seconds))
+        message = cloudpickle.dumps((kind, content, counters, seconds, taken))
         with self._lock:
             self._pipe.send_bytes(message)
 
@@ -98,15 +117,51 @@ def _serve(worker: Worker, kind: str, content: bytes, pipe: StarterPipe) -> None
             # To die of it would only have the same tried again, and its reason lost.
             pipe.send("broken", traceback.format_exc())
         return
-    started = sent = perf_counter()
-    results: list[tuple[int, Any]] = []
-    work: Assignment = pickle.loads(content)
-    for place, result in work_through(worker, work):
-        results.append((place, _sendable(result) if isinstance(result, Returned) else pack_episode(result)))
-        if perf_counter() - sent > SECONDS_BETWEEN_MESSAGES:
-            pipe.send("results", results)
-            results, sent = [], perf_counter()
-    pipe.send("finished", results, worker.counters.taken(), perf_counter() - started)
+    started = perf_counter()
+    work = WorkUnderWay(pipe, kind, content)
+    for place, result in work_through(worker, work.begun_with, work.added):
+        work.note(place, result)
+    pipe.send("finished", work.unsent(), worker.counters.taken(), perf_counter() - started, work.taken)
+
+
+class WorkUnderWay:
+    """A piece of work: what it begins with, what is added to it meanwhile, and the results that are not sent yet."""
+
+    def __init__(self, pipe: StarterPipe, kind: str, content: bytes) -> None:
+        self._pipe = pipe
+        self._first = 0
+        if kind == "more":  # added just when all else was done
+            self._first, content = pickle.loads(content)
+        self.begun_with: Assignment = pickle.loads(content)
+        self.taken = self._first + len(self.begun_with)
+        """How much of the piece has been received, from its beginning."""
+        self._results: list[tuple[int, Any]] = []
+        self._sent = perf_counter()
+
+    def added(self) -> list[tuple[int, Rollout]]:
+        """What has come since this was last asked; whoever has nothing else to begin also has time to send results."""
+        self._send_now_and_then()
+        found: list[tuple[int, Rollout]] = []
+        for content in self._pipe.more():
+            first, packed = pickle.loads(content)
+            found += enumerate(pickle.loads(packed), first - self._first)
+        self.taken += len(found)
+        return found
+
+    def note(self, place: int, result: WorkResult) -> None:
+        """A result, to be sent with others."""
+        packed = _sendable(result) if isinstance(result, Returned) else pack_episode(result)
+        self._results.append((self._first + place, packed))
+        self._send_now_and_then()
+
+    def unsent(self) -> list[tuple[int, Any]]:
+        """Results that were not sent so far; they now count as sent."""
+        results, self._results, self._sent = self._results, [], perf_counter()
+        return results
+
+    def _send_now_and_then(self) -> None:
+        if self._results and perf_counter() - self._sent > SECONDS_BETWEEN_MESSAGES:
+            self._pipe.send("results", self.unsent())
 
 
 def _sendable(returned: Returned) -> Returned:

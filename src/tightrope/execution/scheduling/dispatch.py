@@ -6,9 +6,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from tightrope.execution.backends.backend import Assignment, Backend, Report, WorkResult
+from tightrope.execution.backends.backend import AddingBackend, Backend, Report, WorkResult
 from tightrope.execution.counters import Counters
 from tightrope.execution.episode_error import ErrorKind
 from tightrope.execution.lost_rollouts import MOST_HANGS, hopeless
@@ -25,6 +25,9 @@ PATIENCE = 3.0
 """A worker that may stall is not waited for longer than this many times what its work should take."""
 SECONDS_BETWEEN_LOOKS = 0.5
 """How often to look for workers that stall."""
+KEPT_SIDE_BY_SIDE = 16
+"""A local worker has at least so many of an agent's rollouts under way, as long as others wait: one that had to end the
+last episode of a piece first would ask for one observation at a time, which takes a network thrice as long for each."""
 MOST_ATTEMPTS = 3
 """Workers that may die over one item before it is given up."""
 
@@ -48,12 +51,17 @@ class Piece(Generic[Item]):
     """Work under way on one worker."""
 
     items: list[Item]
-    work: Assignment
+    work: list[Any]
+    """The same, as the back end has it."""
     missing: set[int]
     cost: float
     started: float
     seconds_expected: float
+    alone: bool = False
+    """Whether a worker has died over it, so that nothing else is to be lost with it."""
     copied: bool = False
+    seconds: float = 0.0
+    """How long its worker has been at it, as far as that has told."""
 
 
 class Dispatch(Generic[Item]):
@@ -63,12 +71,13 @@ class Dispatch(Generic[Item]):
         self,
         backend: Backend,
         *,
-        unwrap: Callable[[list[Item]], Assignment],
+        unwrap: Callable[[list[Item]], list[Any]],
         cost: Callable[[Item], float],
         given: Callable[[int, list[Item]], None],
         given_up: Callable[[Item, ErrorKind, str], WorkResult],
         is_wanted: Callable[[Item], bool],
         kind: Callable[[Item], Hashable],
+        go_side_by_side: Callable[[Item], bool],
         pace: WorkerPace,
         counters: Counters,
         hangs: Counter[Hashable],
@@ -76,6 +85,8 @@ class Dispatch(Generic[Item]):
         self._backend = backend
         self._unwrap, self._cost, self._given_up, self._is_wanted = unwrap, cost, given_up, is_wanted
         self._given = given
+        self._go_side_by_side = go_side_by_side
+        self._adding = backend if isinstance(backend, AddingBackend) else None
         self._pace = pace
         self._counters = counters
         self._kind, self._hangs = kind, hangs
@@ -104,6 +115,7 @@ class Dispatch(Generic[Item]):
         # Whoever has something of their own begins with it before others take of it.
         for worker in sorted(idle, key=lambda worker: not self._queues[worker]):
             self._give(worker)
+        self._add_where_few_are_left()
         if self._pieces:
             begun = perf_counter()
             idle_workers = self._backend.workers - len(self._pieces)
@@ -135,13 +147,40 @@ class Dispatch(Generic[Item]):
                     queue.append(item)
 
     def _give(self, worker: int) -> None:
+        alone = bool(self._alone)
         items = self._next_items(worker)
         if items:
             cost, work = self._total(items), self._unwrap(items)
             self._given(worker, items)
             expected = cost / self._pace.cost_per_second
-            self._pieces[worker] = Piece(items, work, set(range(len(items))), cost, perf_counter(), expected)
+            self._pieces[worker] = Piece(items, work, set(range(len(items))), cost, perf_counter(), expected, alone)
             self._backend.submit(worker, work)
+
+    def _add_where_few_are_left(self) -> None:
+        """Before a worker is done: what it has under way of an agent, it asks about together."""
+        if self._adding is None:
+            return
+        for worker, piece in self._pieces.items():
+            # Towards the end no worker keeps what another one could begin with.
+            fair = 2 * sum(map(len, self._queues)) // self._backend.workers
+            if not piece.alone and len(piece.missing) < min(KEPT_SIDE_BY_SIDE, fair):
+                self._add(self._adding, worker, piece)
+
+    def _add(self, backend: AddingBackend, worker: int, piece: Piece[Item]) -> None:
+        if not self._queues[worker]:
+            self._take_from_the_richest(worker)
+        queue = self._queues[worker]
+        if not (self._go_side_by_side(piece.items[-1]) and self._go_side_by_side(queue[0])):
+            return
+        items = self._slice(queue)
+        self._given(worker, items)
+        cost, more = self._total(items), self._unwrap(items)
+        piece.missing |= set(range(len(piece.items), len(piece.items) + len(items)))
+        piece.items += items
+        piece.work += more
+        piece.cost += cost
+        piece.seconds_expected += cost / self._pace.cost_per_second
+        backend.add(worker, more)
 
     def _next_items(self, worker: int) -> list[Item]:
         if self._alone:
@@ -191,6 +230,7 @@ class Dispatch(Generic[Item]):
             return
         if report.counters is not None:
             self._counters.add(report.counters)
+        piece.seconds += report.seconds
         for place, result in report.results:
             piece.missing.discard(place)
             yield piece.items[place], result
@@ -199,7 +239,7 @@ class Dispatch(Generic[Item]):
             yield from self._do_again(piece, report.died, hung=report.hung)
         elif report.finished:
             del self._pieces[report.worker]
-            self._pace.learn(piece.cost, report.seconds)
+            self._pace.learn(piece.cost, piece.seconds)
 
     def _do_again(self, piece: Piece[Item], why: str, *, hung: bool) -> Iterator[tuple[Item, WorkResult]]:
         """A first death may have been anybody's fault; items under suspicion go one by one after the second.

@@ -62,6 +62,7 @@ class Runner:
             given=self._given,
             given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
             kind=lambda ticket: ticket.rollout.agent,
+            go_side_by_side=lambda ticket: ticket.rollout.agent is not None,
             is_wanted=lambda ticket: ticket.first is not None or self._waiting_list.is_open(ticket),
             pace=self._pace,
         )
@@ -98,6 +99,7 @@ class Runner:
             given=lambda worker, items: None,
             given_up=lambda item, kind, why: Returned(error=EnvironmentFailure(f"{why} (task {task.label})")),
             kind=lambda item: None,
+            go_side_by_side=lambda item: False,
             is_wanted=lambda item: item[0] not in answers,
             pace=WorkerPace(CALLS_PER_SECOND),
         )

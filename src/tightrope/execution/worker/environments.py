@@ -70,7 +70,8 @@ class WorkerEnvironments:
         kind = self.kind(rollouts)
         count = min(self._wanted_lanes or self._best_count(name, agent, rollouts[0], kind), len(rollouts))
         if kind is TreeLane:
-            count = self._wanted_lanes or min(max(count, FEWEST_TREE_LANES), len(rollouts))
+            # As many even for a few rollouts: others may come while those are under way.
+            count = self._wanted_lanes or max(count, FEWEST_TREE_LANES)
             return [TreeLane(self.tree_player) for _ in range(count)]
         if kind is SharedLane:
             count = count if self._costs.save is not None else 1

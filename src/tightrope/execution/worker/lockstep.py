@@ -156,9 +156,12 @@ Active: TypeAlias = tuple[LaneRun, Lane, Mover]
 
 
 def run_in_lanes(
-    agent: Agent, runs: Iterator[LaneRun], lanes: Sequence[Lane], counters: Counters, *, note_draws: bool = False
+    agent: Agent, runs: Iterator[LaneRun | None], lanes: Sequence[Lane], counters: Counters, *, note_draws: bool = False
 ) -> Iterator[LaneRun]:
-    """Run all, refilling every lane as it becomes free; yield each run when it is over or has failed."""
+    """Run all, refilling every lane as it becomes free; yield each run when it is over or has failed.
+
+    Where ``runs`` say None there is none now, and they are asked again after the next step of those under way.
+    """
     active: list[Active] = []
     free = list(lanes)
     while True:
@@ -189,7 +192,9 @@ def run_in_lanes(
                 yield run
 
 
-def _refill(active: list[Active], free: list[Lane], runs: Iterator[LaneRun], counters: Counters) -> Iterator[LaneRun]:
+def _refill(
+    active: list[Active], free: list[Lane], runs: Iterator[LaneRun | None], counters: Counters
+) -> Iterator[LaneRun]:
     while free:
         run = next(runs, None)
         if run is None:

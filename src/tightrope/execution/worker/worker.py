@@ -6,7 +6,6 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
 from tightrope.agents.agent import Agent
@@ -17,12 +16,12 @@ from tightrope.execution.naive import run_naively
 from tightrope.execution.prefixes.costs import Costs
 from tightrope.execution.prefixes.tree import PrefixTree
 from tightrope.execution.rollout import Episode, Rollout
-from tightrope.execution.scheduling.affinity import path_order
 from tightrope.execution.worker.agent_memory import PrefixMemories, Remembered
 from tightrope.execution.worker.environments import WorkerEnvironments
 from tightrope.execution.worker.jax_rows import RowLanes, runs_in_rows
 from tightrope.execution.worker.lane_runs import LaneRuns
 from tightrope.execution.worker.lockstep import LaneRun, run_in_lanes
+from tightrope.execution.worker.todo import MoreWork, Todo, no_more
 from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance, conformance_of, fresh_seeds_of
 from tightrope.tasks.keys import LossyKey
@@ -58,23 +57,22 @@ class Worker:
         self._hangs: Counter[str | None] = Counter()
         """By agent, rollouts in which a call did not return in time even when they were run alone."""
 
-    def run(self, rollouts: Sequence[Rollout]) -> Iterator[tuple[int, Episode]]:
-        """Run all rollouts; yield each with its place in the list as it finishes.
+    def run(self, rollouts: Sequence[Rollout], more: MoreWork = no_more) -> Iterator[tuple[int, Episode]]:
+        """Run all rollouts, and what comes meanwhile; yield each with its place as it finishes.
 
         RandomnessMet when the task was taken for deterministic and an episode leads elsewhere under fresh seeds.
         """
         environments = self._awake()
         before = environments.steps_played
-        places = sorted(range(len(rollouts)), key=lambda place: path_order(rollouts[place]))
+        todo = Todo(rollouts, more)
         thresholds = gc.get_threshold()
         gc.set_threshold(max(thresholds[0], OBJECTS_BETWEEN_COLLECTIONS), *thresholds[1:])
         try:
-            for name, group in groupby(places, key=lambda place: rollouts[place].agent):
-                chosen = {place: rollouts[place] for place in group}
+            for name, chosen in todo.groups():
                 yield from (
                     self._run_fixed(environments, chosen)
                     if name is None
-                    else self._run_agent(environments, name, chosen)
+                    else self._run_agent(environments, name, chosen, todo)
                 )
         finally:
             gc.set_threshold(*thresholds)
@@ -136,7 +134,7 @@ class Worker:
         return lane_runs.episode(run, None)
 
     def _run_agent(
-        self, environments: WorkerEnvironments, name: str, rollouts: Mapping[int, Rollout]
+        self, environments: WorkerEnvironments, name: str, rollouts: Mapping[int, Rollout], todo: Todo
     ) -> Iterator[tuple[int, Episode]]:
         agent = self.agents[name]
         lane_runs = LaneRuns(environments.tree_player, deterministic=self._conformance.deterministic)
@@ -151,7 +149,9 @@ class Worker:
         if in_rows:
             finished = RowLanes(environments.tree_player, agent, self.counters).run(runs)
         else:
-            finished = run_in_lanes(agent, runs, lanes, self.counters, note_draws=lane_runs.deterministic)
+            # An agent with memory is to watch all prefixes, once each, before any of its rollouts begins.
+            fed = runs if agent.recurrent else self._with_latecomers(runs, lane_runs, name, memories, todo)
+            finished = run_in_lanes(agent, fed, lanes, self.counters, note_draws=lane_runs.deterministic)
         for run in finished:
             if run.failed:
                 yield run.place, self._run_alone(environments, run.rollout, run.failure)
@@ -200,6 +200,18 @@ class Worker:
                 run = lane_runs.watched_run(rollout, agent)
             run.place = place
             yield run
+
+    def _with_latecomers(
+        self, runs: Iterator[LaneRun], lane_runs: LaneRuns, name: str, memories: PrefixMemories, todo: Todo
+    ) -> Iterator[LaneRun | None]:
+        """These runs, then those of what comes while they are under way; None: nothing has come so far."""
+        yield from runs
+        while True:
+            latecomers = todo.also_for(name)
+            if latecomers:
+                yield from self._runs_of_agent(lane_runs, self.agents[name], latecomers, memories)
+            else:
+                yield None
 
     def _given_up(self, rollout: Rollout) -> Episode | None:
         """An error for a rollout of an agent that too many have waited for in vain."""

@@ -20,7 +20,8 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 MODULES = ("errors", "extending", "report", "testing", "training")
 FILES = ("suite", "json", "toml", "yaml", "yml", "db")
 """Endings that files of the name of the project have."""
-OF_RAY = {"--head"}
+OF_OTHERS = {"--head", "--no-deps"}
+"""Options of Ray and of pip."""
 
 
 def messages(path: Path) -> Iterator[tuple[str, str]]:
@@ -40,10 +41,10 @@ def messages(path: Path) -> Iterator[tuple[str, str]]:
         else:
             continue
         if " " in text.strip() and "import " not in text:
-            yield text, f"{path.relative_to(SOURCE)}:{node.lineno}"
+            yield text, f"{path.relative_to(SOURCE.parent)}:{node.lineno}"
 
 
-ALL = [found for path in sorted(SOURCE.rglob("*.py")) for found in messages(path)]
+ALL = [found for path in sorted(SOURCE.parent.glob("tightrope*/**/*.py")) for found in messages(path)]
 
 
 def test_every_name_that_a_message_advises_is_public() -> None:
@@ -63,7 +64,7 @@ def _is_public(name: str, inner: str | None) -> bool:
 
 def test_every_option_that_a_message_advises_exists() -> None:
     of_pytest = set(re.findall(r'"(--tightrope[a-z-]*)"', (SOURCE / "pytest_plugin/options.py").read_text("utf-8")))
-    known = {*_options(typer.main.get_command(app)), *EVERYWHERE, *of_pytest, *OF_RAY}
+    known = {*_options(typer.main.get_command(app)), *EVERYWHERE, *of_pytest, *OF_OTHERS}
     advised = [(match[0], place) for text, place in ALL for match in OPTION.finditer(text)]
     assert len(advised) > 50
     wrong = [f"{option} in {place}" for option, place in advised if option.rstrip("-") not in known]

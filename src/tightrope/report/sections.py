@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from tightrope.extensions import LOG, extensions, loaded
 from tightrope.guards.faults import misdeed
@@ -12,7 +12,6 @@ from tightrope.report.results import Finding, Results
 
 GROUP = "tightrope.report_sections"
 """Entry points of packages that bring sections: each names a function from the results to the findings it adds."""
-ReportSection: TypeAlias = Callable[[Results], Iterable[Finding]]
 
 
 def with_sections(results: Results) -> Results:

@@ -98,6 +98,8 @@ class Reference(Shown):
     """Whose run it is, or who fails on it; None: no agent's."""
     by_failing: bool = False
     """Whether it is here because that agent failed on it: that says where it fails, not how often."""
+    near_miss: bool = False
+    """Whether it is a run that this agent survived, with the moment at which it came closest to failing."""
     search_actions: tuple[Action, ...] = field(default=(), repr=False)
     """The actions that were tried; "doomed" means doomed for whoever has only these."""
     probing: Probing | None = None
@@ -107,6 +109,11 @@ class Reference(Shown):
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether its boundary states were chosen by where an agent fails: no sample of how often one does."""
+        return self.by_failing or self.near_miss
 
     @property
     def taken_over(self) -> bool:

@@ -51,7 +51,7 @@ def test_most_references_of_cart_pole_have_boundary_states() -> None:
     because one order of the actions leads nowhere."""
     late = tr.load_agent(GALLERY / "cartpole-late.onnx", CARTPOLE, name="late")
     found, steps = gather_references(CARTPOLE, 8, [late], tr.Budget(steps=120_000), 0, reset_seeds=8)
-    searched = [reference for reference in found if reference.boundary_states and not reference.by_failing]
+    searched = [reference for reference in found if reference.boundary_states and not reference.chosen]
     assert len(searched) >= 4
     assert len({reference.actions.seed for reference in searched}) == len(searched)
     assert steps <= 120_500

@@ -87,6 +87,7 @@ def test_each_reference_says_where_it_comes_from_and_whether_it_arrives() -> Non
         "length": 17,
         "reaches_goal": True,
         "chosen_by_failing": False,
+        "near_miss": False,
         "places": [3],
     }
 
@@ -120,6 +121,20 @@ def test_a_way_on_which_an_agent_fails_when_it_takes_over_is_no_run_of_it() -> N
         "2 of 2 references are runs in which an agent failed, 1 of them after it took over" in reference_notes(both)[0]
     )
     assert _ways_of(*_kind_of_way(run.ways[1]), 2) == "2 on which late fails when it takes over"
+
+
+def test_near_misses_are_told_as_what_they_are() -> None:
+    told = "near miss of late: action left held for 3 steps from step 4 on, it fails; with one less it does not"
+    near = replace(way((6,), told, "late", seed=3), near_miss=True)
+    run = run_on(way((2, 4), "dfs"), near)
+    assert [(each.origin, each.mark) for each in references_of(run)] == [("search (dfs)", ""), (told, "near miss")]
+    (note,) = reference_notes(run)
+    assert note.startswith("1 of 2 references is a run that an agent survived. The places there (#3) are near misses")
+    assert "because an agent failed" not in headline(run).sentence
+    assert '<span class="badge">near miss</span>' in render_page(Results(title="t", runs=(run,)))
+    assert results_to_json(Results(title="t", runs=(run,)))["runs"][0]["references"][1]["near_miss"] is True
+    assert _ways_of(*_kind_of_way(near), 2) == "2 near misses of late"
+    assert simple_suite(run.ways).chosen == {1}, "no sample of how often it fails"
 
 
 def test_where_all_places_were_chosen_the_worth_of_the_search_is_not_known_and_the_reason_is_told() -> None:

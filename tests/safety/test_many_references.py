@@ -80,7 +80,7 @@ def test_references_that_are_here_because_an_agent_failed_are_no_sample(tmp_path
     assert result.fail_frequency == tr.run_suite(TASK, WALKS, plain).fail_frequency, "on these cases they count"
     general = result.fail_frequency_in_general
     assert general.n == 2
-    assert "without 1 reference chosen because an agent failed there" in general.method
+    assert "without 1 reference chosen by where an agent fails" in general.method
     difference = tr.compare_safety(result, result).difference_in_general
     assert (difference.n, "without 1 reference" in difference.method) == (2, True)
     alone = tr.run_suite(TASK, WALKS, tr.simple_suite(chosen)).fail_frequency_in_general
@@ -94,14 +94,14 @@ def test_what_was_chosen_because_it_fails_does_not_show_that_the_search_pays() -
     worth = tr.compare_guidance(tr.run_suite(TASK, WALKS, suite), tr.run_suite(TASK, WALKS, control))
     for counted, of in zip(worth.cases, (suite, control), strict=True):
         assert counted == len({case.id for case in of.cases if case.reference != 0})
-    assert "not chosen because an agent failed there" in worth.sentence()
+    assert "not chosen by where an agent fails" in worth.sentence()
 
 
 def test_where_all_was_chosen_because_it_fails_the_sentence_says_so() -> None:
     chosen = [replace(each, agent="walker", by_failing=True) for each in REFERENCES]
     suite, control = tr.simple_suite(chosen), tr.uniform_suite(chosen, 6, seed=0)
     worth = tr.compare_guidance(tr.run_suite(TASK, WALKS, suite), tr.run_suite(TASK, WALKS, control))
-    assert worth.sentence().endswith("lies on a reference chosen because an agent failed there")
+    assert worth.sentence().endswith("lies on a reference chosen by where an agent fails")
 
 
 def test_where_all_boundary_states_were_chosen_because_it_fails_the_control_is_drawn_from_other_references() -> None:
@@ -115,7 +115,7 @@ def test_where_all_boundary_states_were_chosen_because_it_fails_the_control_is_d
     worth = tr.compare_guidance(tr.run_suite(TASK, WALKS, suite), found)
     assert worth.pays is None
     assert worth.elsewhere.startswith("at 8 uniformly drawn states of other references it fails ")
-    assert worth.sentence().endswith(f"because an agent failed there; {worth.elsewhere}")
+    assert worth.sentence().endswith(f"by where an agent fails; {worth.elsewhere}")
     assert _guidance_text(worth).endswith(worth.elsewhere), "the report says it, too"
 
 

@@ -17,6 +17,7 @@ from tightrope.failures.moments import ENOUGH, HORIZON, RUNS_BY_CHANCE, price
 from tightrope.outcome import Outcome
 from tightrope.reference import BoundaryState, Reference
 from tightrope.seeding import derive_seed
+from tightrope.trace import Action
 
 FIRST_LOOKS = (0, 1 / 2, 1 / 4, 3 / 4)
 """Parts of the way after which the agent takes over, one after the other until it fails: who is good fails nowhere."""
@@ -88,8 +89,12 @@ def _marked(way: Reference, agent: str, failed: Episode) -> Reference | None:
     depth, action = failed.prefix_steps, failed.actions[0]
     if action == way.actions.actions[depth]:
         return None  # it remembers more than is seen there, or drew: the action alone does not lose
-    state = BoundaryState(
+    told = f"{way.method}; {agent} fails when it takes over after {depth} steps"
+    return replace(way, boundary_states=(unproven(way, depth, action),), method=told, agent=agent, by_failing=True)
+
+
+def unproven(way: Reference, depth: int, action: Action) -> BoundaryState:
+    """A boundary state where an action was seen to lose, which proves nothing of other players."""
+    return BoundaryState(
         depth=depth, key=way.trace.keys[depth], actions=(action,), proven=False, evidence={"unsafe": 1}
     )
-    told = f"{way.method}; {agent} fails when it takes over after {depth} steps"
-    return replace(way, boundary_states=(state,), method=told, agent=agent, by_failing=True)

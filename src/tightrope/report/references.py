@@ -63,6 +63,13 @@ class ReferenceView:
         return "demonstration or fuzz trace" if method == GIVEN else f"search ({method})"
 
     @property
+    def mark(self) -> str:
+        """What must be known of its places, in a few words; empty where they were not chosen by how an agent did."""
+        if self.by_failing:
+            return "chosen because an agent failed there"
+        return "near miss" if self.reference.near_miss else ""
+
+    @property
     def where(self) -> str:
         """Its places as numbers: ``#4 to #9``."""
         if not self.places:
@@ -91,7 +98,7 @@ def references_of(run: RunResults) -> tuple[ReferenceView, ...]:
 def reference_notes(run: RunResults) -> tuple[str, ...]:
     """What must be known about the references before any rate is read; nothing where there is nothing unusual."""
     ways = references_of(run)
-    return tuple(filter(None, (_no_goal(run, ways), _chosen(ways)))) if ways else ()
+    return tuple(filter(None, (_no_goal(run, ways), _chosen(ways), _near(ways)))) if ways else ()
 
 
 def _no_goal(run: RunResults, ways: tuple[ReferenceView, ...]) -> str:
@@ -119,6 +126,19 @@ def _chosen(ways: tuple[ReferenceView, ...]) -> str:
         f"{told}. The places there "
         f"({places}) were chosen because it failed: its fail rate there says where it fails, not how often. Rates "
         f"in situations like these leave them out."
+    )
+
+
+def _near(ways: tuple[ReferenceView, ...]) -> str:
+    near = [way for way in ways if way.reference.near_miss]
+    if not near:
+        return ""
+    places = listed([way.where for way in near if way.places][:6]) or "none"
+    runs = "is a run that an agent" if len(near) == 1 else "are runs that agents"
+    return (
+        f"{number(len(near))} of {count(len(ways), 'reference')} {runs} survived. The places there ({places}) are near "
+        f"misses: with one more step of the action named there the agent failed, and without it not. So at the place "
+        f"itself it was seen to survive. Rates in situations like these leave them out."
     )
 
 

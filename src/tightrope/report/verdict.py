@@ -199,7 +199,7 @@ def _counted(suite: SuiteView | None) -> tuple[str, ...]:
         # Where some of it was fate, the sentence has said so.
         details.append(f"avoidable: {estimate_text(result.avoidable_fail_frequency)}")
     if result.fail_frequency_in_general.low is not None:
-        without = " (without references chosen because an agent failed there)" if result.suite.chosen else ""
+        without = " (without references chosen by where an agent fails)" if result.suite.chosen else ""
         details.append(f"in situations like these: {estimate_text(result.fail_frequency_in_general)}{without}")
     return tuple(details)
 

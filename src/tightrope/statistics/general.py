@@ -21,7 +21,7 @@ def general_estimate(
 
     Boundary states of one reference are neighbours and agree; taken for a sample of their own they promise far too
     much. With one reference there is a value but no interval. ``left_out``: so many more there are that were chosen
-    because an agent failed, which are no sample.
+    by where an agent fails, which are no sample.
     """
     found = mean_estimate(values, bounds=bounds, confidence=confidence).answering(IN_GENERAL)
     if left_out and not found.n:
@@ -35,7 +35,7 @@ def general_estimate(
 
 
 def _left_out(number: int, unit: str) -> str:
-    return f"{number} {unit if number == 1 else _plural(unit)} chosen because an agent failed there"
+    return f"{number} {unit if number == 1 else _plural(unit)} chosen by where an agent fails"
 
 
 def _plural(unit: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tightrope.runs.questions.replaying import StoredCase
     from tightrope.safety import SafetyResult, TestCase
 
-SEVERAL = "were chosen because an agent failed there: they count"
+SEVERAL = "were chosen by where an agent fails: they count"
 
 
 def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> None:
@@ -81,7 +81,7 @@ def _print_left_out(interface: Interface, results: Mapping[str, Mapping[str, Saf
     """Which references are no sample of how often agents fail."""
     most = max((len(result.suite.chosen) for row in results.values() for result in row.values()), default=0)
     if most:
-        how = "was chosen because an agent failed there: it counts" if most == 1 else SEVERAL
+        how = "was chosen by where an agent fails: it counts" if most == 1 else SEVERAL
         interface.say(f"{counted(most, 'reference')} {how} on these cases, not in situations like these.")
 
 

@@ -175,7 +175,8 @@ def _kind_of_way(reference: Reference) -> tuple[str, str]:
         return "", reference.method
     if reference.taken_over:
         return TAKEOVER, reference.agent
-    return "failing run" if reference.by_failing else "run", reference.agent
+    kind = "failing run" if reference.by_failing else "near miss" if reference.near_miss else "run"
+    return kind, reference.agent
 
 
 def _ways_of(run: str, whose: str, number: int) -> str:
@@ -183,7 +184,8 @@ def _ways_of(run: str, whose: str, number: int) -> str:
     fails when it takes over``."""
     if run == TAKEOVER:
         return f"{number} on which {whose} fails when it takes over"
-    return f"{number} {run}{'' if number == 1 else 's'} of {whose}" if run else f"{number} by {whose}"
+    kinds = run if number == 1 else f"{run}es" if run == "near miss" else f"{run}s"
+    return f"{number} {kinds} of {whose}" if run else f"{number} by {whose}"
 
 
 def _say_effort(interface: Interface, run: Run) -> None:

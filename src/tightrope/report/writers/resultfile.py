@@ -88,6 +88,7 @@ def _run(run: RunResults, films: Mapping[str, str]) -> Json:
                 "length": len(way.reference),
                 "reaches_goal": way.reaches_goal,
                 "chosen_by_failing": way.by_failing,
+                "near_miss": way.reference.near_miss,
                 "places": way.places,
             }
             for way in references_of(run)

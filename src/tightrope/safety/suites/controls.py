@@ -37,7 +37,7 @@ def uniform_suite(reference: Reference | Sequence[Reference], n: int, seed: int 
 
     Args:
         reference: The way through the task, or several of them; each gets its share of the cases by the number of its
-            boundary states. Where all that have any were chosen because an agent failed there, the others share them.
+            boundary states. Where all that have any were chosen by where an agent fails, the others share them.
         n: How many cases.
         seed: Determines everything random.
     """
@@ -53,7 +53,7 @@ def uniform_suite(reference: Reference | Sequence[Reference], n: int, seed: int 
 def _sizes(references: Sequence[Reference]) -> list[int]:
     """What each counts by its boundary states; where only ways chosen by failing have any, the others count alike:
     states of those alone would show how often it fails where it was seen to fail, and nothing of others."""
-    sampled = [not each.by_failing for each in references]
+    sampled = [not each.chosen for each in references]
     sizes = [len(each.boundary_states) for each in references]
     known = any(size for size, is_sampled in zip(sizes, sampled, strict=True) if is_sampled)
     return sizes if known or not any(sampled) else [int(each) for each in sampled]
@@ -81,7 +81,7 @@ def _drawn(reference: Reference, n: int, seed: int) -> TestSuite:
         checksums=reference.checksums,
         depths=tuple(depths),
         cases=tuple(cases),
-        by_failing=reference.by_failing,
+        by_failing=reference.chosen,
     )
 
 
@@ -104,7 +104,7 @@ class Guidance(Shown):
     cases: tuple[int, int]
     """Judged cases of the suite and of the control."""
     left_out: bool = False
-    """Whether cases do not count here because they are on references chosen because an agent failed there."""
+    """Whether cases do not count here because they are on references chosen by where an agent fails."""
 
     @property
     def pays(self) -> bool | None:
@@ -125,7 +125,7 @@ class Guidance(Shown):
         if self.difference.value is None:
             return f"What boundary states are worth for {self.agent} is not known: {self._why_not_known()}"
         guided, control = map(_told, (self.guided, self.control))
-        which = " that were not chosen because an agent failed there" if self.left_out else ""
+        which = " that were not chosen by where an agent fails" if self.left_out else ""
         cases, states = count(self.cases[0], "case"), count(self.cases[1], "uniformly drawn state")
         return plainly(
             f"{self.verdict.capitalize()}: {self.agent} fails {guided} on the {cases} of {self.suite}{which} and "
@@ -137,12 +137,12 @@ class Guidance(Shown):
             return "no case of its control was judged"
         if not self.left_out:
             return f"no case of {self.suite} was judged"
-        why = f"every judged case of {self.suite} lies on a reference chosen because an agent failed there"
+        why = f"every judged case of {self.suite} lies on a reference chosen by where an agent fails"
         return why if self.control.value is None else f"{why}; {self.elsewhere}"
 
     @property
     def elsewhere(self) -> str:
-        """What its control shows of references that were not chosen because an agent failed there."""
+        """What its control shows of references that were not chosen by where an agent fails."""
         states = count(self.cases[1], "uniformly drawn state")
         return plainly(f"at {states} of other references it fails {_told(self.control)}")
 

@@ -80,7 +80,7 @@ class OtherReference:
     doomed: tuple[tuple[int, Action, int], ...] = field(default=(), repr=False)
     """Steps off it that were proven to lead to doom, as of the first reference."""
     by_failing: bool = False
-    """Whether it is a run in which an agent failed, and is here for that."""
+    """Whether it is a run in which an agent failed, or nearly, and is here for that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +108,7 @@ class TestSuite(Shown):
     others: tuple[OtherReference, ...] = field(default=(), repr=False)
     """Further references; a case whose ``reference`` is 1 or more is made from one of them."""
     by_failing: bool = False
-    """Whether the first reference is a run in which an agent failed, and is here for that."""
+    """Whether the first reference is a run in which an agent failed, or nearly, and is here for that."""
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -155,7 +155,7 @@ class TestSuite(Shown):
 
     @property
     def chosen(self) -> frozenset[int]:
-        """Numbers of the references that are here because an agent failed on them: no sample of how often one does."""
+        """Numbers of the references that are here because an agent failed on them, or nearly: no sample of that."""
         return frozenset(number for number, way in enumerate(self.ways) if way.by_failing)
 
     @property
@@ -201,7 +201,7 @@ class TestSuite(Shown):
             checksums=reference.checksums,
             depths=reference.depths,
             doomed=tuple(proof for state in reference.boundary_states for proof in _doomed(state)),
-            by_failing=reference.by_failing,
+            by_failing=reference.chosen,
             cases=tuple(cases),
         )
 

@@ -18,7 +18,7 @@ from tightrope.files import (
     write_json,
 )
 from tightrope.files.limits import JSON_FILE, SUITE_ACTIONS
-from tightrope.safety.suites.suite import OtherReference, TestCase, TestSuite
+from tightrope.safety.suites.suite import SuiteReference, TestCase, TestSuite
 from tightrope.trace import Action, ActionTrace, content_id
 from tightrope.tracefiles import action_from_json, trace_from_json
 
@@ -123,7 +123,7 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
     )
 
 
-def _way_to_json(way: OtherReference) -> dict[str, Any]:
+def _way_to_json(way: SuiteReference) -> dict[str, Any]:
     return {
         "seed": way.actions.seed,
         "reference": list(way.actions.actions),
@@ -135,8 +135,8 @@ def _way_to_json(way: OtherReference) -> dict[str, Any]:
     }
 
 
-def _way(task: str, data: Mapping[str, Any]) -> OtherReference:
-    return OtherReference(
+def _way(task: str, data: Mapping[str, Any]) -> SuiteReference:
+    return SuiteReference(
         actions=_trace(task, data),
         checksums=tuple(hash_from_text(checksum) for checksum in data["checksums"]),
         doomed=tuple(_proof(*proof) for proof in data.get("doomed", ())),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tightrope.errors import UsageError
 from tightrope.safety.suites.replay import replay_trace
-from tightrope.safety.suites.suite import OtherReference, TestCase, TestSuite
+from tightrope.safety.suites.suite import SuiteReference, TestCase, TestSuite
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -27,7 +27,7 @@ def kept_suite(task: Task, situations: Sequence[ActionTrace], earlier: TestSuite
     for trace in situations:
         if trace.id not in known:
             known.add(trace.id)
-            ways.append(OtherReference(actions=trace, checksums=replay_trace(task, trace).keys))
+            ways.append(SuiteReference(actions=trace, checksums=replay_trace(task, trace).keys))
     if not ways:
         raise UsageError("there is no situation to keep: no failure is known that could have been avoided")
     first, *others = ways
@@ -42,12 +42,12 @@ def kept_suite(task: Task, situations: Sequence[ActionTrace], earlier: TestSuite
     )
 
 
-def _case(number: int, way: OtherReference) -> TestCase:
+def _case(number: int, way: SuiteReference) -> TestCase:
     depth = len(way.actions)
     return TestCase(prefix=way.actions, boundary=number, depth=depth, kept=depth, reference=number)
 
 
-def _ways_of(suite: TestSuite, task: Task) -> list[OtherReference]:
+def _ways_of(suite: TestSuite, task: Task) -> list[SuiteReference]:
     if suite.kind != KEPT:
         raise UsageError(f"kept situations are added to a suite of kept ones, not to a {suite.kind} suite")
     if suite.task != task.label:

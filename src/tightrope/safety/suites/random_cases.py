@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tightrope.safety.suites.suite import OtherReference, TestCase, TestSuite
+from tightrope.safety.suites.suite import SuiteReference, TestCase, TestSuite
 from tightrope.seeding import generator
 from tightrope.settings import Natural, require
 from tightrope.tasks.spaces import plain_action
@@ -51,5 +51,5 @@ def random_suite(
         reference=start,
         depths=(),
         cases=tuple(cases),
-        others=tuple(OtherReference(actions=each) for each in starts[1:]),
+        others=tuple(SuiteReference(actions=each) for each in starts[1:]),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tightrope.errors import EnvironmentFailure, NotReproducible
 from tightrope.execution import Engine
 from tightrope.outcome import Outcome
-from tightrope.safety.suites.suite import OtherReference, TestSuite
+from tightrope.safety.suites.suite import SuiteReference, TestSuite
 from tightrope.seeding import stable_hash
 from tightrope.simulation import exploring, play
 from tightrope.tasks.task import Task
@@ -51,13 +51,13 @@ def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool 
     return again[0]
 
 
-def played_again(engine: Engine, way: OtherReference) -> ReplayedTrace:
+def played_again(engine: Engine, way: SuiteReference) -> ReplayedTrace:
     """Where a reference leads now; played once for all who share the engine."""
     again: ReplayedTrace = engine.once(way.actions, lambda: engine.map(replay_trace, [way.actions])[0])
     return again
 
 
-def _followed(engine: Engine, suite: TestSuite, way: OtherReference, *, allow_changed: bool) -> ReplayedTrace | None:
+def _followed(engine: Engine, suite: TestSuite, way: SuiteReference, *, allow_changed: bool) -> ReplayedTrace | None:
     again = played_again(engine, way)
     parted = _first_difference(again.keys, way.checksums)
     if parted is None:
@@ -79,7 +79,7 @@ def _first_difference(keys: tuple[int, ...], checksums: tuple[int, ...]) -> int 
     return None
 
 
-def parts_under_reseeding(engine: Engine, way: OtherReference) -> int | None:
+def parts_under_reseeding(engine: Engine, way: SuiteReference) -> int | None:
     """After how many steps a reference goes another way under fresh randomness; None where it never does."""
     actions = way.actions
     reseeded = replace(actions, reseeds=tuple((depth, RESEED + depth) for depth in range(len(actions))))

@@ -71,14 +71,14 @@ class TestCase(Shown):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OtherReference:
-    """Another reference of a suite: its actions, and where they led when the suite was made."""
+class SuiteReference:
+    """One of the references of a suite: its actions, and where they led when the suite was made."""
 
     actions: ActionTrace
     checksums: tuple[int, ...] = field(default=(), repr=False)
     """Hashes of the state keys along it."""
     doomed: tuple[tuple[int, Action, int], ...] = field(default=(), repr=False)
-    """Steps off it that were proven to lead to doom, as of the first reference."""
+    """Steps off it that were proven to lead to doom, as a suite has them of its first reference."""
     by_failing: bool = False
     """Whether it is a run in which an agent failed, or nearly, and is here for that."""
 
@@ -105,7 +105,7 @@ class TestSuite(Shown):
     """(depth, action, steps): steps off the reference that step 1 proved to lead to doom within so many steps, the
     action included, for the actions it searched with. They say where to look: what counts is proven again."""
     cases: tuple[TestCase, ...] = field(repr=False)
-    others: tuple[OtherReference, ...] = field(default=(), repr=False)
+    others: tuple[SuiteReference, ...] = field(default=(), repr=False)
     """Further references; a case whose ``reference`` is 1 or more is made from one of them."""
     by_failing: bool = False
     """Whether the first reference is a run in which an agent failed, or nearly, and is here for that."""
@@ -146,9 +146,9 @@ class TestSuite(Shown):
         return self.kind, dict(self.parameters), self.reference.id, self.checksums, self.depths, cases
 
     @property
-    def ways(self) -> tuple[OtherReference, ...]:
+    def ways(self) -> tuple[SuiteReference, ...]:
         """All references, by the numbers that cases call them."""
-        first = OtherReference(
+        first = SuiteReference(
             actions=self.reference, checksums=self.checksums, doomed=self.doomed, by_failing=self.by_failing
         )
         return (first, *self.others)
@@ -168,9 +168,9 @@ class TestSuite(Shown):
         """Whether no reference joins its cases, so that each of them is a sample of its own."""
         return not self.reference.actions and not self.depths
 
-    def way_of(self, case: TestCase) -> OtherReference:
+    def way_of(self, case: TestCase) -> SuiteReference:
         """The reference that a case is made from; an empty one where its number is that of none."""
-        nothing = OtherReference(actions=self.reference.prefix(0), checksums=self.checksums[:1])
+        nothing = SuiteReference(actions=self.reference.prefix(0), checksums=self.checksums[:1])
         return self.ways[case.reference] if case.reference < len(self.ways) else nothing
 
     @property

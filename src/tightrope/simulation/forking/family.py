@@ -22,6 +22,7 @@ MOST_KEPT = 24
 """Copies for each worker. One of a car race takes about 10 MB that it does not share."""
 
 ForkedEvent = tuple[str, Hashable]
+"""What was asked of an environment, a reset, a step or another seed, and with what."""
 
 
 class Waypoint:

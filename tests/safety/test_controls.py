@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, reference_of, walk
 from tightrope.errors import UsageError
 from tightrope.safety import compare_guidance, make_suite, random_suite, run_suite, simple_suite, uniform_suite
 from tightrope.safety.suites.controls import _difference
+from tightrope.safety.suites.files import suite_from_json, suite_to_json
 from tightrope.statistics import Estimate, mean_estimate
 from tightrope.testing import JUMP, WALK
 
@@ -101,3 +103,33 @@ def test_the_interval_allows_for_the_drawing(share: float) -> None:
         found = _difference(guided, mean_estimate(drawn.tolist(), bounds=(0.0, 1.0)))
         held += found.low <= 0.4 - states.mean() <= found.high
     assert held >= 0.93 * 500
+
+
+def test_where_boundary_states_are_left_out_those_tested_are_a_sample() -> None:
+    """An agent that falls at each of two places tested has not been shown to fall at all others."""
+    suite, control = simple_suite(REFERENCE), uniform_suite(REFERENCE, 5, seed=3)
+    thinned = replace(suite, left_out_states=90)
+    whole, part = (run_suite(CORRIDOR, walker, each, length=1) for each in (suite, thinned))
+    found = run_suite(CORRIDOR, walker, control, length=1)
+    census, sample = compare_guidance(whole, found), compare_guidance(part, found)
+    assert (census.guided.low, census.guided.value) == (1.0, 1.0)
+    assert sample.guided.value == 1.0
+    assert sample.guided.low < 0.5
+    assert sample.difference.value == census.difference.value
+    assert (census.pays, sample.pays) == (True, None)
+    assert "on the 2 cases of simple (90 further boundary states left out) and" in sample.sentence()
+    assert part.fail_frequency == whole.fail_frequency, "on these cases nothing changes"
+    assert (thinned.id, suite_from_json(suite_to_json(thinned))) == (suite.id, thinned)
+
+
+@pytest.mark.parametrize(("places", "share"), [(5, 0.8), (11, 0.95), (40, 0.5)])
+def test_a_search_that_is_worth_nothing_seldom_seems_to_pay(places: int, share: float) -> None:
+    """Boundary states that are as any other, some of them tested: with limits for these alone 8 to 23 in 100 paid."""
+    rng = np.random.default_rng(4)
+    pays = 0
+    for _ in range(500):
+        guided, control = (
+            mean_estimate((rng.random(places) < share).astype(float).tolist(), bounds=(0.0, 1.0)) for _ in range(2)
+        )
+        pays += _difference(guided, control).above_zero
+    assert pays <= 0.05 * 500

@@ -91,7 +91,8 @@ class SafetyStep(SearchStep):
         self.reference()
         config, task = self.config.safety, self.run.task
         references = tested_states(self.run.references, config)
-        suites = {spec: self._suite(spec, references, actions) for spec in config.suites}
+        untested = _untested(self.run.references, references, config)
+        suites = {spec: self._suite(spec, references, actions, untested) for spec in config.suites}
         if layout.with_control(config) and suites and any(reference.boundary_states for reference in references):
             like = next(iter(suites.values()))
             cases = len({case.id for case in like.cases})
@@ -99,14 +100,23 @@ class SafetyStep(SearchStep):
             suites[layout.RANDOM] = random_suite(task, len(like), self.config.seed, like=like)
         return suites
 
-    def _suite(self, spec: str, references: Sequence[Reference], actions: tuple[Action, ...] | None) -> TestSuite:
-        """One suite over all references; those of a number of cases have as many, however many references there are."""
+    def _suite(
+        self, spec: str, references: Sequence[Reference], actions: tuple[Action, ...] | None, untested: int
+    ) -> TestSuite:
+        """One suite over all references; those of a number of cases have as many, however many references there are.
+
+        ``untested``: boundary states that the references have besides.
+        """
         kind, number = parse_spec(spec)
         if kind.name == layout.UNIFORM:
             return uniform_suite(references, number, self.config.seed)
-        chosen = references[:1] if kind.name == layout.RANDOM else references
+        at_random = kind.name == layout.RANDOM
         task, seed = self.run.task, self.config.seed
-        return TestSuite.joined([make_suite(spec, each, actions=actions, task=task, seed=seed) for each in chosen])
+        suites = [
+            make_suite(spec, each, actions=actions, task=task, seed=seed)
+            for each in (references[:1] if at_random else references)
+        ]
+        return replace(TestSuite.joined(suites), left_out_states=0 if at_random else untested)
 
     def _tested(
         self, engine: RememberingEngine, spec: str, suite: TestSuite, agent: Agent, known: list[SuiteSurvival]
@@ -242,15 +252,25 @@ def _open_again(result: SafetyResult) -> bool:
 
 def tested_states(references: Sequence[Reference], config: SafetyConfig) -> list[Reference]:
     """The references with those of their boundary states that are to be tested: evenly along each of them."""
-    states = [
-        [state for state in reference.boundary_states if state.proven or config.boundary_states == "all"]
-        for reference in references
-    ]
+    states = [_eligible(reference, config) for reference in references]
     most = config.states or (STATES_OF_SEVERAL if len(references) > 1 else None)
     if most is not None:
         shares = _shares([len(each) for each in states], most)
         states = [_evenly(each, share) for each, share in zip(states, shares, strict=True)]
     return [replace(reference, boundary_states=tuple(kept)) for reference, kept in zip(references, states, strict=True)]
+
+
+def _eligible(reference: Reference, config: SafetyConfig) -> list[BoundaryState]:
+    return [state for state in reference.boundary_states if state.proven or config.boundary_states == "all"]
+
+
+def _untested(every: Sequence[Reference], tested: Sequence[Reference], config: SafetyConfig) -> int:
+    """How many boundary states were left out, of references that are a sample."""
+    return sum(
+        len(_eligible(whole, config)) - len(part.boundary_states)
+        for whole, part in zip(every, tested, strict=True)
+        if not whole.chosen
+    )
 
 
 def _shares(sizes: Sequence[int], most: int) -> list[int]:

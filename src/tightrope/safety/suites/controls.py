@@ -96,13 +96,16 @@ class Guidance(Shown):
     agent: str
     suite: str
     guided: Estimate
-    """Fail frequency on the cases of the suite."""
+    """Fail frequency on the cases of the suite; the choice of their boundary states is a part of its interval where
+    there are more than were tested."""
     control: Estimate
     """Fail frequency at a state of the same references drawn uniformly: the drawing is a part of its interval."""
     difference: Estimate
     """The first less the second; above 0, boundary states show more fails."""
     cases: tuple[int, int]
     """Judged cases of the suite and of the control."""
+    untested: int = 0
+    """Boundary states of these references that were left out, as there are too many to test all."""
     left_out: bool = False
     """Whether cases do not count here because they are on references chosen by where an agent fails."""
 
@@ -126,6 +129,8 @@ class Guidance(Shown):
             return f"What boundary states are worth for {self.agent} is not known: {self._why_not_known()}"
         guided, control = map(_told, (self.guided, self.control))
         which = " that were not chosen by where an agent fails" if self.left_out else ""
+        if self.untested:
+            which += f" ({count(self.untested, 'further boundary state')} left out)"
         cases, states = count(self.cases[0], "case"), count(self.cases[1], "uniformly drawn state")
         return plainly(
             f"{self.verdict.capitalize()}: {self.agent} fails {guided} on the {cases} of {self.suite}{which} and "
@@ -154,9 +159,10 @@ def _told(share: Estimate) -> str:
 def compare_guidance(result: SafetyResult, control: SafetyResult) -> Guidance:
     """Whether an agent fails more often at boundary states than at uniformly drawn states of the same references.
 
-    The boundary states are all there are on these references; the states of the control are a sample, and its interval
-    says so. Both are joined as those of independent samples (Zou and Donner 2008). References that are here because an
-    agent failed on them are left out: that it fails there is no merit of the search.
+    The boundary states are all there are on these references, or a sample of them where there are too many to test all;
+    the states of the control are a sample, too. The intervals say so, and are joined as those of independent samples
+    (Zou and Donner 2008). References that are here because an agent fails on them are left out: that it fails there is
+    no merit of the search.
 
     Args:
         result: A suite around boundary states.
@@ -166,7 +172,7 @@ def compare_guidance(result: SafetyResult, control: SafetyResult) -> Guidance:
         raise UsageError(f"the control must be a uniform suite, not {control.suite.name!r}; uniform_suite makes one")
     if (result.agent, result.length, result.suite.task) != (control.agent, control.length, control.suite.task):
         raise UsageError("suite and control must be of one agent on one task, watched for the same length")
-    guided = fail_frequency(_sampled(result)) if result.suite.chosen else result.fail_frequency
+    guided = _at_boundary_states(result)
     of_control = _over_states(control)
     return Guidance(
         agent=result.agent,
@@ -175,7 +181,24 @@ def compare_guidance(result: SafetyResult, control: SafetyResult) -> Guidance:
         control=of_control,
         difference=_difference(guided, of_control),
         cases=(_judged(result), _judged(control)),
+        untested=result.suite.left_out_states,
         left_out=bool(result.suite.chosen),
+    )
+
+
+def _at_boundary_states(result: SafetyResult) -> Estimate:
+    """The mean over the boundary states of the references; where some were left out, these are a sample of them.
+
+    Otherwise five of a hundred, in all of which an agent fails that is not random, would show for certain that it fails
+    in all.
+    """
+    if not result.suite.left_out_states:
+        return fail_frequency(_sampled(result)) if result.suite.chosen else result.fail_frequency
+    chosen = result.suite.chosen
+    tested = [state for state in result.boundary_states if state.cases and state.cases[0].case.reference not in chosen]
+    shares = [state.fail_frequency.value for state in tested]
+    return mean_estimate([share for share in shares if share is not None], bounds=(0.0, 1.0)).answering(
+        "at the boundary states of these references"
     )
 
 

@@ -82,6 +82,7 @@ def suite_to_json(suite: TestSuite) -> dict[str, Any]:
         "cases": [_case_to_json(case) for case in suite.cases],
         **({"others": [_way_to_json(way) for way in suite.others]} if suite.others else {}),
         **({"by_failing": True} if suite.by_failing else {}),
+        **({"left_out_states": suite.left_out_states} if suite.left_out_states else {}),
     }
 
 
@@ -120,6 +121,7 @@ def _suite(data: Mapping[str, Any]) -> TestSuite:
         cases=tuple(_case(references, data["depths"], *case) for case in data["cases"]),
         others=others,
         by_failing=data.get("by_failing", False) is True,
+        left_out_states=int(data.get("left_out_states", 0)),
     )
 
 

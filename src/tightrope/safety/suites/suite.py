@@ -110,6 +110,10 @@ class TestSuite(Shown):
     by_failing: bool = False
     """Whether the first reference is a run in which an agent failed, or nearly, and is here for that."""
 
+    left_out_states: int = 0
+    """Boundary states of the same references that are not tested, where there are too many for that: those that are
+    tested are then a sample of them."""
+
     def __len__(self) -> int:
         return len(self.cases)
 
@@ -212,6 +216,7 @@ class TestSuite(Shown):
         if not rest:
             return first
         cases, depths, others = list(first.cases), list(first.depths), list(first.others)
+        left_out = sum(suite.left_out_states for suite in suites)
         for suite in rest:
             moved, number = len(depths), len(others) + 1
             cases += [
@@ -219,7 +224,7 @@ class TestSuite(Shown):
             ]
             depths += suite.depths
             others += suite.ways
-        return replace(first, cases=tuple(cases), depths=tuple(depths), others=tuple(others))
+        return replace(first, cases=tuple(cases), depths=tuple(depths), others=tuple(others), left_out_states=left_out)
 
     def __repr__(self) -> str:
         return f"TestSuite({self.name!r}, {self.task!r}, {len(self)} cases at {len(self.boundaries)} boundary states)"

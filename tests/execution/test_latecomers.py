@@ -139,15 +139,14 @@ def test_what_is_added_to_a_worker_that_is_done_is_not_lost() -> None:
         given = work[:4]
         backend.submit(0, given)
         member = backend._processes[0]
-        heard = b""
-        while b"finished" not in heard:  # it has nothing more to do, and nobody has been told so
-            heard = member.pipe.recv_bytes()
+        kind, found = "", []
+        while kind != "finished":  # it has nothing more to do, and the back end was not told so
+            kind, results, _, _, taken = pickle.loads(member.pipe.recv_bytes())
+            found += [place for place, _ in results or ()]
+        assert taken == 4
         for more in (work[4:9], work[9:]):
             given += more
             backend.add(0, more)
-        kind, results, _, _, taken = pickle.loads(heard)
-        assert (kind, taken) == ("finished", 4)
-        found = [place for place, _ in results]
         reports: list[Any] = []
         while not (reports and reports[-1].finished):
             reports += backend.collect(10.0)

@@ -163,12 +163,12 @@ class Dispatch(Generic[Item]):
         for worker, piece in self._pieces.items():
             # Towards the end no worker keeps what another one could begin with.
             fair = 2 * sum(map(len, self._queues)) // self._backend.workers
-            if not piece.alone and len(piece.missing) < min(KEPT_SIDE_BY_SIDE, fair):
+            # Nor does it take of another's before it is idle: what that one knows, it would have to play again.
+            few = len(piece.missing) < min(KEPT_SIDE_BY_SIDE, fair)
+            if few and self._queues[worker] and not piece.alone:
                 self._add(self._adding, worker, piece)
 
     def _add(self, backend: AddingBackend, worker: int, piece: Piece[Item]) -> None:
-        if not self._queues[worker]:
-            self._take_from_the_richest(worker)
         queue = self._queues[worker]
         if not (self._go_side_by_side(piece.items[-1]) and self._go_side_by_side(queue[0])):
             return

@@ -68,6 +68,8 @@ def test_an_unknown_agent_is_an_error(tmp_path: Path) -> None:
         reproduce(config, tmp_path)
 
 
+# Half a minute of processor time, most of it emulation, takes minutes beside other work.
+@pytest.mark.timeout(1200)
 def test_a_small_part_for_real(tmp_path: Path) -> None:
     config = ReproductionConfig(
         agents=AGENTS,

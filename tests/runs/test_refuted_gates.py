@@ -100,7 +100,7 @@ def test_refuted_later_the_gate_is_open_everywhere_until_it_is_tested_again(tmp_
     decision, gate = decision_of(run, "noisy"), gate_of(run, "noisy")
     assert decision.passed is None
     assert gate.passed is None
-    assert gate.detail.startswith("no data for the fail frequency on these cases: open: ")
+    assert gate.detail.startswith("no data for the fail frequency on these cases: open, as other cases count")
     assert run.safety[SUITE]["noisy"].fail_frequency.low is None
     write_report(report_results([run]), tmp_path / "report")
     (row,) = (
@@ -108,8 +108,9 @@ def test_refuted_later_the_gate_is_open_everywhere_until_it_is_tested_again(tmp_
         if row["agent"] == "noisy"
     )  # fmt: skip
     assert row["passed"] is None
-    assert 'tests="' in (junit := (tmp_path / "report" / "junit.xml").read_text())
-    assert "open: " in junit
+    junit, summary = ((tmp_path / "report" / name).read_text() for name in ("junit.xml", "summary.md"))
+    assert "noisy** never failed in the tests drawn from these 3 cases" in summary, "one of four was left out"
+    assert "open, as other cases count now" in junit
     assert SafetyResult.from_json(run.safety[SUITE]["noisy"].to_json()).decision == decision
     # The same command as in the beginning decides it with what is known by now.
     resumed, result, gate = joined(folder, NOISY)

@@ -155,8 +155,11 @@ def fated(suite: SuiteView) -> bool:
 
 def of_these_cases(suite: SuiteView) -> str:
     """``on these 39 cases``; where a gate stopped early, the rate is of all that tests were drawn from."""
-    if suite.decision:
-        drawn = sum(case.result.survivable is not Survivability.NO for case in suite.distinct)
+    decision = suite.result.decision
+    if suite.decision and decision is not None:
+        # What was left out as doomed was not drawn from, also if that proof was refuted later.
+        asked = [case for case in suite.distinct if case.id not in decision.left_out]
+        drawn = sum(case.result.survivable is not Survivability.NO for case in asked)
         return f"drawn from these {count(drawn, 'case')}"
     return on_cases(suite.judged)
 

@@ -73,6 +73,6 @@ class GateDecision(Shown):
         if self.exact:
             return f"exact after {self.executions} executions, one of each case"
         if not self.stands:
-            return f"open: {REFUTED_SINCE}; test it again"
+            return f"open, as {REFUTED_SINCE}; test it again"
         how = f"decided by {self.draws} drawn executions" if self.passed is not None else f"open after {self.draws}"
         return f"{how}; {self.executions} were made, {self.saved} of the suite's {self.whole} saved"

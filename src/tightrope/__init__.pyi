@@ -31,6 +31,7 @@ from tightrope.failures import search_failures as search_failures
 from tightrope.fuzzing import FuzzResult as FuzzResult
 from tightrope.fuzzing import Population as Population
 from tightrope.fuzzing import fuzz as fuzz
+from tightrope.fuzzing import fuzz_again as fuzz_again
 from tightrope.fuzzing import fuzz_policy as fuzz_policy
 from tightrope.outcome import Outcome as Outcome
 from tightrope.outcome import StopReason as StopReason

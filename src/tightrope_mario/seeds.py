@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,9 @@ from pathlib import Path
 import tightrope as tr
 
 FOLDER = "fuzzing-seeds"
+BUSY_WITH_ONE = 4
+"""Workers that one fuzzing keeps busy; of more, most wait for the longest trace of a generation. So many seeds as there
+are workers for are bred side by side, and no more: an interruption loses those under way."""
 OnProgress = Callable[[tr.Progress], None]
 
 
@@ -33,25 +37,30 @@ def repeated_fuzzing(
             if first is None:
                 continue
             begin = int(first.settings["seed"])
-            others = (_bred(run, engine, first, begin + more, on_progress) for more in range(1, seeds))
-            found[name] = (first, *(result for result in others if result is not None))
+            others = _others(run, engine, first, range(begin + 1, begin + seeds), on_progress)
+            found[name] = (first, *others)
     return found
 
 
-def _bred(
-    run: tr.Run, engine: Callable[[], tr.Engine], first: tr.FuzzResult, seed: int, on_progress: OnProgress | None
-) -> tr.FuzzResult | None:
-    """The same fuzzing with another seed; None where it was interrupted."""
-    settings = {**first.settings, "seed": seed}
-    file = run.path / FOLDER / f"{_name(first, settings)}.json"
-    if file.exists():
-        return tr.FuzzResult.from_json(json.loads(file.read_text(encoding="utf-8")))
-    how = {**settings, "weights": tuple(settings["weights"])}
-    result = tr.fuzz(run.task, _ancestors(first), control=False, engine=engine(), on_progress=on_progress, **how)
-    if len(result.generations) < len(first.generations):
-        return None
-    _write(file, result)
-    return result
+def _others(
+    run: tr.Run,
+    engine: Callable[[], tr.Engine],
+    first: tr.FuzzResult,
+    seeds: Sequence[int],
+    on_progress: OnProgress | None,
+) -> Iterator[tr.FuzzResult]:
+    """The same fuzzing with other seeds, without those that were interrupted."""
+    files = {seed: run.path / FOLDER / f"{_name(first, {**first.settings, 'seed': seed})}.json" for seed in seeds}
+    missing = [seed for seed in seeds if not files[seed].exists()]
+    together = max(1, (run.config.execution.workers or os.cpu_count() or 1) // BUSY_WITH_ONE)
+    for some in (missing[place : place + together] for place in range(0, len(missing), together)):
+        results = tr.fuzz_again(run.task, first, some, engine=engine(), on_progress=on_progress)
+        for seed, result in zip(some, results, strict=True):
+            if len(result.generations) == len(first.generations):
+                _write(files[seed], result)
+    for file in files.values():
+        if file.exists():
+            yield tr.FuzzResult.from_json(json.loads(file.read_text(encoding="utf-8")))
 
 
 def _ancestors(bred: tr.FuzzResult) -> list[tr.ActionTrace]:

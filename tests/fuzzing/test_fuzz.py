@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tightrope as tr
-from tests.fuzzing.worlds import corridor_reference, rail_task, trail_solution, trail_task, turnstile_task
+from tests.fuzzing.worlds import Careful, corridor_reference, rail_task, trail_solution, trail_task, turnstile_task
 from tightrope.errors import EnvironmentFailure, FormatError, UsageError
 from tightrope.execution import Engine, Rollout
-from tightrope.fuzzing import FuzzResult, fuzz
+from tightrope.fuzzing import FuzzResult, fuzz, fuzz_again, fuzz_policy
 from tightrope.fuzzing.job import breeding_budget
 from tightrope.outcome import Outcome, StopReason
 from tightrope.progress import Progress
@@ -265,3 +266,44 @@ def test_wrong_input(options, rule) -> None:
     arguments = {"ancestors": corridor_reference(), **options}
     with pytest.raises(UsageError, match=rule):
         fuzz(corridor_task(), **arguments)
+
+
+def test_other_seeds_side_by_side_find_what_each_finds_alone() -> None:
+    how: dict[str, Any] = {"generations": 3, "population": 10, "truncation": 0.5, "actions": [0, 1], "max_length": 40}
+    first = fuzz(TRAIL, SOLUTION, seed=3, **how)
+    told: list[Progress] = []
+    alone = tuple(fuzz(TRAIL, SOLUTION, seed=seed, control=False, **how) for seed in (4, 5, 6))
+    assert fuzz_again(TRAIL, FuzzResult.from_json(first.to_json()), (4, 5, 6), on_progress=told.append) == alone
+    assert [progress.finished for progress in told] == [3, 6, 9]
+    assert told[-1].total == 9
+    assert fuzz_again(TRAIL, first, (4, 5, 6), backend="processes", workers=3) == alone
+    assert fuzz_again(TRAIL, first, ()) == ()
+
+
+def test_other_seeds_have_randomness_and_masks_of_their_own() -> None:
+    slippery, masked = corridor_task(slip=0.3), turnstile_task()
+    for task, actions in ((slippery, (WALK,) * 4), (masked, (1, 2, 1, 2))):
+        how: dict[str, Any] = {"generations": 2, "population": 10, "control": False}
+        first = fuzz(task, ActionTrace(task.label, 0, actions), **how)
+        # In a stochastic task an ancestor may have ended earlier than it could have.
+        ancestors = [ancestor.trace for ancestor in first.ancestors]
+        alone = tuple(fuzz(task, ancestors, seed=seed, **how) for seed in (1, 2))
+        assert fuzz_again(task, first, (1, 2)) == alone
+
+
+def test_other_seeds_that_are_interrupted_are_cancelled() -> None:
+    first = fuzz(TRAIL, SOLUTION, generations=4, population=10, control=False)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.finished == 4:
+            raise KeyboardInterrupt
+
+    results = fuzz_again(TRAIL, first, (1, 2), on_progress=interrupt)
+    assert [len(result.generations) for result in results] == [2, 2]
+    assert {result.stop_reason for result in results} == {StopReason.CANCELLED}
+
+
+def test_a_policy_is_not_fuzzed_again_as_a_trace() -> None:
+    task = corridor_task()
+    with pytest.raises(UsageError, match="call fuzz_policy"):
+        fuzz_again(task, fuzz_policy(task, Careful(), generations=1, population=10, control=False), (1,))

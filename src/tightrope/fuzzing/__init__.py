@@ -6,7 +6,7 @@ from tightrope.fuzzing.perturbation import Perturbation, PerturbationKind, Scrip
 from tightrope.fuzzing.policy import fuzz_policy
 from tightrope.fuzzing.population import Member, Population, selection_chances
 from tightrope.fuzzing.results import Control, FuzzResult, Generation, Individual, Spread
-from tightrope.fuzzing.traces import fuzz
+from tightrope.fuzzing.traces import fuzz, fuzz_again
 
 __all__ = [
     "ActionSource",
@@ -24,6 +24,7 @@ __all__ = [
     "Spread",
     "action_source",
     "fuzz",
+    "fuzz_again",
     "fuzz_policy",
     "score",
     "selection_chances",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -50,23 +50,68 @@ def breed(
     on_progress: ProgressCallback | None,
 ) -> Bred:
     """Breed until ``generations`` are finished, the budget is spent or the user interrupts; keep what is finished."""
-    meter = (budget or Budget()).start()
-    bred = Bred()
-    try:
-        ancestors = population.tell(_without_errors(evaluate(population.ask())))
-        bred.ancestors = tuple(individual(member, 0) for member in ancestors)
-        bred.covered = population.covered.size
-        while len(bred.generations) < generations:
-            if meter.spent:
-                bred.stop_reason = StopReason.BUDGET_SPENT
-                break
-            bred.add(population.tell(evaluate(population.ask())), population.covered.size)
-            meter.spend(bred.generations[-1].steps)
-            if on_progress is not None:
-                on_progress(Progress("fuzzing", len(bred.generations), generations, _note(bred)))
-    except KeyboardInterrupt:
-        bred.stop_reason = StopReason.CANCELLED
+
+    def of_all(asked: Mapping[int, Sequence[Genome]]) -> dict[int, list[Played]]:
+        return {place: evaluate(genomes) for place, genomes in asked.items()}
+
+    (bred,) = breed_together([population], of_all, generations=generations, budget=budget, on_progress=on_progress)
     return bred
+
+
+def breed_together(
+    populations: Sequence[Population[Genome]],
+    evaluate: Callable[[Mapping[int, Sequence[Genome]]], Mapping[int, list[Played]]],
+    *,
+    generations: int,
+    budget: Budget | None,
+    on_progress: ProgressCallback | None,
+) -> list[Bred]:
+    """Breed several populations that know nothing of each other, each as far as ``breed`` would; ``budget``: of each.
+
+    ``evaluate`` gets the next generation of all that are not finished, by their places: each would end with a wait for
+    its longest individual.
+    """
+    breds = [Bred() for _ in populations]
+    breedings = [_breeding(one, bred, generations, budget) for one, bred in zip(populations, breds, strict=True)]
+    try:
+        asked = {place: next(breeding) for place, breeding in enumerate(breedings)}
+        while asked:
+            plays = evaluate(asked)
+            sent = {place: _sent(breedings[place], plays[place]) for place in asked}
+            asked = {place: genomes for place, genomes in sent.items() if genomes is not None}
+            finished = sum(len(bred.generations) for bred in breds)
+            if on_progress is not None and finished:
+                note = _note(breds[0]) if len(breds) == 1 else f"{len(breds)} seeds side by side"
+                on_progress(Progress("fuzzing", finished, len(breds) * generations, note))
+    except KeyboardInterrupt:
+        for bred in breds:
+            bred.stop_reason = StopReason.CANCELLED
+    return breds
+
+
+def _sent(breeding: Generator[list[Genome], list[Played], None], plays: list[Played]) -> list[Genome] | None:
+    """The generation that is asked for next; None when it was the last."""
+    try:
+        return breeding.send(plays)
+    except StopIteration:
+        return None
+
+
+def _breeding(
+    population: Population[Genome], bred: Bred, generations: int, budget: Budget | None
+) -> Generator[list[Genome], list[Played], None]:
+    """Yields each generation, and is sent what became of it."""
+    meter = (budget or Budget()).start()
+    ancestors = population.tell(_without_errors((yield population.ask())))
+    bred.ancestors = tuple(individual(member, 0) for member in ancestors)
+    bred.covered = population.covered.size
+    while len(bred.generations) < generations:
+        if meter.spent:
+            bred.stop_reason = StopReason.BUDGET_SPENT
+            break
+        members = population.tell((yield population.ask()))
+        bred.add(members, population.covered.size)
+        meter.spend(bred.generations[-1].steps)
 
 
 def unsafe_ends(plays: Sequence[Played]) -> set[int]:

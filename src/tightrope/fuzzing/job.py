@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tightrope.budget import Budget
-from tightrope.fuzzing.breeding import breed
+from tightrope.fuzzing.breeding import Bred, breed
 from tightrope.fuzzing.control import run_control
 from tightrope.fuzzing.fitness import Played
 from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.population import Operators, Population
-from tightrope.fuzzing.results import FuzzLevel, FuzzResult
+from tightrope.fuzzing.results import Control, FuzzLevel, FuzzResult
 from tightrope.progress import ProgressCallback
 from tightrope.settings import BREEDING_STEPS_BY_REPLAY, Count, FuzzingConfig, require
 from tightrope.simulation import conformance_of
@@ -69,6 +69,10 @@ class FuzzJob:
         if self.control:
             size, independent = self.how.mutation_size, self.how.independent_actions
             matched = run_control(bred, traces, size=size, independent=independent, seed=self.seed, on_progress=told)
+        return self.result_of(bred, matched)
+
+    def result_of(self, bred: Bred, control: Control | None = None) -> FuzzResult:
+        """What was bred, as a result."""
         return FuzzResult(
             task=self.task.label,
             level=self.level,
@@ -78,7 +82,7 @@ class FuzzJob:
             individuals=tuple(bred.individuals),
             generations=tuple(bred.generations),
             covered=bred.covered,
-            control=matched,
+            control=control,
             stop_reason=bred.stop_reason,
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -27,7 +28,11 @@ class TracePlayer:
 
     def __call__(self, traces: Sequence[ActionTrace]) -> list[Played]:
         """What became of each trace."""
-        return [played_of(episode) for episode in self.play([self._rollout(trace) for trace in traces])]
+        return [played_of(episode) for episode in self.play(self.rollouts(traces))]
+
+    def rollouts(self, traces: Sequence[ActionTrace]) -> list[Rollout]:
+        """How each is played."""
+        return [self._rollout(trace) for trace in traces]
 
     def play(self, rollouts: Sequence[Rollout]) -> list[Episode]:
         """Run rollouts of fixed actions; on a task with action masks the actions are made to keep to them."""
@@ -43,6 +48,20 @@ class TracePlayer:
             seed=derive_seed("fuzz", self.seed, trace.id),
             record_keys=True,
         )
+
+
+class Together:
+    """Plays traces of several seeds at a time, by the places of their players."""
+
+    def __init__(self, players: Sequence[TracePlayer]) -> None:
+        self.players = players
+
+    def __call__(self, asked: Mapping[int, Sequence[ActionTrace]]) -> dict[int, list[Played]]:
+        """What became of each trace."""
+        rollouts = [rollout for place, traces in asked.items() for rollout in self.players[place].rollouts(traces)]
+        # They differ in how they make rollouts, not in how they play them.
+        played = map(played_of, self.players[0].play(rollouts))
+        return {place: list(islice(played, len(traces))) for place, traces in asked.items()}
 
 
 def played_of(episode: Episode) -> Played:

@@ -11,10 +11,11 @@ from tightrope.budget import Budget
 from tightrope.errors import UsageError
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
 from tightrope.fuzzing.actions import ActionSource, action_source
+from tightrope.fuzzing.breeding import breed_together
 from tightrope.fuzzing.fitness import Played
 from tightrope.fuzzing.job import FuzzJob
 from tightrope.fuzzing.mutation import OPERATORS, cross, mutate
-from tightrope.fuzzing.playing import TracePlayer
+from tightrope.fuzzing.playing import Together, TracePlayer
 from tightrope.fuzzing.population import Member
 from tightrope.fuzzing.results import FuzzResult
 from tightrope.progress import ProgressCallback
@@ -155,6 +156,67 @@ def fuzz(
     with borrowed_engine(task, None, engine, backend, workers) as engine:
         evaluate = TracePlayer(engine, source, seed)
         return job.result(breeder, evaluate, evaluate)
+
+
+@begun_again_if_stochastic
+def fuzz_again(
+    task: Task,
+    result: FuzzResult,
+    seeds: Sequence[int],
+    *,
+    engine: Engine | None = None,
+    backend: BackendName = LIBRARY_BACKEND,
+    workers: int | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> tuple[FuzzResult, ...]:
+    """The same fuzzing with other seeds, to see how much of what it found is luck; there is no control.
+
+    Each result is what ``fuzz`` finds with that seed from the same ancestors, as they were played. All are bred side by
+    side: a generation lasts as long as its longest trace, and workers that would wait for that play traces of others.
+
+    Args:
+        task: The task that was fuzzed.
+        result: What ``fuzz`` found; its settings and ancestors are taken.
+        seeds: One for each result.
+        engine: The engine to run on; default: a temporary one.
+        backend: The temporary engine's back end, by name.
+        workers: The temporary engine's number of processes; default: one per core.
+        on_progress: Called with a ``Progress`` as the work goes on.
+    """
+    if result.agent is not None:
+        raise UsageError(f"only traces are fuzzed again; this result is of {result.agent}'s policy: call fuzz_policy")
+    if not seeds:
+        return ()
+    jobs = [_job_again(task, result, seed) for seed in seeds]
+    ancestors = [_from_reset(ancestor.trace, ancestor.trace.actions) for ancestor in result.ancestors]
+    _check_ancestors(task, ancestors)
+    source = action_source(task, jobs[0].actions)
+    operators = TraceOperators.asked_for(jobs[0].how, source, jobs[0].max_length)
+    with borrowed_engine(task, None, engine, backend, workers) as engine:
+        breds = breed_together(
+            [job.population(ancestors, operators) for job in jobs],
+            Together([TracePlayer(engine, source, seed) for seed in seeds]),
+            generations=jobs[0].how.generations,
+            budget=None,
+            on_progress=on_progress,
+        )
+    return tuple(job.result_of(bred) for job, bred in zip(jobs, breds, strict=True))
+
+
+def _job_again(task: Task, result: FuzzResult, seed: int) -> FuzzJob:
+    """What was asked of a fuzzing, with another seed."""
+    asked = {name: value for name, value in result.settings.items() if name not in ("seed", "actions", "max_length")}
+    return FuzzJob(
+        task=task,
+        level=result.level,
+        how=FuzzingConfig(**{**asked, "weights": tuple(asked["weights"])}),
+        seed=seed,
+        budget=None,
+        actions=result.settings["actions"],
+        max_length=result.settings["max_length"],
+        control=False,
+        on_progress=None,
+    )
 
 
 def _check_ancestors(task: Task, ancestors: Sequence[ActionTrace]) -> None:

@@ -37,7 +37,8 @@ ends by naming every figure that is worse than the one that stood here, beyond i
 --only 1 --quick` runs one of them in small.
 
 Every ratio is between two measurements of the same run. Times of one process are processor time; those of several are
-wall time, and mean something only on an otherwise idle machine.
+wall time, and mean something only on an otherwise idle machine. Item 2 also tells the processor time of all processes,
+which other work on the machine changes less.
 
 The naive way (`tightrope.execution.naive`) is also the definition of every rollout: the engine's episodes are compared
 with its episodes in the same run. It is measured on a sample of the rollouts and scaled by steps.

@@ -122,7 +122,7 @@ def test_workers_are_given_more_before_they_are_done(added: list[int], killed: b
 
         found = engine.run(work, on_episode=seen)
     assert_same(found, naive(task, work))
-    assert len(added) > 4
+    assert added
     assert len(victims) == 2 * killed
 
 

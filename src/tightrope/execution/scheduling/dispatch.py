@@ -25,7 +25,7 @@ PATIENCE = 3.0
 """A worker that may stall is not waited for longer than this many times what its work should take."""
 SECONDS_BETWEEN_LOOKS = 0.5
 """How often to look for workers that stall."""
-KEPT_SIDE_BY_SIDE = 16
+KEPT_SIDE_BY_SIDE = 8
 """A local worker has at least so many of an agent's rollouts under way, as long as others wait: one that had to end the
 last episode of a piece first would ask for one observation at a time, which takes a network thrice as long for each."""
 MOST_ATTEMPTS = 3
@@ -162,7 +162,7 @@ class Dispatch(Generic[Item]):
             return
         for worker, piece in self._pieces.items():
             # Towards the end no worker keeps what another one could begin with.
-            fair = 2 * sum(map(len, self._queues)) // self._backend.workers
+            fair = sum(map(len, self._queues)) // self._backend.workers
             # Nor does it take of another's before it is idle: what that one knows, it would have to play again.
             few = len(piece.missing) < min(KEPT_SIDE_BY_SIDE, fair)
             if few and self._queues[worker] and not piece.alone:

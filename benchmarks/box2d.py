@@ -24,7 +24,7 @@ from tightrope.seeding import generator
 from tightrope.simulation import Conformance, Simulator, conformance_of, open_simulator
 from tightrope.simulation.forking.environment import ForkCosts
 from tightrope.simulation.forking.family import end_processes, family_of
-from tightrope.simulation.forking.worth import measure_forking, pays
+from tightrope.simulation.forking.measuring import measure_forking, pays
 
 NAMES = ("LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3")
 DEPTHS = (25, 100, 400)

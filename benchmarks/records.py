@@ -32,7 +32,7 @@ TITLES = {
 
 PREFACE = """# Benchmarks
 
-`make bench` runs them all in about 20 to 40 minutes on two cores that do nothing else, writes this page item by item, and
+`make bench` runs them all in 20 to 40 minutes on two cores that do nothing else, writes this page item by item, and
 ends by naming every figure that is worse than the one that stood here, beyond its noise. `python -m benchmarks.run
 --only 1 --quick` runs one of them in small.
 

@@ -16,7 +16,7 @@ from tests.installing import install
 from tightrope.agents import Agent, AgentLoader, AgentRequest, names_code, parse_agent_argument, register_loader
 from tightrope.agents.preferences import preferences_of
 from tightrope.errors import AgentError, MissingExtra, UnknownName, UsageError
-from tightrope.execution.backends.wire import pack_agents
+from tightrope.execution.backends.packing import pack_agents
 from tightrope.testing import ConstantAgent
 from tightrope.testing.agent_contract import ask, walk
 

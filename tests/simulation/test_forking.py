@@ -31,8 +31,8 @@ from tightrope.simulation import Conformance, Simulator, conformance_of, open_si
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.simulation.forking.environment import ForkCosts, ForkedEnv
 from tightrope.simulation.forking.family import MOST_KEPT, end_processes, family_of
-from tightrope.simulation.forking.worth import examine_forking
-from tightrope.simulation.forking.worth import pays as forks_pay
+from tightrope.simulation.forking.measuring import examine_forking
+from tightrope.simulation.forking.measuring import pays as forks_pay
 from tightrope.tasks import Task
 from tightrope.trace import ActionTrace
 
@@ -241,7 +241,7 @@ def quick_examination(task: Task) -> Any:
 
 @pytest.fixture
 def always_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tightrope.simulation.forking.worth.pays", lambda costs: True)
+    monkeypatch.setattr("tightrope.simulation.forking.measuring.pays", lambda costs: True)
 
 
 @pytest.mark.usefixtures("always_pays")
@@ -256,7 +256,7 @@ def always_pays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_forked_is_replayed_and_the_check_says_why(
     world: type[Line], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tightrope.simulation.forking.worth.SECONDS_TO_TRY", 3.0 if world is Waiting else 300.0)
+    monkeypatch.setattr("tightrope.simulation.forking.measuring.SECONDS_TO_TRY", 3.0 if world is Waiting else 300.0)
     found = quick_examination(hidden_task(world))
     assert found.costs is None
     assert found.note.startswith("processes with the environment cannot be forked")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tightrope.agents.agent import Agent
 from tightrope.errors import UnknownName
 from tightrope.execution.backends.backend import Backend
-from tightrope.execution.backends.wire import Setup
+from tightrope.execution.backends.packing import Setup
 from tightrope.execution.worker.worker import Worker
 from tightrope.settings import BackendName
 from tightrope.simulation import Conformance

@@ -25,7 +25,7 @@ from tightrope.agents.agent import Agent
 from tightrope.errors import TightropeError, UsageError
 from tightrope.execution.backends.backend import Assignment, Call, Report, Returned
 from tightrope.execution.backends.opening import BackendRequest
-from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
+from tightrope.execution.backends.packing import Setup, pack_agents, pack_rollouts
 from tightrope.execution.episode_codec import unpack_episode
 from tightrope.execution.rollout import Rollout
 from tightrope.guards.calls import described_in

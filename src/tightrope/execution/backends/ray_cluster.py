@@ -16,8 +16,8 @@ from tightrope.agents.agent import Agent
 from tightrope.errors import UsageError, require_extra
 from tightrope.execution.backends.backend import Assignment, Call, Report, Returned, work_through
 from tightrope.execution.backends.opening import BackendRequest
+from tightrope.execution.backends.packing import Setup, pack_agents, pack_rollouts
 from tightrope.execution.backends.processes import available_cores
-from tightrope.execution.backends.wire import Setup, pack_agents, pack_rollouts
 from tightrope.execution.episode_codec import pack_episode, unpack_episode
 from tightrope.guards.watchdog import time_limited
 

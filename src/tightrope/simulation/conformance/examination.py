@@ -16,7 +16,7 @@ from tightrope.simulation.conformance.reproducing import ReplayedWalks, opened, 
 from tightrope.simulation.conformance.roundtrip import round_trip, transfer
 from tightrope.simulation.conformance.trial_walk import Recording
 from tightrope.simulation.forking.environment import ForkCosts
-from tightrope.simulation.forking.worth import NOT_WORTH_IT, Forking, examine_forking
+from tightrope.simulation.forking.measuring import NOT_WORTH_IT, Forking, examine_forking
 from tightrope.simulation.simulator import Simulator
 from tightrope.simulation.snapshots import Snapshotter, applicable_snapshotters
 from tightrope.simulation.starting import checked_reset

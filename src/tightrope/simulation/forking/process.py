@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from tightrope.errors import EnvironmentFailure
-from tightrope.simulation.forking.wire import receive, send
+from tightrope.simulation.forking.transport import receive, send
 
 MAIN = "import sys; from tightrope.simulation.forking.serving import main; main(int(sys.argv[1]))"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

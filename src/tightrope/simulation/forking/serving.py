@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tightrope.simulation.forking.wire import receive_with_descriptor, send
+from tightrope.simulation.forking.transport import receive_with_descriptor, send
 from tightrope.simulation.snapshots import canonical_reseed, draws_nothing, shows_its_draws, unpack_snapshotters
 from tightrope.simulation.snapshots.randomness import generator_states
 from tightrope.tasks.limits import own_limit

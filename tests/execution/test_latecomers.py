@@ -110,18 +110,22 @@ def added(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("killed", [False, True])
 def test_workers_are_given_more_before_they_are_done(added: list[int], killed: bool) -> None:
     task = with_world(Slow, corridor_task(length=30, holes=(7, 15, 22)))
-    work = rollouts(task, count=400, seed=3)
     victims: list[int] = []
-    with Engine(task, agents(task), backend="processes", workers=2) as engine:
-        engine._runner._pace.cost_per_second = 500.0
+    # On a machine with much else to do, a worker may be done before anybody looks: then once more, with other work.
+    for seed in range(3, 9):
+        work = rollouts(task, count=400, seed=seed)
+        with Engine(task, agents(task), backend="processes", workers=2) as engine:
+            engine._runner._pace.cost_per_second = 500.0
 
-        def seen(episode: Episode) -> None:
-            if killed and added and len(victims) < 2:
-                victims.append(processes_of(engine)[-1])
-                os.kill(victims[-1], signal.SIGKILL)
+            def seen(episode: Episode, engine: Engine = engine) -> None:
+                if killed and added and len(victims) < 2:
+                    victims.append(processes_of(engine)[-1])
+                    os.kill(victims[-1], signal.SIGKILL)
 
-        found = engine.run(work, on_episode=seen)
-    assert_same(found, naive(task, work))
+            found = engine.run(work, on_episode=seen)
+        assert_same(found, naive(task, work))
+        if added and len(victims) == 2 * killed:
+            break
     assert added
     assert len(victims) == 2 * killed
 

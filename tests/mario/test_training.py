@@ -117,7 +117,8 @@ def test_the_paper_preset_is_the_papers():
 )
 def test_the_sparse_preset_is_what_trained_the_sparse_agents(actions, since):
     stored = json.loads((AGENTS / f"1-1-sparse-{actions}-training.json").read_text())["config"]["recipe"]
-    stored |= {"last_learning_rate": None, "slips": 0.0, "averaging": 0.0}
+    later = {"last_learning_rate": None, "slips": 0.0, "averaging": 0.0, "rewind": 0.0, "rewind_steps": (8, 60)}
+    stored |= later
     assert asdict(PRESETS["fast-sparse"]) == {**stored, "last_exploration": tuple(stored["last_exploration"]), **since}
 
 
@@ -230,6 +231,79 @@ def test_games_that_begin_in_situations_show_what_the_environment_shows_there():
         assert episodes == [0, 1, 2, 1]
     finally:
         games.close()
+
+
+def test_games_that_are_put_back_before_a_loss_show_what_the_environment_shows_there():
+    from tightrope_mario.training.learner import Memory
+    from tightrope_mario.training.starts import earlier_frames
+
+    settings = GameSettings(
+        level="1-1", actions="basic", reward="dense", patience=None, cut_reward=0.0, rom=None, rewinds=12
+    )
+    env, right = MarioEnv(actions="basic"), 3
+    games = Games(settings, 1, 1)
+    try:
+        games.finish_step()
+        memory, began = Memory(90, 1, "cpu", earlier_frames("1-1", (), None), places=1), np.zeros(1, np.int32)
+        observation, _ = env.reset()
+        way = [env.save_state()]
+        deaths, put_back = 0, (9, 9, 0, 5)
+        while deaths < len(put_back):
+            memory.write_situation(games.board["frame"], games.board["age"], began)
+            stack = (memory.newest_stacks() * 255).round().to(torch.uint8).numpy()[0]
+            assert np.array_equal(stack, observation), deaths
+            back = games.board["rewind"][0] = put_back[deaths]
+            games.start_step(np.array([right], np.int32))
+            games.finish_step()
+            memory.write_step(np.array([right]), games.board["reward"], games.board["over"])
+            observation, reward, terminated, _, _ = env.step(right)
+            assert (games.board["reward"][0], games.board["over"][0]) == (reward, terminated)
+            if not terminated:
+                way.append(env.save_state())
+                continue
+            assert bool(games.board["rewound"][0]) == bool(back)
+            deaths += 1
+            way = way[: len(way) - back + 1] if back else way[:1]
+            env.load_state(way[-1])
+            observation, began[0] = np.asarray(env.observation), 1 if back else 0
+            if back:
+                memory.write_earlier(1, games.board["earlier"][0])
+    finally:
+        games.close()
+
+
+def test_losses_are_taken_back_as_often_and_as_far_as_the_recipe_says():
+    from tightrope_mario.training.rewinding import Rewinding
+
+    recipe = find_recipe("fast", workers=1, lanes=400, memory_ticks=64, rewind=0.3, rewind_steps=(4, 9))
+    rewinding = Rewinding(recipe, 7, 0)
+    drawn = rewinding.draw(0)
+    assert set(drawn.tolist()) == {0, 4, 5, 6, 7, 8, 9}
+    assert 0.22 < (drawn > 0).mean() < 0.38
+    assert not Rewinding(replace(recipe, rewind=0.0), 7, 0).draw(0).any()
+
+
+def test_a_place_for_earlier_frames_is_given_out_again_only_when_nothing_remembers_it():
+    from tightrope_mario.training.rewinding import Rewinding
+
+    recipe = find_recipe("fast", workers=1, lanes=2, memory_ticks=64, rewind=1.0)
+    rewinding = Rewinding(recipe, 7, 0)
+    given = [rewinding.place(0, now) for now in range(5)]
+    assert given == [7, 8, 9, 10, 11]
+    assert rewinding.places == 10
+    # All five of the first game are in use for as long as its steps are remembered; the second has its own.
+    assert (rewinding.draw(64) > 0).tolist() == [False, True]
+    assert (rewinding.draw(65) > 0).tolist() == [True, True]
+
+
+def test_an_agent_goes_on_from_shortly_before_its_own_losses(tmp_path):
+    agent = AGENTS / "1-1-dense-2-moves-early.onnx"
+    recipe = find_recipe(
+        "continue", workers=1, lanes=2, batch=4, updates=1, memory_ticks=400, burn_in_ticks=150, rewind=1.0
+    )
+    described = train(TrainingConfig(folder=tmp_path, recipe=recipe, device="cpu", max_steps=600, agent=agent))
+    # Only the first game of each lane began at the start of the level.
+    assert described["stages"][-1]["recent_episodes"] == 2 < described["episodes"]
 
 
 def test_a_situation_that_ends_on_the_way_is_named():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -16,13 +17,15 @@ from numpy.typing import NDArray
 from tightrope.errors import EnvironmentFailure
 from tightrope_mario.game import ram
 from tightrope_mario.game.environment import MarioEnv, SavedState
-from tightrope_mario.game.pictures import SIZE
+from tightrope_mario.game.pictures import SIZE, STACK
 from tightrope_mario.training.starts import ActionNames, saved_states
 
 FIELDS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "frame": (np.uint8, (SIZE, SIZE)),
+    "earlier": (np.uint8, (STACK - 1, SIZE, SIZE)),
     "action": (np.int32, ()),
     "start": (np.int32, ()),
+    "rewind": (np.int32, ()),
     "reward": (np.float32, ()),
     "over": (np.uint8, ()),
     "age": (np.int32, ()),
@@ -31,9 +34,12 @@ FIELDS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "episode_x": (np.int32, ()),
     "episode_flag": (np.uint8, ()),
     "episode_died": (np.uint8, ()),
+    "rewound": (np.uint8, ()),
 }
 """What each game shares. ``frame`` and ``age`` are of the situation now; ``start`` is where the next episode begins: a
-situation, counted from 1, or 0 for the start of the level; the rest is of the step that led to it."""
+situation, counted from 1, or 0 for the start of the level. Where ``rewind`` is not 0 and Mario dies, the next episode
+begins so many steps before that instead: ``rewound`` tells, and ``earlier`` has the frames before its first one. The
+rest is of the step that led to it."""
 
 GO, STOP = b"go", b"stop"
 
@@ -50,6 +56,8 @@ class GameSettings:
     rom: str | None
     starts: tuple[ActionNames, ...] = ()
     """The ways to the situations that games can begin in."""
+    rewinds: int = 0
+    """How many steps before a loss a game begins again at the most."""
 
 
 class Board:
@@ -156,6 +164,8 @@ class _Lane:
         self._states = states
         self._patience, self._cut_reward = settings.patience, settings.cut_reward
         self._return, self._steps, self._furthest, self._without_progress = 0.0, 0, 0, 0
+        self._way: deque[SavedState] = deque(maxlen=settings.rewinds + 1)
+        """The latest situations of this game, the one now included."""
         self._env = MarioEnv(
             level=settings.level, actions=settings.actions, reward=settings.reward, rom=settings.rom, lazy=True
         )
@@ -175,20 +185,38 @@ class _Lane:
         board["over"][row] = over or cut
         if over or cut:
             self._write_episode(info["flag"], info["dying"])
-            self._begin()
+            self._begin(died=info["dying"])
         else:
+            self._way.append(self._env.save_state())
             board["frame"][row] = observation.newest()  # type: ignore[union-attr]
             board["age"][row] = self._steps
 
-    def _begin(self) -> None:
-        self._env.reset()
-        start = int(self._board["start"][self._row])
-        if start:
-            self._env.load_state(self._states[start - 1])
+    def _begin(self, *, died: bool = False) -> None:
+        back = int(self._board["rewind"][self._row]) if died else 0
+        self._board["rewound"][self._row] = bool(back and self._way)
+        if back and self._way:
+            self._rewind(back)
+        else:
+            self._begin_anew()
         self._return, self._steps, self._without_progress = 0.0, 0, 0
         self._furthest = ram.x(self._env.blob)
         self._board["frame"][self._row] = self._env.observation.newest()  # type: ignore[union-attr]
         self._board["age"][self._row] = 0
+
+    def _begin_anew(self) -> None:
+        self._env.reset()
+        start = int(self._board["start"][self._row])
+        if start:
+            self._env.load_state(self._states[start - 1])
+        self._way.clear()
+        self._way.append(self._env.save_state())
+
+    def _rewind(self, back: int) -> None:
+        """Go back on the game's own way, which stays known: who dies again at once can be put further back."""
+        for _ in range(min(back, len(self._way)) - 1):
+            self._way.pop()
+        self._env.load_state(self._way[-1])
+        self._board["earlier"][self._row] = np.asarray(self._env.observation)[:-1]
 
     def _write_episode(self, flag: bool, died: bool) -> None:
         board, row = self._board, self._row

@@ -54,17 +54,23 @@ class Memory:
     the action, reward and end of the step taken there.
 
     ``earlier`` are the frames before the first one of an episode, for each place where one can begin; without them the
-    first frame stands in, as it does at the start of a level.
+    first frame stands in, as it does at the start of a level. ``places`` are further ones, written later.
     """
 
-    def __init__(self, ticks: int, games: int, device: str, earlier: NDArray[np.uint8] | None = None) -> None:
+    def __init__(
+        self, ticks: int, games: int, device: str, earlier: NDArray[np.uint8] | None = None, places: int = 0
+    ) -> None:
         torch = self._torch = import_torch()
         self.ticks, self.games, self.device = ticks, games, device
         self.now = 0
         self.frame = torch.zeros((ticks, games, SIZE, SIZE), dtype=torch.uint8, device=device)
         self.age = torch.zeros((ticks, games), dtype=torch.int64, device=device)
         self.start = torch.zeros((ticks, games), dtype=torch.int64, device=device)
-        self._earlier = None if earlier is None else torch.from_numpy(earlier).to(device)
+        self._earlier: Any = None
+        if earlier is not None:
+            shape = (len(earlier) + places, *earlier.shape[1:])
+            self._earlier = torch.zeros(shape, dtype=torch.uint8, device=device)
+            self._earlier[: len(earlier)].copy_(torch.from_numpy(earlier))
         self.action = torch.zeros((ticks, games), dtype=torch.int64, device=device)
         self.reward = torch.zeros((ticks, games), dtype=torch.float32, device=device)
         self.alive = torch.zeros((ticks, games), dtype=torch.float32, device=device)
@@ -78,6 +84,10 @@ class Memory:
             self.start[row].copy_(self._torch.from_numpy(start))
         self.frame[row].copy_(self._torch.from_numpy(frame))
         self.age[row].copy_(self._torch.from_numpy(age))
+
+    def write_earlier(self, place: int, frames: NDArray[np.uint8]) -> None:
+        """What was seen before the first frame of the episodes that begin at this place."""
+        self._earlier[place].copy_(self._torch.from_numpy(frames))
 
     def write_step(self, action: NDArray[Any], reward: NDArray[np.float32], over: NDArray[np.uint8]) -> None:
         """What every game did there and got for it; time goes on."""
@@ -119,7 +129,13 @@ class QLearner:
     """
 
     def __init__(
-        self, recipe: Recipe, actions: int, device: str, seed: int, earlier: NDArray[np.uint8] | None = None
+        self,
+        recipe: Recipe,
+        actions: int,
+        device: str,
+        seed: int,
+        earlier: NDArray[np.uint8] | None = None,
+        places: int = 0,
     ) -> None:
         torch = self._torch = import_torch()
         torch.manual_seed(seed)
@@ -140,7 +156,7 @@ class QLearner:
             fused=self._on_gpu,
             capturable=self._on_gpu,
         )
-        self.memory = Memory(recipe.memory_ticks, recipe.games, device, earlier)
+        self.memory = Memory(recipe.memory_ticks, recipe.games, device, earlier, places)
         self.updates = 0
         self._drawable = torch.zeros(2, dtype=torch.int64, device=device)
         self._losses = torch.zeros(2, device=device)

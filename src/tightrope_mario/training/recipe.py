@@ -66,6 +66,12 @@ class Recipe:
     """The exported network is a running mean of the learning one that keeps this part of itself at every update; 0:
     the learning one as it is. From one update to the next a network plays now better, now worse; its mean hardly."""
 
+    rewind: float = 0.0
+    """The share of lost games after which the next one begins shortly before the loss. What the agent loses today is
+    so what it learns from today; situations of a file grow old while it learns."""
+    rewind_steps: tuple[int, int] = (8, 60)
+    """So many steps before: the fewest and the most."""
+
     def learning_rate_at(self, part: float) -> float:
         """The learning rate when this part of the training is over."""
         if self.last_learning_rate is None:

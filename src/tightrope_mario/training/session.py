@@ -19,6 +19,7 @@ from tightrope_mario.training.export import read_onnx, write_onnx
 from tightrope_mario.training.games import Games
 from tightrope_mario.training.learner import QLearner, choose_device
 from tightrope_mario.training.recipe import TrainingConfig
+from tightrope_mario.training.rewinding import Rewinding
 from tightrope_mario.training.starts import Starts, earlier_frames
 
 CHECKPOINT, LOG, DESCRIPTION = "checkpoint.pt", "training-log.csv", "training.json"
@@ -71,11 +72,15 @@ class Session:
         self.names = action_names(config.actions)
         self.device = choose_device(config.device)
         starts = config.starts
-        earlier = None if starts is None else earlier_frames(config.level, starts.ways, config.rom)
+        earlier = earlier_frames(config.level, () if starts is None else starts.ways, config.rom)
+        self.rewinding = Rewinding(config.recipe, len(earlier), derive_seed("mario rewinding", config.seed))
         self.choice = None if starts is None else _choice(starts, config.seed)
+        self.situations = 0 if starts is None else len(starts.situations)
         self.watched = 0 if starts is None else starts.watched
         self.began_at = np.zeros(config.recipe.games, np.int32)
-        self.learner = QLearner(config.recipe, len(self.names), self.device, config.seed, earlier)
+        self.learner = QLearner(
+            config.recipe, len(self.names), self.device, config.seed, earlier, self.rewinding.places
+        )
         self.progress = TrainingProgress()
         if config.agent is not None:
             self.learner.adopt(read_onnx(config.agent)[0], config.agent)
@@ -113,6 +118,7 @@ class Session:
         board, learner = self.games.board, self.learner
         learner.memory.write_situation(board["frame"], board["age"], self.began_at)
         actions = self.exploring.choose(learner.greedy_actions(), len(self.names))
+        board["rewind"][:] = self.rewinding.draw(learner.memory.now)
         self.games.start_step(actions)
         # The games are emulated in their own processes while the network learns from what they did before.
         self._learn()
@@ -137,8 +143,9 @@ class Session:
             progress.episodes += 1
             if not self.began_at[row]:
                 progress.recent.append(self._summary(board, row))
-            if self.choice is not None:
+            if self.choice is not None and 0 < self.began_at[row] <= self.situations:
                 self._learn_where_to_begin(self.choice, board, row)
+            self._begin_again(board, row)
 
     def _summary(self, board: Any, row: int) -> EpisodeSummary:
         return EpisodeSummary(
@@ -150,13 +157,20 @@ class Session:
         )
 
     def _learn_where_to_begin(self, choice: StartChoice, board: Any, row: int) -> None:
-        """Whether Mario died soon after the situation it began in, which adaptive weights follow; the next start."""
-        if self.began_at[row]:
-            failed = bool(board["episode_died"][row]) and board["episode_steps"][row] <= self.watched
-            choice.learn(int(self.began_at[row]) - 1, failed=failed)
-            self.progress.fails_in_situations.append(failed)
+        """Whether Mario died soon after the situation it began in, which adaptive weights follow."""
+        failed = bool(board["episode_died"][row]) and board["episode_steps"][row] <= self.watched
+        choice.learn(int(self.began_at[row]) - 1, failed=failed)
+        self.progress.fails_in_situations.append(failed)
+
+    def _begin_again(self, board: Any, row: int) -> None:
+        """Where the episode that has begun did so; and where the next one begins, unless it is put back."""
+        if board["rewound"][row]:
+            self.began_at[row] = self.rewinding.place(row, self.learner.memory.now)
+            self.learner.memory.write_earlier(int(self.began_at[row]), board["earlier"][row])
+            return
         self.began_at[row] = board["start"][row]
-        board["start"][row] = choice.draw() + 1
+        if self.choice is not None:
+            board["start"][row] = self.choice.draw() + 1
 
     def _part_over(self) -> float:
         """How much of this training is over, by the limit that is nearest."""

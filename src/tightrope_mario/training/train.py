@@ -24,6 +24,7 @@ def train(config: TrainingConfig) -> dict[str, Any]:
         cut_reward=recipe.cut_reward,
         rom=config.rom,
         starts=() if config.starts is None else config.starts.ways,
+        rewinds=recipe.rewind_steps[1] if recipe.rewind else 0,
     )
     games = Games(settings, recipe.workers, recipe.lanes)
     try:

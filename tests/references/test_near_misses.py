@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,36 @@ def test_a_damaged_mark_is_no_mark(tmp_path: Path, flag: object) -> None:
     content = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     (tmp_path / "a.json").write_text(json.dumps(content | {"near_miss": flag}), encoding="utf-8")
     assert not tr.load_reference(tmp_path / "a.json").near_miss
+
+
+def broad_task(room: int) -> tr.Task:
+    """A path along which there is room for so many steps aside in a row, everywhere."""
+    lost, goal, length = 100_000, 200_000, 40
+    table = {
+        cell * 1000 + aside: [
+            goal if cell + 1 == length else (cell + 1) * 1000,
+            lost if aside + 1 > room else cell * 1000 + aside + 1,
+        ]
+        for cell in range(length)
+        for aside in range(room + 1)
+    }
+    return tabular_task(deterministic_table(table), {goal}, {lost}, name="broad")
+
+
+@pytest.mark.parametrize(("room", "steps"), [(5, 6), (15, 16), (16, 17), (39, 40), (200, None)])
+def test_who_stands_firm_is_held_for_longer_but_not_for_ever(room: int, steps: int | None) -> None:
+    task = broad_task(room)
+    found, _ = nearest(task, straight(task))
+    assert (None if found is None else found.steps) == steps
+
+
+def test_where_ways_are_replayed_there_is_an_answer_for_a_few_lengths_of_the_run() -> None:
+    """One look in the middle takes as much there as the whole budget; one near the start does not."""
+    task = broad_task(3)
+    length, steps = 40, 100
+    replayed = replace(task, make_env=lambda: tr.renewed_env(task.make_env))
+    assert tr.check_task(replayed).method == "replay"
+    found, spent = nearest(replayed, straight(replayed), steps=steps)
+    assert found is not None
+    assert found.steps == 4
+    assert spent < steps + length * 3

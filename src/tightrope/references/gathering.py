@@ -15,6 +15,7 @@ from tightrope.outcome import Outcome
 from tightrope.reference import Reference
 from tightrope.references.near_misses import Nearest, NearMiss
 from tightrope.references.probing import probe_boundary
+from tightrope.references.recovering import Recovering
 from tightrope.references.taking_over import TakingOver, unproven
 from tightrope.references.ways import IN_VAIN, Ways, played_reference, whose
 from tightrope.simulation.conformance.examination import REPLAY
@@ -26,6 +27,9 @@ moments on the agents' runs where too few have any."""
 OWN_RUNS_SHARE = 0.5
 """Of what is left for moments, at most so much for runs that failed by themselves: a weak agent's are often lost from
 the start on, and must not leave a good agent's near failures unlooked for."""
+NEAR_MISSES_KEPT = 0.25
+"""Of what is left for moments, so much is kept for near misses where an agent survived its runs: where it stands firm,
+looking for failures may take all there is and find none."""
 NEAR_MISS_SHARE = 0.5
 """Of what is left after all else, at most so much for the near miss of one run: one that is known is worth more than
 many begun."""
@@ -59,18 +63,12 @@ class Gathering:
         good = [reference for reference in references if reference.boundary_states]
         if self.agents:
             good += self._taken_over(references, count - len(good))
-        seen = {reference.checksums for reference in good}
-        for found in self._failures(failed) if self.agents and len(good) < count else ():
-            if len(good) >= count:
-                break
-            reference = self._of_failure(found)
-            if reference is not None and reference.checksums not in seen:
+        seen, survived = {reference.checksums for reference in good}, _survived(references)
+        chosen = chain(self._failures(failed, survived), self._near_misses(survived))
+        for reference in chosen if self.agents and len(good) < count else ():
+            if reference.checksums not in seen:
                 seen.add(reference.checksums)
                 good.append(reference)
-        for missed in self._near_misses(references) if self.agents and len(good) < count else ():
-            if missed.checksums not in seen:
-                seen.add(missed.checksums)
-                good.append(missed)
             if len(good) >= count:
                 break
         others = [each for each in references if not each.boundary_states and each.checksums not in seen]
@@ -100,11 +98,9 @@ class Gathering:
             found += [] if lost is None else [lost]
         return found
 
-    def _near_misses(self, references: Sequence[Reference]) -> Iterator[Reference]:
+    def _near_misses(self, runs: Sequence[Reference]) -> Iterator[Reference]:
         """Runs that the agents survived, each with the moment at which it came closest to failing."""
         ways = self.ways
-        over = (Outcome.GOAL, Outcome.TRUNCATED)
-        runs = [way for way in references if way.agent and not way.boundary_states and way.trace.outcome in over]
         for number, run in enumerate(runs):
             if self.meter.spent:
                 return
@@ -127,36 +123,54 @@ class Gathering:
             reference, boundary_states=(unproven(reference, depth, missed.action),), agent=agent, near_miss=True
         )
 
-    def _failures(self, failed: Sequence[Episode]) -> Iterator[FoundFailure]:
-        """Failures with the moments they were lost: of the runs at hand, then of a search near the agents' own."""
-        ways, engine = self.ways, self.ways.engine
-        runs = self.meter.remaining().share(OWN_RUNS_SHARE).start()
-        for episode in failed[: ways.count]:
-            if runs.spent:
+    def _failures(self, failed: Sequence[Episode], survived: Sequence[Reference]) -> Iterator[Reference]:
+        """Failing runs with the moments they were lost: of those at hand, then of a search near the agents' own."""
+        kept = int((self.meter.remaining().steps or 0) * NEAR_MISSES_KEPT) if survived else 0
+        share = self._left(kept).share(OWN_RUNS_SHARE).start()
+        for episode in failed[: self.ways.count]:
+            if share.spent:
                 break
-            ways.tell("when failed runs were lost")
-            left = runs.remaining().share(1 / 2).steps
-            [moment], steps = find_moments(engine, [episode], self.agents, limit=math.inf if left is None else left)
-            runs.spend(steps)
-            self.meter.spend(steps)
-            start = Disturbance(reset=episode.trace.seed, depth=0)
-            yield FoundFailure(episode=episode, disturbance=start, moment=moment, looked=True)
+            self.ways.tell("when failed runs were lost")
+            reference = self._lost(episode, share)
+            if reference is not None:
+                yield reference
         # One of each agent in turn, so that none crowds out another.
-        near = [self._near(name, len(self.agents) - place) for place, name in enumerate(self.agents)]
+        near = [self._near(name, len(self.agents) - place, kept) for place, name in enumerate(self.agents)]
         for found in chain.from_iterable(zip_longest(*near)):
-            if found is not None:
-                yield found
+            if found is not None and found.moment is not None:
+                reference = self._failing(found.episode, found.moment.depth, found.disturbance)
+                if reference is not None:
+                    yield reference
 
-    def _near(self, name: str, agents: int) -> Sequence[FoundFailure]:
+    def _lost(self, episode: Episode, share: Meter) -> Reference | None:
+        """A failed run with the moment it was lost, for half of what is left of the share."""
+        engine, left = self.ways.engine, share.remaining().share(1 / 2)
+        meter, depth = left.start(), None
+        if engine.deterministic and engine.conformance.method == REPLAY:
+            own = engine.agents[str(episode.rollout.agent)]
+            # Without noise it would do the same again.
+            others = [name for name in self.agents if engine.agents[name] is not own]
+            recovering = Recovering(engine=engine, seed=self.ways.seed, meter=meter)
+            depth = recovering.last_survived(episode.trace, others) if others else None
+        if depth is None:
+            limit = meter.remaining().steps
+            [moment], steps = find_moments(engine, [episode], self.agents, limit=math.inf if limit is None else limit)
+            meter.spend(steps)
+            depth = None if moment is None else moment.depth
+        share.spend(meter.steps)
+        self.meter.spend(meter.steps)
+        return None if depth is None else self._failing(episode, depth)
+
+    def _near(self, name: str, agents: int, kept: int) -> Sequence[FoundFailure]:
         """Failures near the runs of the first of so many agents."""
-        if self.meter.spent:
+        ways, budget = self.ways, self._for_failures(agents, kept)
+        if self.meter.spent or budget.steps == 0:
             return ()
-        ways = self.ways
         ways.tell(f"failures near the runs of {name}")
         searched = search_failures(
             ways.task,
             ways.engine.agents[name],
-            self._for_failures(agents),
+            budget,
             ways.seed,
             reset_seeds=ways.resets,
             engine=ways.engine,
@@ -165,23 +179,29 @@ class Gathering:
         # What was lost while the agent was disturbed it may well survive by itself.
         return searched.avoidable
 
-    def _for_failures(self, agents: int) -> Budget:
+    def _left(self, kept: int) -> Budget:
+        """What is left but for so many steps."""
+        left = self.meter.remaining()
+        return replace(left, steps=None if left.steps is None else max(0, left.steps - kept))
+
+    def _for_failures(self, agents: int, kept: int) -> Budget:
         """What one of so many agents' failures may cost."""
-        left = self.meter.remaining().share(1 / agents)
+        left = self._left(kept).share(1 / agents)
         return replace(left, steps=FAILURE_STEPS if left.steps is None else min(left.steps, FAILURE_STEPS))
 
-    def _of_failure(self, found: FoundFailure) -> Reference | None:
+    def _failing(self, episode: Episode, depth: int, disturbance: Disturbance | None = None) -> Reference | None:
         """A failed run up to before its harm, with the moment it was lost as boundary state."""
-        moment, trace = found.moment, found.trace
-        if moment is None or not len(trace) > 1:
+        trace = episode.trace
+        if not len(trace) > 1:
             return None
-        told = f" after {found.disturbance}" if found.disturbance.steps else ""
-        name = found.episode.rollout.agent
+        told = f" after {disturbance}" if disturbance is not None and disturbance.steps else ""
+        name = episode.rollout.agent
         reference = played_reference(self.ways.task, trace.prefix(len(trace) - 1), f"failing run of {name}{told}")
         self.meter.spend(len(reference))
-        if moment.depth >= len(reference):
+        # What is lost with the last action of all is lost where the way ends.
+        if depth > len(reference):
             return None
-        state = unproven(reference, moment.depth, moment.action)
+        state = unproven(reference, depth, trace.actions[depth])
         return replace(reference, boundary_states=(state,), agent=whose(self.ways.engine, name), by_failing=True)
 
     def _probed(self, references: Sequence[Reference], budget: Budget) -> list[Reference]:
@@ -200,3 +220,9 @@ class Gathering:
                 in_vain = 0 if reference.boundary_states else in_vain + 1
             probed.append(reference)
         return probed
+
+
+def _survived(references: Sequence[Reference]) -> list[Reference]:
+    """Agents' runs that ended well, and have no boundary states."""
+    over = (Outcome.GOAL, Outcome.TRUNCATED)
+    return [way for way in references if way.agent and not way.boundary_states and way.trace.outcome in over]

@@ -3,7 +3,8 @@
 At moments of the run another action is held for some steps, then the agent plays on. Held for long enough, most make it
 fail; the fewer steps that takes, the closer it was. The number of steps is found by bisection, and so is the moment:
 first the run is looked at in a few places, then on both sides of the best so far, each time half as far away, where
-only fewer steps count. What comes out has both sides: with so many steps the agent fails, with one less it survives.
+only fewer steps count. Where nothing makes it fail, actions are held four times as long at the same places: who stands
+firm can still be thrown. What comes out has both sides: with so many steps the agent fails, with one less it survives.
 """
 
 from __future__ import annotations
@@ -17,11 +18,17 @@ from tightrope.failures.likelihood import candidates
 from tightrope.failures.moments import ENOUGH, RUNS_BY_CHANCE, price
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator
+from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.settings import FailuresConfig
 from tightrope.trace import Action, ActionTrace, action_text
 
 FIRST_PLACES = (1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8)
 """Parts of the run that are looked at first."""
+FIRST_PLACES_BY_REPLAY = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 7 / 8)
+"""The same where the way to a moment is played again for each disturbance: each look is about as dear as all before it,
+so that there is an answer however few steps there are."""
+LONGEST = (FailuresConfig.longest, 4 * FailuresConfig.longest)
+"""Steps that an action is held at most, and where nobody fails after that."""
 MOST_ACTIONS = 6
 """Other actions that are held at one moment; of more, drawn ones."""
 
@@ -60,25 +67,33 @@ class Nearest:
         self._engine, self._agent, self._run, self._seed, self._meter = engine, agent, run, seed, meter
         self._rng = generator("near miss", seed, run.id)
         self._best: NearMiss | None = None
-        self._seen: set[int] = set()
+        self._longest = LONGEST[0]
 
     def find(self) -> NearMiss | None:
         """The nearest that was met while steps last; None: no disturbance of the longest kind made it fail."""
-        for depth in self._places():
-            if self._meter.spent:
-                break
-            if depth in self._seen or not 0 <= depth < len(self._run):
-                continue
-            self._seen.add(depth)
-            self._look(depth)
-            if self._best is not None and self._best.steps == 1:
+        for self._longest in LONGEST:
+            self._find()
+            if self._best is not None or self._meter.spent:
                 break
         return self._best
 
+    def _find(self) -> None:
+        seen: set[int] = set()
+        for depth in self._places():
+            if self._meter.spent:
+                return
+            if depth in seen or not 0 <= depth < len(self._run):
+                continue
+            seen.add(depth)
+            self._look(depth)
+            if self._best is not None and self._best.steps == 1:
+                return
+
     def _places(self) -> Iterator[int]:
-        length = len(self._run)
-        yield from (int(part * length) for part in FIRST_PLACES)
-        apart = length // len(FIRST_PLACES)
+        length, replayed = len(self._run), self._engine.conformance.method == REPLAY
+        first = FIRST_PLACES_BY_REPLAY if replayed else FIRST_PLACES
+        yield from (int(part * length) for part in first)
+        apart = length // len(first)
         while self._best is not None and apart:
             apart //= 2
             for side in (-1, 1):
@@ -86,7 +101,7 @@ class Nearest:
 
     def _look(self, depth: int) -> None:
         """Whether an action held there makes it fail sooner than is known from elsewhere."""
-        longest = FailuresConfig.longest if self._best is None else self._best.steps - 1
+        longest = self._longest if self._best is None else self._best.steps - 1
         own = self._run.actions[depth]
         others = [each for each in candidates(self._engine.task, own, self._rng) if each != own]
         chosen = [others[place] for place in self._rng.permutation(len(others))[:MOST_ACTIONS]]

@@ -10,6 +10,7 @@ import pytest
 import tightrope as tr
 from tightrope.references.recovering import Recovering
 from tightrope.testing import JUMP, WALK, corridor_task
+from tightrope.testing.worlds import deterministic_table, tabular_task
 
 HOLES = (7, 20, 41)
 LONG = corridor_task(60, HOLES)
@@ -27,29 +28,41 @@ def run_of(agent: Any) -> tr.ActionTrace:
     return episode.trace
 
 
-def last_survived(run: tr.ActionTrace, *agents: Any, steps: int | None = None) -> tuple[int | None, int]:
-    with tr.Engine(LONG, {agent.name: agent for agent in agents}) as engine:
+def last_survived(
+    run: tr.ActionTrace, *agents: Any, steps: int | None = None, task: tr.Task = LONG
+) -> tuple[int | None, int]:
+    with tr.Engine(task, {agent.name: agent for agent in agents}) as engine:
         meter = tr.Budget(steps=steps).start()
         found = Recovering(engine=engine, seed=0, meter=meter).last_survived(run, [agent.name for agent in agents])
     return found, meter.steps
 
 
 @pytest.mark.parametrize("knew", [(7, 20), (7,), ()])
-def test_it_is_the_step_before_the_hole_that_the_run_fell_into(knew: tuple[int, ...]) -> None:
+def test_it_is_the_step_before_the_hole_that_ended_the_run(knew: tuple[int, ...]) -> None:
     run = run_of(knows(*knew))
     depth, steps = last_survived(run, knows(*HOLES))
     assert depth == len(run) - 1, "only the last action was wrong"
     assert steps < 10 * 60, "found by bisection, not by trying every moment"
 
 
-def test_what_was_lost_long_before_the_harm_is_found_where_it_was_lost() -> None:
-    """Who does not know a hole is lost by whoever hands over to it, so who takes over must have it behind."""
+@pytest.mark.parametrize("turned", [0, 3, 5, 11])
+def test_what_was_lost_long_before_the_harm_is_found_where_it_was_lost(turned: int) -> None:
+    """Who turns aside walks on for ten steps, whatever it does, and is lost."""
+    lost, goal, length = 1_000, 2_000, 20
+    table = {cell: [cell + 1 if cell + 1 < length else goal, 100] for cell in range(length)}
+    table |= {aside: [aside + 1 if aside < 109 else lost] * 2 for aside in range(100, 110)}
+    task = tabular_task(deterministic_table(table), {goal}, {lost}, name="aside")
+    run = tr.ActionTrace(task.label, 0).then([0] * turned + [1] + [0] * 10)
+    agent = tr.load_agent(lambda state: 0, task, name="straight on")
+    depth, steps = last_survived(run, agent, task=task)
+    assert depth == turned
+    assert steps < len(run) * 2 * 6, "found by bisection"
+
+
+def test_whom_an_earlier_hole_stops_survives_from_behind_it() -> None:
     run = run_of(knows(7, 20))
-    # This one does not know the first hole: it survives only from behind it, and falls nowhere later.
-    depth, _ = last_survived(run, knows(20, 41))
-    assert depth == len(run) - 1
-    # One that knows none of the last two survives from nowhere.
-    assert last_survived(run, knows(7))[0] is None
+    assert last_survived(run, knows(20, 41))[0] == len(run) - 1
+    assert last_survived(run, knows(7))[0] is None, "one that does not know the last survives from nowhere"
 
 
 def test_the_first_that_survives_counts_whoever_it_is() -> None:

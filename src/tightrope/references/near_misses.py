@@ -18,8 +18,8 @@ from tightrope.failures.likelihood import candidates
 from tightrope.failures.moments import ENOUGH, RUNS_BY_CHANCE, price
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator
-from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.settings import FailuresConfig
+from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.trace import Action, ActionTrace, action_text
 
 FIRST_PLACES = (1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8)

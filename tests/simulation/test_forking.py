@@ -33,6 +33,7 @@ from tightrope.simulation.forking.environment import ForkCosts, ForkedEnv
 from tightrope.simulation.forking.family import MOST_KEPT, end_processes, family_of
 from tightrope.simulation.forking.measuring import examine_forking
 from tightrope.simulation.forking.measuring import pays as forks_pay
+from tightrope.simulation.forking.transport import send
 from tightrope.tasks import Task
 from tightrope.trace import ActionTrace
 
@@ -373,6 +374,75 @@ def test_an_environment_that_breaks_is_named_and_the_next_episode_runs(world: ty
         end_processes(task)
 
 
+class Told(Hidden):
+    """Says that a step has begun, and ends it when it is told to."""
+
+    folder = Path()
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        (self.folder / "begun").touch()
+        wait_until((self.folder / "end").exists)
+        return super().step(action)
+
+
+def test_what_is_sent_while_a_step_is_played_does_not_end_the_process(tmp_path: Path) -> None:
+    """The kernel tells of a message after who reads it may have it: on a busy machine, in the midst of what it asks."""
+
+    class Here(Told):
+        folder = tmp_path
+
+    task = hidden_task(Here)
+    try:
+        with closing(family_of(task).copy_before(())[0]) as branch:
+            branch.ask("play", [("reset", 3)])
+            send(branch._end.messages, ("play", ([("step", 1)],)))
+            wait_until((tmp_path / "begun").exists)
+            send(branch._end.messages, ("ping", ()))
+            (tmp_path / "end").touch()
+            (_, reward, *_), _ = branch._answer()
+            assert reward == played_here(Here)
+            assert branch._answer() is None
+    finally:
+        end_processes(task)
+
+
+def played_here(world: type[Line]) -> float:
+    with closing(Simulator(task := hidden_task(world), task.open_env(), None)) as simulator:
+        simulator.reset(3)
+        return simulator.step(1).reward
+
+
+class EndsOnce(Hidden):
+    """Is ended from outside at one of its steps, as by a system short of memory; not when it is played again."""
+
+    folder = Path()
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self.place >= 3 and not (self.folder / "ended").exists():
+            (self.folder / "ended").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().step(action)
+
+
+def test_a_rollout_whose_process_is_lost_is_run_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Here(EndsOnce):
+        folder = tmp_path
+
+    task = hidden_task(Here)
+    forked(task)
+    asked = [one for one in rollouts(task) if one.agent == "steady"]
+    try:
+        with Engine(task, agents(task)) as engine:
+            found = engine.run(asked)
+        assert (tmp_path / "ended").exists()
+        with closing(Simulator(task, task.open_env(), None)) as simulator:
+            expected = [run_naively(simulator, agents(task), one, deterministic=False) for one in asked]
+        assert [shown(one) for one in found] == [shown(one) for one in expected]
+        assert "the process of the environment ended; its rollout was run again, from reset" in caplog.text
+    finally:
+        end_processes(task)
+
+
 PARENT = """
 import sys, time
 from tests.simulation.test_forking import Endless, forked, hidden_task
@@ -425,6 +495,7 @@ def test_memory_and_files_go_with_the_environment(task: Task) -> None:
         for seed in range(12):
             simulator.reset(seed)
             simulator.load(saved)
-        assert len(os.listdir("/proc/self/fd")) <= before + 12 + 1
+        # Each copy is asked through one file, and watches another.
+        assert len(os.listdir("/proc/self/fd")) <= before + 2 * (12 + 1)
     end_processes(task)
     assert len(os.listdir("/proc/self/fd")) < before

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from tightrope.errors import EnvironmentFailure
-from tightrope.simulation.forking.transport import receive, send
+from tightrope.simulation.forking.transport import ConnectionEnd, receive, send, two_ends
 
-MAIN = "import sys; from tightrope.simulation.forking.serving import main; main(int(sys.argv[1]))"
+MAIN = "import sys; from tightrope.simulation.forking.serving import main; main(sys.argv[1:])"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """A process with several threads cannot be forked safely."""
 SECONDS_TO_END = 10.0
@@ -27,29 +26,36 @@ class BranchGone(EnvironmentFailure):
     """The process has ended."""
 
 
+def lost_process(error: BaseException | None) -> BranchGone | None:
+    """What says that an environment's process has ended, if an error comes from that."""
+    while error is not None and not isinstance(error, BranchGone):
+        error = error.__cause__ or error.__context__
+    return error
+
+
 class Branch:
     """One process that holds an environment; closing it ends it.
 
     ``patience``: seconds after which one that does not answer is given up; None: as long as it takes.
     """
 
-    def __init__(self, asked: socket.socket, patience: float | None = None) -> None:
-        self._asked = asked
-        asked.settimeout(patience)
+    def __init__(self, end: ConnectionEnd, patience: float | None = None) -> None:
+        self._end = end
+        end.messages.settimeout(patience)
         self.process_id: int = self._answer()
 
     def ask(self, name: str, *arguments: Any) -> Any:
         """What a method of the process's ``Server`` returns, or raises; BranchGone when there is no process."""
         with self._closed_if_gone():
-            send(self._asked, (name, arguments))
+            send(self._end.messages, (name, arguments))
         return self._answer()
 
     def fork(self, *, idle: float | None = None, patience: float | None = None) -> tuple[Branch, float]:
         """A copy, which ends by itself when it is not asked for so long, and the processor time this took."""
-        ours, theirs = socket.socketpair()
+        ours, theirs = two_ends()
         try:
-            with theirs, self._closed_if_gone():
-                send(self._asked, ("fork", (idle,)), theirs.fileno())
+            with closing(theirs), self._closed_if_gone():
+                send(self._end.messages, ("fork", (idle,)), *theirs.descriptors())
             seconds = self._answer()
             return Branch(ours, patience), seconds
         except BaseException:
@@ -59,15 +65,15 @@ class Branch:
     @property
     def closed(self) -> bool:
         """Whether it can be asked no more."""
-        return self._asked.fileno() < 0
+        return self._end.messages.fileno() < 0
 
     def close(self) -> None:
         """End the process."""
-        self._asked.close()
+        self._end.close()
 
     def _answer(self) -> Any:
         with self._closed_if_gone():
-            succeeded, value = receive(self._asked)
+            succeeded, value = receive(self._end.messages)
         if not succeeded:
             raise _revived(*value)
         return value
@@ -75,7 +81,7 @@ class Branch:
     @contextmanager
     def _closed_if_gone(self) -> Iterator[None]:
         """Whatever happens: an answer that nobody waits for must not be taken for that of the next question."""
-        patience = self._asked.gettimeout()
+        patience = self._end.messages.gettimeout()
         try:
             yield
         except TimeoutError:
@@ -93,12 +99,12 @@ class Root(Branch):
     """The first process: a Python of its own that has loaded nothing but what the environment needs."""
 
     def __init__(self, parcel: Any) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
+        ours, theirs = two_ends()
+        with closing(theirs):
             self.process = subprocess.Popen(
-                [sys.executable, "-c", MAIN, str(theirs.fileno())],
+                [sys.executable, "-c", MAIN, *map(str, theirs.descriptors())],
                 env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-                pass_fds=[theirs.fileno()],
+                pass_fds=theirs.descriptors(),
                 stdin=subprocess.DEVNULL,
                 # What the user's modules print when they are imported was printed here already.
                 stdout=subprocess.DEVNULL,
@@ -106,8 +112,8 @@ class Root(Branch):
                 process_group=0,  # Ctrl-C reaches this process alone, which then ends the others
             )
         try:
-            ours.settimeout(PATIENCE)
-            send(ours, parcel)
+            ours.messages.settimeout(PATIENCE)
+            send(ours.messages, parcel)
             super().__init__(ours, PATIENCE)
         except BaseException:
             ours.close()

@@ -1,7 +1,9 @@
 """The process that holds an environment: it plays what it is asked for, and forks when it is asked to.
 
 It ends when the one that asks is gone: waiting, because the socket says so; in the midst of a step, because the kernel
-then sends SIGIO, which ends a process that does not catch it, be it in compiled code or not.
+then sends SIGIO, which ends a process that does not catch it, be it in compiled code or not. The kernel sends it for
+messages as well, and for one that has been read already if the machine was busy just then: so what is watched for it
+is a line on which there are none.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tightrope.simulation.forking.transport import receive_with_descriptor, send
+from tightrope.simulation.forking.transport import ConnectionEnd, end_of, receive_with_descriptors, send
 from tightrope.simulation.snapshots import canonical_reseed, draws_nothing, shows_its_draws, unpack_snapshotters
 from tightrope.simulation.snapshots.randomness import generator_states
 from tightrope.tasks.limits import own_limit
@@ -43,9 +45,9 @@ class Refused(Exception):
 
 
 class Server:
-    """Answers one socket at a time: its own, or after a fork that of the copy."""
+    """Answers one end of a connection at a time: its own, or after a fork that of the copy."""
 
-    def __init__(self, task: Task, env: Any, asked_by: socket.socket) -> None:
+    def __init__(self, task: Task, env: Any, asked_by: ConnectionEnd) -> None:
         self.task, self.env, self.asked_by = task, env, asked_by
         self.answer: Any = None
         """What the latest reset or step returned."""
@@ -83,12 +85,12 @@ class Server:
                     time.sleep(0.005)
 
     def _next(self) -> None:
-        (name, arguments), descriptor = receive_with_descriptor(self.asked_by)
+        (name, arguments), descriptors = receive_with_descriptors(self.asked_by.messages)
         if name == "fork":
-            self._fork(descriptor, *arguments)
+            self._fork(descriptors, *arguments)
             return
         try:
-            with ending_with(self.asked_by):
+            with ending_with(self.asked_by.line):
                 reply = (True, getattr(self, name)(*arguments))
         except BaseException as error:
             reply = (False, _portable(error))
@@ -96,30 +98,33 @@ class Server:
 
     def _send(self, reply: tuple[bool, Any]) -> None:
         try:
-            send(self.asked_by, reply)
+            send(self.asked_by.messages, reply)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
-            send(self.asked_by, (False, _portable(error)))
+            send(self.asked_by.messages, (False, _portable(error)))
 
-    def _fork(self, descriptor: int | None, idle: float | None) -> None:
-        """Answers twice: the original here, and the copy on its own socket when it is ready."""
-        assert descriptor is not None
+    def _fork(self, descriptors: Sequence[int], idle: float | None) -> None:
+        """Answers twice: the original here, and the copy at its own end when it is ready."""
+        end_of_copy = end_of(descriptors)
         started = time.process_time()
         if strange := sorted(set(_threads()) - HARMLESS_THREADS):
-            os.close(descriptor)
-            send(self.asked_by, (False, _portable(Refused(f"its process has other threads ({', '.join(strange)})"))))
+            end_of_copy.close()
+            send(
+                self.asked_by.messages,
+                (False, _portable(Refused(f"its process has other threads ({', '.join(strange)})"))),
+            )
             return
         copy = os.fork()
         if copy == 0:
             self._is_copy = True
             self._copies.clear()
             self.asked_by.close()
-            self.asked_by = socket.socket(fileno=descriptor)
-            self.asked_by.settimeout(idle)
-            send(self.asked_by, (True, os.getpid()))
+            self.asked_by = end_of_copy
+            self.asked_by.messages.settimeout(idle)
+            send(self.asked_by.messages, (True, os.getpid()))
             return
         self._copies.add(copy)
-        os.close(descriptor)
-        send(self.asked_by, (True, time.process_time() - started))
+        end_of_copy.close()
+        send(self.asked_by.messages, (True, time.process_time() - started))
 
     # ------------------------------------------------------------------------------------------- what can be asked
 
@@ -180,22 +185,22 @@ class Server:
 
 
 @contextmanager
-def ending_with(asked_by: socket.socket) -> Iterator[None]:
-    """Meanwhile this process ends at once when the other end of the socket is closed: nothing else can come from it."""
-    flags = fcntl.fcntl(asked_by, fcntl.F_GETFL)
-    fcntl.fcntl(asked_by, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(asked_by, fcntl.F_SETFL, flags | os.O_ASYNC)
+def ending_with(line: socket.socket) -> Iterator[None]:
+    """Meanwhile this process ends at once when the line's other end is closed: nothing else can come from it."""
+    flags = fcntl.fcntl(line, fcntl.F_GETFL)
+    fcntl.fcntl(line, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(line, fcntl.F_SETFL, flags | os.O_ASYNC)
     try:
-        if _is_closed(asked_by):
+        if _is_closed(line):
             os._exit(0)
         yield
     finally:
-        fcntl.fcntl(asked_by, fcntl.F_SETFL, flags)
+        fcntl.fcntl(line, fcntl.F_SETFL, flags)
 
 
-def _is_closed(asked_by: socket.socket) -> bool:
+def _is_closed(line: socket.socket) -> bool:
     looking = select.poll()
-    looking.register(asked_by, 0)
+    looking.register(line, 0)
     return bool(looking.poll(0))
 
 
@@ -224,22 +229,22 @@ def _portable(error: BaseException) -> tuple[str, str, bytes | None]:
     return type(error).__name__, text, pickled
 
 
-def main(descriptor: int) -> NoReturn:
+def main(descriptors: Sequence[str]) -> NoReturn:
     """Make the environment of the task that comes first, and answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     adopt_orphans()
-    asked_by = socket.socket(fileno=descriptor)
+    asked_by = end_of([int(descriptor) for descriptor in descriptors])
     try:
-        (travelling, snapshotters), _ = receive_with_descriptor(asked_by)
+        (travelling, snapshotters), _ = receive_with_descriptors(asked_by.messages)
         unpack_snapshotters(snapshotters)
         task = travelling.arrived()
         env = task.open_env()
     except BaseException as error:
-        send(asked_by, (False, _portable(error)))
+        send(asked_by.messages, (False, _portable(error)))
         sys.exit(1)
-    send(asked_by, (True, os.getpid()))
+    send(asked_by.messages, (True, os.getpid()))
     # What is there already is not looked through again by every copy, which would copy its memory.
     gc.freeze()
-    asked_by.settimeout(IDLE_SECONDS)
+    asked_by.messages.settimeout(IDLE_SECONDS)
     Server(task, env, asked_by).serve()

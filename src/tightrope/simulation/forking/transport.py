@@ -6,10 +6,43 @@ import os
 import pickle
 import socket
 import struct
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 _LENGTH = struct.Struct("<Q")
 _MOST_AT_ONCE = 1 << 20
+
+
+class ConnectionEnd(NamedTuple):
+    """One side's end of what lies between a process that asks and one that answers."""
+
+    messages: socket.socket
+    line: socket.socket
+    """Nothing is ever sent on it: all it can tell is that the other side has closed its end."""
+
+    def close(self) -> None:
+        """Hang up."""
+        self.line.close()
+        self.messages.close()
+
+    def descriptors(self) -> tuple[int, int]:
+        """To be given to another process, which makes an end of them; see ``end_of``."""
+        return self.messages.fileno(), self.line.fileno()
+
+
+def two_ends() -> tuple[ConnectionEnd, ConnectionEnd]:
+    """A new connection."""
+    messages, line = socket.socketpair(), socket.socketpair()
+    return ConnectionEnd(messages[0], line[0]), ConnectionEnd(messages[1], line[1])
+
+
+def end_of(descriptors: Sequence[int]) -> ConnectionEnd:
+    """The end that another process, or this one's parent, has given."""
+    for descriptor in descriptors:
+        # Of what the environment starts, nothing is to hold it open.
+        os.set_inheritable(descriptor, False)
+    messages, line = descriptors
+    return ConnectionEnd(socket.socket(fileno=messages), socket.socket(fileno=line))
 
 
 def send(to: socket.socket, message: Any, *descriptors: int) -> None:
@@ -27,16 +60,14 @@ def receive(from_: socket.socket) -> Any:
     return pickle.loads(_exactly(from_, _LENGTH.unpack(_exactly(from_, _LENGTH.size))[0]))
 
 
-def receive_with_descriptor(from_: socket.socket) -> tuple[Any, int | None]:
-    """The next message, and the open file that came with it."""
-    head, descriptors, _, _ = socket.recv_fds(from_, _LENGTH.size, 1)
+def receive_with_descriptors(from_: socket.socket) -> tuple[Any, Sequence[int]]:
+    """The next message, and the open files that came with it."""
+    head, descriptors, _, _ = socket.recv_fds(from_, _LENGTH.size, len(ConnectionEnd._fields))
     if not head:
         raise EOFError
     head += _exactly(from_, _LENGTH.size - len(head))
-    for descriptor in descriptors:
-        os.set_inheritable(descriptor, False)
     body = _exactly(from_, _LENGTH.unpack(head)[0])
-    return pickle.loads(body), next(iter(descriptors), None)
+    return pickle.loads(body), descriptors
 
 
 def _exactly(from_: socket.socket, count: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,8 +25,11 @@ from tightrope.execution.worker.lockstep import LaneRun, run_in_lanes
 from tightrope.execution.worker.todo import MoreWork, Todo, no_more
 from tightrope.guards.faults import require_fault
 from tightrope.simulation import Conformance, conformance_of, fresh_seeds_of
+from tightrope.simulation.forking.process import lost_process
 from tightrope.tasks.keys import LossyKey
 from tightrope.tasks.task import Task
+
+LOG = logging.getLogger("tightrope")
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """A step leaves one object behind until its episode ends; at Python's 700, cheap environments spend a tenth of their
@@ -176,7 +180,10 @@ class Worker:
         simulator = environments.spare_simulator()
         episode = run_naively(simulator, self.agents, rollout, deterministic=self._conformance.deterministic)
         self._hangs[rollout.agent] += episode.error is not None and episode.error.kind is ErrorKind.HANG
-        if episode.error is None and failure is not None:
+        if episode.error is None and lost_process(failure) is not None:
+            # As with a worker that dies: nobody's code has raised anything, and what was lost is done again.
+            LOG.warning("task %s: %s; its rollout was run again, from reset", self.task.label, lost_process(failure))
+        elif episode.error is None and failure is not None:
             return replace(episode, error=EpisodeError.of(failure, repeated=False))
         return episode
 

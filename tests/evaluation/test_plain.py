@@ -112,6 +112,15 @@ def test_a_budget_stops_between_batches_and_what_was_played_counts() -> None:
     assert result.unsafe_rate.n == len(result.judged)
 
 
+def test_the_last_batch_is_no_larger_than_the_rest_of_the_budget_should_be_enough_for() -> None:
+    """Where steps are slow, a whole batch beyond the budget had taken as long as all before it."""
+    task = tr.make_task("CartPole-v1", max_episode_steps=100)
+    upright = tr.load_agent(lambda seen: int(seen @ [0.1, 0.5, 3.0, 1.0] > 0), task, name="upright")
+    result = tr.evaluate(task, upright, episodes=1000, budget=tr.Budget(steps=1_450))
+    assert {episode.outcome for episode in result.episodes} == {tr.Outcome.GOAL}
+    assert len(result.episodes) == 15
+
+
 def test_episodes_cut_by_the_length_are_timeouts() -> None:
     result = tr.evaluate(CORRIDOR, Careful(), episodes=3, length=2)
     assert result.timeout_rate.value == 1

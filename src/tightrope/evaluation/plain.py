@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from tightrope.agents.agent import Agent
@@ -19,7 +20,7 @@ SAMPLE_OF_STARTS = 8
 """Where nothing after the reset is random and so many reset seeds give one and the same episode, no further seed is
 tried: tasks whose start is fixed (a level, a maze) would execute the same steps again and again."""
 BATCH = 32
-"""Episodes between two looks at the budget; enough to keep the lanes full."""
+"""Most episodes between two looks at the budget; enough to keep the lanes full."""
 
 
 @begun_again_if_stochastic
@@ -46,7 +47,8 @@ def evaluate(
         episodes: How many episodes, each from a reset seed of its own.
         seed: Determines everything random, the reset seeds included.
         length: Watch at most so many steps of an episode; None: until it ends.
-        budget: Stops between batches of episodes once it is spent; what was played by then counts.
+        budget: Stops between batches of episodes once it is spent; what was played by then counts. The last batch is
+            no larger than what is left should be enough for.
         engine: The engine to run on; default: a temporary one.
         backend: The temporary engine's back end, by name.
         workers: The temporary engine's number of processes; default: one per core.
@@ -88,10 +90,8 @@ def _played(
     """The episodes, and whether all starts are alike; later batches run only while the budget lasts."""
     played: list[Episode] = []
     quiet = engine.deterministic and agent.deterministic
-    batches = [rollouts[:SAMPLE_OF_STARTS]] + [
-        rollouts[first : first + BATCH] for first in range(SAMPLE_OF_STARTS, len(rollouts), BATCH)
-    ]
-    for batch in batches:
+    while len(played) < len(rollouts):
+        batch = rollouts[len(played) : len(played) + (_affordable(meter, len(played)) if played else SAMPLE_OF_STARTS)]
         played += engine.run(batch)
         meter.spend(steps=sum(len(episode.actions) for episode in played[-len(batch) :]))
         if on_progress is not None:
@@ -102,6 +102,12 @@ def _played(
         if meter.spent:
             break
     return played, False
+
+
+def _affordable(meter: Meter, played: int) -> int:
+    """How many more to play at once: no more than the rest of the budget is expected to be enough for."""
+    left = meter.remaining().steps
+    return BATCH if left is None else max(1, min(BATCH, math.ceil(left * played / max(1, meter.steps))))
 
 
 def _alike(episodes: Sequence[Episode]) -> bool:

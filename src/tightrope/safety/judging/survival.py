@@ -164,10 +164,9 @@ class _Search:
 
     def _test_determinism(self) -> None:
         """Proofs rest on it; a reference that parts under fresh randomness begins everything again."""
-        for way in self.suite.ways if self.reference is not None else ():
-            parted = parts_under_reseeding(self.engine, way)
-            if parted is not None:
-                raise RandomnessMet(f"under fresh seeds the reference takes another course after {parted} steps")
+        parted = None if self.reference is None else parts_under_reseeding(self.engine, self.suite)
+        if parted is not None:
+            raise RandomnessMet(f"under fresh seeds the reference takes another course after {parted} steps")
 
     def _known(self) -> dict[str, Survival]:
         known = dict(self.told) if self.exact else {}

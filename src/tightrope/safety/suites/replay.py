@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 
 from tightrope.errors import EnvironmentFailure, NotReproducible
@@ -9,7 +11,7 @@ from tightrope.execution import Engine
 from tightrope.outcome import Outcome
 from tightrope.safety.suites.suite import SuiteReference, TestSuite
 from tightrope.seeding import stable_hash
-from tightrope.simulation import exploring, play
+from tightrope.simulation import Simulator, exploring, open_simulator, play
 from tightrope.tasks.task import Task
 from tightrope.trace import ActionTrace
 
@@ -29,8 +31,21 @@ class ReplayedTrace:
 
 def replay_trace(task: Task, trace: ActionTrace) -> ReplayedTrace:
     """Play a trace with its own randomness, in an environment of its own."""
+    return _replayed(exploring(task), trace)
+
+
+def replay_reseeded(task: Task, trace: ActionTrace) -> ReplayedTrace:
+    """Play a trace with randomness that a task without any must not care for.
+
+    This is the test under fresh seeds itself: that something else could have been drawn is no reason for another, which
+    would take nine times as long.
+    """
+    return _replayed(closing(open_simulator(task)), trace)
+
+
+def _replayed(opened: AbstractContextManager[Simulator], trace: ActionTrace) -> ReplayedTrace:
     keys = list[int]()
-    with exploring(task) as simulator:
+    with opened as simulator:
         try:
             for _ in play(simulator, trace):
                 keys.append(stable_hash(simulator.key()))
@@ -47,14 +62,25 @@ def replayed_reference(engine: Engine, suite: TestSuite, *, allow_changed: bool 
     """
     if not suite.cases or not suite.checksums:
         return None
+    _at_once(engine, replay_trace, [way.actions for way in suite.ways])
     again = [_followed(engine, suite, way, allow_changed=allow_changed) for way in suite.ways]
     return again[0]
 
 
 def played_again(engine: Engine, way: SuiteReference) -> ReplayedTrace:
     """Where a reference leads now; played once for all who share the engine."""
-    again: ReplayedTrace = engine.once(way.actions, lambda: engine.map(replay_trace, [way.actions])[0])
+    [again] = _at_once(engine, replay_trace, [way.actions])
     return again
+
+
+def _at_once(
+    engine: Engine, how: Callable[[Task, ActionTrace], ReplayedTrace], traces: Sequence[ActionTrace]
+) -> list[ReplayedTrace]:
+    """Where traces lead, those that nobody asked for before played side by side."""
+    known: dict[ActionTrace, ReplayedTrace] = engine.once(("replays", how.__name__), dict)
+    new = [trace for trace in dict.fromkeys(traces) if trace not in known]
+    known.update(zip(new, engine.map(how, new) if new else (), strict=True))
+    return [known[trace] for trace in traces]
 
 
 def _followed(engine: Engine, suite: TestSuite, way: SuiteReference, *, allow_changed: bool) -> ReplayedTrace | None:
@@ -79,9 +105,14 @@ def _first_difference(keys: tuple[int, ...], checksums: tuple[int, ...]) -> int 
     return None
 
 
-def parts_under_reseeding(engine: Engine, way: SuiteReference) -> int | None:
-    """After how many steps a reference goes another way under fresh randomness; None where it never does."""
-    actions = way.actions
-    reseeded = replace(actions, reseeds=tuple((depth, RESEED + depth) for depth in range(len(actions))))
-    again: ReplayedTrace = engine.once(reseeded, lambda: engine.map(replay_trace, [reseeded])[0])
-    return _first_difference(again.keys, played_again(engine, way).keys)
+def parts_under_reseeding(engine: Engine, suite: TestSuite) -> int | None:
+    """After how many steps a reference goes another way under fresh randomness; None where none ever does."""
+    reseeded = [
+        replace(way.actions, reseeds=tuple((depth, RESEED + depth) for depth in range(len(way.actions))))
+        for way in suite.ways
+    ]
+    for way, again in zip(suite.ways, _at_once(engine, replay_reseeded, reseeded), strict=True):
+        parted = _first_difference(again.keys, played_again(engine, way).keys)
+        if parted is not None:
+            return parted
+    return None

@@ -55,9 +55,13 @@ def test_each_reference_is_played_twice_and_no_more(suite: tr.TestSuite) -> None
 
 def test_all_references_are_played_side_by_side(suite: tr.TestSuite, monkeypatch: pytest.MonkeyPatch) -> None:
     with tr.Engine(CARTPOLE) as engine:
-        asked = list[int]()
-        carry = engine.map
-        monkeypatch.setattr(engine, "map", lambda work, items: asked.append(len(items)) or carry(work, items))
+        asked, carry = list[int](), engine.map
+
+        def counted(work: Any, items: Any) -> Any:
+            asked.append(len(items))
+            return carry(work, items)
+
+        monkeypatch.setattr(engine, "map", counted)
         replayed_reference(engine, suite)
         parts_under_reseeding(engine, suite)
     assert asked == [3, 3]

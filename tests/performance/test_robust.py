@@ -6,10 +6,11 @@ import pytest
 
 from tests.fuzzing.worlds import Blind, Careful, Counting, Dice, trail_solution, trail_task
 from tests.performance.test_simple import BEST, FALL, SHORT, Recording, trace
+from tightrope.agents import Agent
 from tightrope.errors import FormatError, UsageError
 from tightrope.fuzzing import fuzz
 from tightrope.performance import Robustness, compare_performance, compare_robustness
-from tightrope.performance.robust import draw_traces
+from tightrope.performance.robust import draw_traces, expect_comparison
 from tightrope.testing import corridor_task
 
 CORRIDOR = corridor_task()
@@ -139,3 +140,21 @@ def test_json() -> None:
 def test_wrong_input(options, rule) -> None:
     with pytest.raises(UsageError, match=rule):
         compare_robustness(CORRIDOR, Careful(), [BEST], **options)
+
+
+class Expecting(Recording):
+    """Keeps also what it was told to expect."""
+
+    def expect(self, rollouts):
+        self.named = list(rollouts)
+
+
+@pytest.mark.parametrize("agent", [Careful(), Dice()])
+@pytest.mark.parametrize("slip", [0.0, 0.3])
+def test_what_is_expected_before_there_are_traces_is_asked_for_later(agent: Agent, slip: float) -> None:
+    task = corridor_task(slip=slip)
+    with Expecting(task, {agent.name: agent}) as engine:
+        expect_comparison(engine, agent, BEST, 6, 3)
+        compare_robustness(task, agent, TRACES, tests=2, episodes=6, step_width=2, seed=3, engine=engine)
+    assert len(engine.named) == (1 if agent.deterministic and not slip else 6)
+    assert set(engine.named) <= set(engine.asked)

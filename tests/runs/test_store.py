@@ -66,6 +66,18 @@ def test_nothing_stored_is_run_again(tmp_path: Path) -> None:
     store.close()
 
 
+def test_what_is_stored_is_not_expected_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = corridor_task()
+    store = EpisodeStore(tmp_path / "episodes.sqlite")
+    work, named = rollouts(task, "walker"), []
+    monkeypatch.setattr(Engine, "expect", lambda self, rollouts: named.extend(rollouts))
+    with RememberingEngine(store, task, {"walker": Walker()}) as engine:
+        engine.run(work[:2])
+        engine.expect(work)
+    assert named == work[2:]
+    store.close()
+
+
 def test_another_agent_of_the_same_name_is_not_answered_from_the_store(tmp_path: Path) -> None:
     task = corridor_task()
     store = EpisodeStore(tmp_path / "episodes.sqlite")

@@ -122,6 +122,14 @@ class Engine(Shown):
                 yield early.pop(expected)
                 expected += 1
 
+    def expect(self, rollouts: Iterable[Rollout]) -> None:
+        """Say what will be asked for later: workers that would wait for others begin with it meanwhile.
+
+        Nothing comes out until it is asked for with ``run``, which then finds it done, or partly done. What is never
+        asked for is played in vain.
+        """
+        self._runner.expect(rollouts)
+
     def map(
         self,
         function: Callable[[Task, Any], Any],
@@ -135,7 +143,14 @@ class Engine(Shown):
             payloads: What it is to be done with.
             on_answer: Told how many are answered, each time that some are.
         """
-        return self._runner.map(self.task, function, payloads, on_answer)
+        payloads = list(payloads)
+        try:
+            return self._runner.map(self.task, function, payloads, on_answer)
+        except RandomnessMet as met:  # by what was under way, though nobody waited for it
+            if self.is_replanned:
+                raise
+            self.turn_stochastic(met)
+            return self._runner.map(self.task, function, payloads, on_answer)
 
     @contextmanager
     def replanned(self) -> Iterator[None]:

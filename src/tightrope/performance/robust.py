@@ -68,6 +68,13 @@ def compare_robustness(
     return _robustness(task, agent, settings, points)
 
 
+def expect_comparison(
+    engine: Engine, agent: Agent, trace: ActionTrace, episodes: int = PerformanceConfig.episodes, seed: int = 0
+) -> None:
+    """What a later comparison will ask of the agent whatever its traces are, as long as they begin as this one does."""
+    engine.expect(ComparisonPlan.of(engine, agent, episodes, None, seed).agent_from_reset(trace))
+
+
 @dataclass(frozen=True)
 class Drawn:
     """The traces drawn for one prefix length."""

@@ -72,6 +72,8 @@ def _test(pipeline: Pipeline, engine: RememberingEngine) -> None:
     config, run = pipeline.config, pipeline.run
     pipeline.safety(engine)
     if config.fuzzing.enabled:
+        if config.performance.enabled:
+            pipeline.expect_performance(engine)
         for actions in run.manifest.action_sets:
             pipeline.fuzzing(engine, actions)
         if config.performance.enabled:

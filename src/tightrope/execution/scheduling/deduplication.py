@@ -43,6 +43,13 @@ class Ticket:
     """About how many steps it takes whoever it was given to."""
     first: Episode | None = None
     """What came out before, when it is run once more to be compared."""
+    begun: bool = False
+    """Whether a worker was given it."""
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for what comes out, and does not only expect to."""
+        return bool(self.waiting) or self.first is not None
 
 
 class WaitingList:
@@ -64,10 +71,18 @@ class WaitingList:
             return known.standing_for(rollout)
         self._waiting += 1
         ticket = self._open.get(same)
-        if ticket is not None:
-            ticket.waiting.append((number, rollout))
+        if ticket is None:
+            ticket = self._open[same] = Ticket(rollout, same)
+        has_a_place = ticket.is_awaited or ticket.begun
+        ticket.waiting.append((number, rollout))
+        return None if has_a_place else ticket
+
+    def expect(self, rollout: Rollout, agents: Mapping[str, Agent]) -> Ticket | None:
+        """A ticket for a rollout that nobody waits for so far; None when it is known or there is one."""
+        same = sameness(rollout, agents, deterministic=self._deterministic)
+        if same in self._recent or same in self._open:
             return None
-        ticket = self._open[same] = Ticket(rollout, same, [(number, rollout)])
+        ticket = self._open[same] = Ticket(rollout, same)
         return ticket
 
     def settle(self, ticket: Ticket, episode: Episode) -> list[tuple[int, Episode]]:
@@ -86,7 +101,11 @@ class WaitingList:
 
     def is_open(self, ticket: Ticket) -> bool:
         """Whether the episode is still waited for."""
-        return ticket.sameness in self._open
+        return self._open.get(ticket.sameness) is ticket
+
+    def is_left(self, ticket: Ticket) -> bool:
+        """Whether nobody has begun with what is only expected, or asked for it."""
+        return not ticket.begun and not ticket.is_awaited and self.is_open(ticket)
 
     def forget_open(self) -> None:
         """Nobody waits any more."""

@@ -12,6 +12,7 @@ from tightrope.execution.backends.backend import AddingBackend, Backend, Report,
 from tightrope.execution.counters import Counters
 from tightrope.execution.episode_error import ErrorKind
 from tightrope.execution.lost_rollouts import MOST_HANGS, hopeless
+from tightrope.execution.scheduling.expected import Expected
 
 SHORTEST_CHUNK = 0.05
 LONGEST_CHUNK = 2.0
@@ -28,6 +29,8 @@ SECONDS_BETWEEN_LOOKS = 0.5
 KEPT_SIDE_BY_SIDE = 8
 """A local worker has at least so many of an agent's rollouts under way, as long as others wait: one that had to end the
 last episode of a piece first would ask for one observation at a time, which takes a network thrice as long for each."""
+EXPECTED_CHUNK = 0.1
+"""Seconds of work that is not waited for: what is waited for may come before the worker is done with it."""
 MOST_ATTEMPTS = 3
 """Workers that may die over one item before it is given up."""
 
@@ -60,6 +63,8 @@ class Piece(Generic[Item]):
     alone: bool = False
     """Whether a worker has died over it, so that nothing else is to be lost with it."""
     copied: bool = False
+    spare: bool = False
+    """Whether its worker had nothing else to do, so that nobody may be waiting for it."""
     seconds: float = 0.0
     """How long its worker has been at it, as far as that has told."""
 
@@ -78,7 +83,10 @@ class Dispatch(Generic[Item]):
         is_wanted: Callable[[Item], bool],
         kind: Callable[[Item], Hashable],
         go_side_by_side: Callable[[Item], bool],
+        is_awaited: Callable[[Item], bool],
         pace: WorkerPace,
+        expected: Expected[Item] | None,
+        under_way: dict[int, Piece[Item]],
         counters: Counters,
         hangs: Counter[Hashable],
     ) -> None:
@@ -86,6 +94,7 @@ class Dispatch(Generic[Item]):
         self._unwrap, self._cost, self._given_up, self._is_wanted = unwrap, cost, given_up, is_wanted
         self._given = given
         self._go_side_by_side = go_side_by_side
+        self._is_awaited, self._expected = is_awaited, expected
         self._adding = backend if isinstance(backend, AddingBackend) else None
         self._pace = pace
         self._counters = counters
@@ -94,13 +103,16 @@ class Dispatch(Generic[Item]):
         self._queues: list[deque[Item]] = [deque() for _ in range(backend.workers)]
         self._alone: deque[Item] = deque()
         """Items that a worker died over: each is tried on its own."""
-        self._pieces: dict[int, Piece[Item]] = {}
+        self._pieces = under_way
         self._deaths: dict[int, int] = {}
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is waiting and nothing under way."""
-        return not self._pieces and not self._alone and not any(self._queues)
+        """Whether nothing is waiting, and nothing under way but what nobody waits for."""
+        return not self._alone and not any(self._queues) and not any(map(self._holds_up, self._pieces.values()))
+
+    def _holds_up(self, piece: Piece[Item]) -> bool:
+        return not piece.spare or any(self._is_awaited(piece.items[place]) for place in piece.missing)
 
     def enqueue(self, division: Sequence[Sequence[Item]]) -> None:
         """Add work, divided among the workers."""
@@ -147,13 +159,16 @@ class Dispatch(Generic[Item]):
                     queue.append(item)
 
     def _give(self, worker: int) -> None:
-        alone = bool(self._alone)
+        alone, spare = bool(self._alone), False
         items = self._next_items(worker)
+        if not items and self._expected is not None:
+            items, spare = self._expected.taken_by(worker, EXPECTED_CHUNK * self._pace.cost_per_second), True
         if items:
             cost, work = self._total(items), self._unwrap(items)
             self._given(worker, items)
             expected = cost / self._pace.cost_per_second
-            self._pieces[worker] = Piece(items, work, set(range(len(items))), cost, perf_counter(), expected, alone)
+            everything = set(range(len(items)))
+            self._pieces[worker] = Piece(items, work, everything, cost, perf_counter(), expected, alone, spare=spare)
             self._backend.submit(worker, work)
 
     def _add_where_few_are_left(self) -> None:
@@ -173,6 +188,7 @@ class Dispatch(Generic[Item]):
         if not (self._go_side_by_side(piece.items[-1]) and self._go_side_by_side(queue[0])):
             return
         items = self._slice(queue)
+        piece.spare = False
         self._given(worker, items)
         cost, more = self._total(items), self._unwrap(items)
         piece.missing |= set(range(len(piece.items), len(piece.items) + len(items)))

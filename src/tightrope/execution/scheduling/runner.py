@@ -16,7 +16,8 @@ from tightrope.execution.lost_rollouts import lost_episode
 from tightrope.execution.rollout import Episode, Rollout
 from tightrope.execution.scheduling.affinity import Affinity, path_order, paths_of
 from tightrope.execution.scheduling.deduplication import Ticket, WaitingList
-from tightrope.execution.scheduling.dispatch import Dispatch, WorkerPace
+from tightrope.execution.scheduling.dispatch import Dispatch, Piece, WorkerPace
+from tightrope.execution.scheduling.expected import Expected
 from tightrope.execution.scheduling.placing import divide
 from tightrope.execution.scheduling.second_opinions import require_same, wants_second_opinion
 from tightrope.seeding import stable_hash
@@ -50,22 +51,24 @@ class Runner:
         self.backend = backend
         self._waiting_list = WaitingList(deterministic=deterministic)
         self._affinity = Affinity(backend.workers)
+        self._expected = Expected[Ticket](
+            backend.workers, is_left=self._waiting_list.is_left, cost=lambda ticket: ticket.cost
+        )
+        self._under_way: dict[int, Piece[Ticket]] = {}
+        """By worker; between two jobs, what nobody waits for."""
+
+    def expect(self, rollouts: Iterable[Rollout]) -> None:
+        """These will be asked for: something to do for workers that would wait. One alone never waits for others."""
+        if self.backend.workers > 1:
+            found = [self._waiting_list.expect(self._known(rollout), self._agents) for rollout in rollouts]
+            self._expected.add(self._divided([ticket for ticket in found if ticket is not None]))
 
     def episodes(
         self, rollouts: Iterable[Rollout], held: Callable[[], int] = lambda: 0
     ) -> Iterator[tuple[int, Episode]]:
         """Every episode with the number of its rollout, as they finish; ``held``: how many the receiver holds back."""
         numbered = enumerate(rollouts)
-        dispatch = self._dispatch(
-            unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
-            cost=lambda ticket: ticket.cost,
-            given=self._given,
-            given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
-            kind=lambda ticket: ticket.rollout.agent,
-            go_side_by_side=lambda ticket: ticket.rollout.agent is not None,
-            is_wanted=lambda ticket: ticket.first is not None or self._waiting_list.is_open(ticket),
-            pace=self._pace,
-        )
+        dispatch = self._rollout_dispatch(self._expected)
         with self._abandoning_unless_finished():
             more = True
             while more or not dispatch.idle:
@@ -101,11 +104,15 @@ class Runner:
             kind=lambda item: None,
             go_side_by_side=lambda item: False,
             is_wanted=lambda item: item[0] not in answers,
+            is_awaited=lambda item: True,
             pace=WorkerPace(CALLS_PER_SECOND),
+            expected=None,
+            under_way={},
         )
         answers: dict[int, Any] = {}
         dispatch.enqueue([calls[worker :: self.backend.workers] for worker in range(self.backend.workers)])
         with self._abandoning_unless_finished():
+            self._finish_what_is_under_way()
             while not dispatch.idle:
                 for (place, _), result in dispatch.advance():
                     assert isinstance(result, Returned)
@@ -120,14 +127,18 @@ class Runner:
         """Queue what must be run; yield what is known."""
         tickets = []
         for number, rollout in window:
-            if rollout.agent is not None and rollout.agent not in self._agents:
-                raise UnknownName("agent of this engine", rollout.agent, self._agents)
-            found = self._waiting_list.admit(number, rollout, self._agents)
+            found = self._waiting_list.admit(number, self._known(rollout), self._agents)
             if isinstance(found, Episode):
                 yield number, self._counted(found)
             elif found is not None:
                 tickets.append(found)
         dispatch.enqueue(self._divided(tickets))
+
+    def _known(self, rollout: Rollout) -> Rollout:
+        """The rollout, if its agent is known."""
+        if rollout.agent is not None and rollout.agent not in self._agents:
+            raise UnknownName("agent of this engine", rollout.agent, self._agents)
+        return rollout
 
     def _divided(self, tickets: list[Ticket]) -> list[list[Ticket]]:
         """To each worker what it gets, with what that costs."""
@@ -143,6 +154,7 @@ class Runner:
 
     def _given(self, worker: int, tickets: list[Ticket]) -> None:
         for ticket in tickets:
+            ticket.begun = True
             self._affinity.learn(worker, ticket.path)
 
     def _settled(self, ticket: Ticket, result: WorkResult, dispatch: Dispatch[Ticket]) -> Iterator[tuple[int, Episode]]:
@@ -169,6 +181,29 @@ class Runner:
         self.counters.steps_asked += episode.prefix_steps + len(episode.actions)
         return episode
 
+    def _finish_what_is_under_way(self) -> None:
+        """Workers that do what nobody waits for are to be free for something else."""
+        dispatch = self._rollout_dispatch(None)
+        while self._under_way or not dispatch.idle:
+            for ticket, result in dispatch.advance():
+                for _ in self._settled(ticket, result, dispatch):
+                    raise AssertionError("between two jobs nobody waits for anything")
+
+    def _rollout_dispatch(self, expected: Expected[Ticket] | None) -> Dispatch[Ticket]:
+        return self._dispatch(
+            unwrap=lambda tickets: [ticket.rollout for ticket in tickets],
+            cost=lambda ticket: ticket.cost,
+            given=self._given,
+            given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
+            kind=lambda ticket: ticket.rollout.agent,
+            go_side_by_side=lambda ticket: ticket.rollout.agent is not None,
+            is_wanted=lambda ticket: ticket.first is not None or self._waiting_list.is_open(ticket),
+            is_awaited=lambda ticket: ticket.is_awaited,
+            pace=self._pace,
+            expected=expected,
+            under_way=self._under_way,
+        )
+
     def _dispatch(self, **how: Any) -> Dispatch[Any]:
         return Dispatch(self.backend, counters=self.counters, hangs=self._hangs, **how)
 
@@ -185,4 +220,6 @@ class Runner:
             self._running = False
             if not finished:
                 self._waiting_list.forget_open()
+                self._expected.clear()
+                self._under_way.clear()
                 self.backend.abandon()

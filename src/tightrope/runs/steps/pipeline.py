@@ -19,6 +19,7 @@ from tightrope.evaluation import Evaluation, evaluate
 from tightrope.fuzzing import FuzzResult, fuzz
 from tightrope.fuzzing.job import breeding_budget
 from tightrope.performance import Robustness, compare_robustness
+from tightrope.performance.robust import expect_comparison
 from tightrope.runs.steps import stages
 from tightrope.runs.steps.cross_check import cross_check_run, require_unbroken
 from tightrope.runs.steps.making import go_on_only_if_finished
@@ -95,6 +96,13 @@ class Pipeline(SafetyStep):
             codec=layout.FUZZING_CODEC,
         )
         return self.made(artefact, breed, engine)
+
+    def expect_performance(self, engine: RememberingEngine) -> None:
+        """What step 4 will ask of the agents, as far as it is known before: work for those that fuzzing leaves idle."""
+        for agent in self.agents.values():
+            expect_comparison(
+                engine, agent, self.reference().actions, self.config.performance.episodes, self.config.seed
+            )
 
     def performance(self, engine: RememberingEngine) -> dict[str, Robustness]:
         """Step 4: each agent against the fuzz traces of its set of actions. Returns agent → result."""

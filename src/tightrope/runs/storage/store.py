@@ -201,6 +201,10 @@ class RememberingEngine(Engine):
             results[episode.rollout.id] = episode
         return [results[rollout.id] for rollout in rollouts]
 
+    def expect(self, rollouts: Iterable[Rollout]) -> None:
+        """Say what will be asked for later; what is stored needs no worker."""
+        super().expect([one for one in rollouts if self.store.get(self._identifier(one), one) is None])
+
     def turn_stochastic(self, met: RandomnessMet) -> None:
         """Take the task for stochastic, and forget the episodes that were executed once for many."""
         super().turn_stochastic(met)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -300,3 +302,37 @@ def test_where_nothing_comes_again_each_decision_is_looked_at() -> None:
     assert (found.action, found.better, found.agents_fault) == (1, (0,), True)
     assert found.drop.low < 0.5 * 0.98**2 < found.drop.high
     assert found.drop.high - found.drop.low < 0.35
+
+
+class Ice(gym.Env[Any, Any]):
+    """Ten steps on ice: the harder one pushes, the more often one falls. Any number between -1 and 1 is an action."""
+
+    observation_space = gym.spaces.Box(-np.inf, np.inf, (1,), np.float64)
+    action_space = gym.spaces.Box(-1.0, 1.0, (1,), np.float64)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.zeros(1), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.steps += 1
+        fell = bool(self.np_random.random() < 0.5 * abs(float(action[0])))
+        return self.np_random.normal(size=1), 1.0, fell, self.steps >= 10, {}
+
+
+def test_where_chance_decides_an_action_between_those_that_are_tried_is_explained() -> None:
+    """The search tries -1, 0 and 1; the agent answers 0.7, which is none of them."""
+    task = tr.Task(name="ice", make_env=Ice, goal=lambda t: t.truncated, unsafe=lambda t: t.terminated)
+    agent = tr.load_agent(lambda observation: np.array([0.7]), task, name="pushing")
+    result = tr.evaluate(task, agent, episodes=20)
+    episode = next(each for each in result.episodes if each.outcome is Outcome.UNSAFE)
+    found = tr.explain(task, agent, episode)
+    assert found.action == (0.7,)
+    assert found.better == ((0.0,),)
+    assert found.agents_fault
+    assert found.drop is not None
+    # The best stay away from all harm; who pushes once with 0.7 falls with 0.35.
+    assert found.drop.low is not None
+    assert found.drop.high is not None
+    assert found.drop.low <= 0.35 <= found.drop.high

@@ -1,9 +1,12 @@
 """Whose fault it was: against exact answers in worlds small enough to know them."""
 
 from dataclasses import replace
+from typing import Any
 
+import gymnasium as gym
 import pytest
 
+import tightrope as tr
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, reference_of, walker
 from tightrope.execution import Engine
 from tightrope.exploration.escapes import Survival
@@ -179,3 +182,24 @@ def test_a_mark_that_promises_harm_too_soon_is_no_proof() -> None:
     with Engine(SLIDE) as engine:
         assert proven_again(engine, suite, (0, 1), exact=True) == {(0, 1, 1): 3}
         assert proven_again(engine, hasty, (0, 1), exact=True) == {}
+
+
+class InTuples(gym.ActionWrapper[Any, Any, Any]):
+    """Takes its number as one of several that an action has."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.action_space = gym.spaces.MultiDiscrete([2, 2])
+
+    def action(self, action: Any) -> int:
+        return int(action[0])
+
+
+def test_doom_is_proven_where_actions_are_combinations_that_can_be_listed() -> None:
+    task = tr.Task(name="slide", make_env=lambda: InTuples(SLIDE.make_env()), goal=SLIDE.goal, unsafe=SLIDE.unsafe)
+    agent = tr.load_agent(lambda observation: (0, 0), task, name="steady")
+    reference = tr.probe_boundary(task, tr.search(task, seed=0).reference)
+    result = tr.run_suite(task, agent, tr.action_coverage_suite(reference, 1, task.search_actions))
+    # One action is played that the agent does not choose: half of them lead onto the slide.
+    assert {case.survivable for case in result.cases} == {YES, NO}
+    assert all((case.survivable is NO) is bool(case.fails) for case in result.cases)

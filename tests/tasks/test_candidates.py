@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from tightrope.errors import TaskError
 from tightrope.tasks import action_decoder, encode_action
-from tightrope.tasks.candidates import MOST_CANDIDATES, candidate_actions
+from tightrope.tasks.candidates import MOST_CANDIDATES, candidate_actions, every_action
 from tightrope.tasks.spaces import mask_allows
 
 SPACES: dict[str, gym.Space[Any]] = {
@@ -45,6 +45,35 @@ def test_candidates_are_few_different_actions_of_the_space(name: str) -> None:
         assert space.contains(decode(action)), action
         assert encode_action(space, decode(action)) == action
         assert encode_action(space, action) == action
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_all_actions_are_listed_where_they_are_few_and_never_some_of_them(name: str) -> None:
+    """What is proven of an action list is proven of the environment only if nothing is missing from it."""
+    space = SPACES[name]
+    number = number_of_actions(space)
+    listed = every_action(space)
+    if number > MOST_CANDIDATES:
+        assert listed is None
+    else:
+        assert listed is not None
+        assert len(set(listed)) == len(listed) == number
+        assert all(space.contains(action_decoder(space)(action)) for action in listed)
+
+
+def number_of_actions(space: gym.Space[Any]) -> float:
+    match space:
+        case spaces.Discrete():
+            return int(space.n)
+        case spaces.MultiDiscrete():
+            return float(np.prod(space.nvec.astype(float)))
+        case spaces.MultiBinary():
+            return float(2 ** np.prod(space.shape))
+        case spaces.Tuple():
+            return float(np.prod([number_of_actions(part) for part in space.spaces]))
+        case spaces.Dict():
+            return float(np.prod([number_of_actions(part) for part in space.spaces.values()]))
+    return np.inf
 
 
 def test_what_the_candidates_are() -> None:

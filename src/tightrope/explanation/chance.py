@@ -80,7 +80,8 @@ class _Decisions:
                     self._survival(f"measure {action}", [prefix], {prefix.id: action}, closely=action == taken).values()
                 )
             )
-            for action in self.actions
+            # What the agent did may be none of those tried: of continuous actions they are a few.
+            for action in dict.fromkeys((*self.actions, taken))
         }
         drop = drop_between(best.estimate, after[taken].estimate)
         shown = (drop.low or 0.0) > 0

@@ -37,6 +37,22 @@ def candidate_actions(space: gym.Space[Any]) -> tuple[Action, ...]:
     return tuple(dict.fromkeys(map(axes.build, _thinned(list(_one_at_a_time(axes))))))
 
 
+def every_action(space: gym.Space[Any]) -> tuple[Action, ...] | None:
+    """All actions of a space, or None where they are without number, or combinations that are too many to be tried."""
+    if isinstance(space, gym.spaces.Discrete):
+        return candidate_actions(space)
+    if not _is_finite(space) or math.prod(map(len, _axes(space).values)) > MOST_CANDIDATES:
+        return None
+    return candidate_actions(space)
+
+
+def _is_finite(space: gym.Space[Any]) -> bool:
+    if isinstance(space, gym.spaces.Tuple | gym.spaces.Dict):
+        parts = space.spaces.values() if isinstance(space, gym.spaces.Dict) else space.spaces
+        return all(map(_is_finite, parts))
+    return isinstance(space, gym.spaces.Discrete | gym.spaces.MultiDiscrete | gym.spaces.MultiBinary)
+
+
 def _one_at_a_time(axes: _Axes) -> list[list[Any]]:
     rest = axes.resting
     moved = [

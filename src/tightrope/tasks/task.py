@@ -14,6 +14,7 @@ from tightrope.display import Shown
 from tightrope.errors import EnvironmentFailure, TaskError, TightropeError
 from tightrope.guards.calls import calls_out
 from tightrope.guards.faults import misdeed
+from tightrope.tasks.candidates import every_action
 from tightrope.tasks.keys import KeyFunction, LossyKey, observation_bytes
 from tightrope.tasks.limits import own_limit
 from tightrope.tasks.spaces import action_list
@@ -197,10 +198,7 @@ class Task(Shown):
     @property
     def possible_actions(self) -> tuple[Action, ...] | None:
         """Every action the environment takes, or None where they cannot be listed."""
-        space = self.action_space
-        if isinstance(space, gym.spaces.Discrete):
-            return tuple(range(int(space.start), int(space.start + space.n)))
-        return None
+        return every_action(self.action_space)
 
     def with_options(self, **changes: Any) -> Task:
         """A copy with some fields replaced."""

@@ -68,10 +68,10 @@ def _check(world: int, *, replayed: bool) -> Counter[str]:
         for state in reference.boundary_states:
             cell = 0
             for action in reference.actions.actions[: state.depth]:
-                cell = table[cell][action]
+                cell = table[cell][int(str(action))]
             assert known[cell], "nobody can be told to have chosen wrongly where all is lost"
             for action in state.actions:
-                assert not ends_well(table, policy, table[cell][action])
+                assert not ends_well(table, policy, table[cell][int(str(action))])
             kind = "near miss" if reference.near_miss else "taken over" if reference.taken_over else "failing"
             found[kind] += 1
     return found

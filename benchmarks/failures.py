@@ -74,8 +74,8 @@ TASKS: dict[str, Place] = {
     "MiniGrid": Place("MiniGrid-LavaCrossingS9N1-v0", "gallery/minigrid-{}.onnx", {"observation": "image"}),
     "Hopper": Place("Hopper-v5", "gallery/hopper-{}.onnx"),
     "Freeway": Place("ALE/Freeway-v5", "gallery/freeway-{}.onnx", {"obs_type": "ram"}, 0.5, 16),
-    "highway": Place("highway-fast-v0", "gallery/highway-{}.onnx", share=0.08, judged=6, effort=600),
-    "Mario 1-1": Place("mario", "mario/1-1-dense-2-moves-{}.onnx", {"level": "1-1"}, 0.25, 8),
+    "highway": Place("highway-fast-v0", "gallery/highway-{}.onnx", share=0.12, judged=6, effort=600),
+    "Mario 1-1": Place("mario", "mario/1-1-dense-2-moves-{}.onnx", {"level": "1-1"}, judged=8),
 }
 
 

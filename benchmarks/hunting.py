@@ -129,7 +129,7 @@ def _boundary_states(hunt: Hunt, agents: list[Any]) -> None:
 def failure_search(hunt: Hunt) -> None:
     """Small disturbances of the agent's runs."""
     found = tr.search_failures(
-        hunt.task, hunt.agent, tr.Budget(steps=hunt.steps), hunt.seed, length=WATCH, moments=False, engine=hunt.engine
+        hunt.task, hunt.agent, tr.Budget(steps=hunt.steps), hunt.seed, length=WATCH, judging=0, engine=hunt.engine
     )
     hunt.failed += [failure.episode for failure in found.failures]
 

@@ -144,15 +144,65 @@ class Maps(gym.Env[int, int]):
         return self.cell + 12 * self.aside, self.prize, over, False, {"fell": fell}
 
 
-def test_the_same_place_on_another_map_is_another_situation() -> None:
+class Closed(Maps):
+    """All doors are closed, so that nobody ever falls, and there is always another map."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        seen, info = super().reset(seed=seed)
+        self.open = [False] * 12
+        return seen, info
+
+
+def walked_straight(make_env: type[Maps]) -> tuple[tr.Task, Any]:
     task = tr.Task(
         name="maps",
-        make_env=Maps,
+        make_env=make_env,
         goal=lambda t: t.terminated and not t.info["fell"],
         unsafe=lambda t: t.info.get("fell", False),
     )
-    agent = tr.load_agent(lambda seen: 0, task, name="straight")
-    found = tr.search_failures(task, agent, tr.Budget(steps=6_000), moments=False)
+    return task, tr.load_agent(lambda seen: 0, task, name="straight")
+
+
+def test_where_nothing_fails_all_steps_go_into_finding() -> None:
+    """Half of them were kept for judging, whatever there was to judge."""
+    found = tr.search_failures(*walked_straight(Closed), tr.Budget(steps=4_000))
+    assert (found.failures, found.judging_steps) == ((), 0)
+    assert found.finding_steps == found.steps >= 4_000
+
+
+def test_judging_takes_no_more_than_its_share_and_what_it_leaves_goes_on_with_finding() -> None:
+    agent = leaning(CARTPOLE)
+    for share in (0.2, 0.5):
+        found = tr.search_failures(CARTPOLE, agent, tr.Budget(steps=10_000), judging=share)
+        assert 0 < found.judging_steps < share * 10_000 + 500
+        assert found.finding_steps + found.judging_steps == found.steps >= 10_000
+    alone = tr.search_failures(CARTPOLE, agent, tr.Budget(steps=10_000), judging=0)
+    assert alone.judging_steps == 0
+    assert alone.failures
+    assert not any(each.looked or each.moment for each in alone.failures)
+
+
+def test_the_likelihood_is_that_of_what_the_agent_would_have_answered_meanwhile() -> None:
+    """It steers against a disturbance; it was compared with what it does where nobody disturbs it."""
+    agent = leaning(CARTPOLE)
+    found = tr.search_failures(CARTPOLE, agent, tr.Budget(steps=20_000))
+    disturbed = [each for each in found.failures if each.disturbance.steps]
+    assert len(disturbed) > 3
+    for failure in disturbed:
+        env = gym.make("CartPole-v1").unwrapped
+        observation, _ = env.reset(seed=failure.trace.seed)
+        others = 0
+        for action in failure.trace.actions:
+            [own] = agent.act([observation], [None], [None], [None]).actions
+            others += own != action
+            observation, *_ = env.step(action)
+        assert failure.disturbance.asked
+        assert failure.disturbance.total[0] == pytest.approx(others * log_likelihood(CARTPOLE, (1,), (0,)))
+
+
+def test_the_same_place_on_another_map_is_another_situation() -> None:
+    task, agent = walked_straight(Maps)
+    found = tr.search_failures(task, agent, tr.Budget(steps=6_000), judging=0)
     assert found.stop_reason is tr.StopReason.BUDGET_SPENT, "there is always another map"
     assert found.failed > 6
 
@@ -161,7 +211,7 @@ def test_where_chance_decides_the_same_situation_can_be_lost_again() -> None:
     lake = tr.make_task("FrozenLake-v1")
     answers = (2, 2, 2, 3, 1, 1, 2, 1, 3, 1, 2, 1, 1, 1, 1, 1)
     agent = tr.load_agent(lambda cell: answers[int(cell)], lake, name="careless")
-    found = tr.search_failures(lake, agent, tr.Budget(steps=6_000), moments=False)
+    found = tr.search_failures(lake, agent, tr.Budget(steps=6_000), judging=0)
     assert found.stop_reason is tr.StopReason.BUDGET_SPENT, "not when the agent has been handed over in every cell"
     assert any(not each.disturbance.steps and each.episode.prefix_steps for each in found.failures), "by chance alone"
 
@@ -221,7 +271,9 @@ def test_likelihood_counts_what_the_agent_would_not_have_done() -> None:
     assert str(replace(again, steps=2)) == "action 0 held for 2 steps from step 9"
 
 
-@pytest.mark.parametrize("wrong", [{"longest": 0}, {"noise": -1.0}, {"reset_seeds": 0}, {"length": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"longest": 0}, {"noise": -1.0}, {"reset_seeds": 0}, {"length": 0}, {"judging": 1.5}]
+)
 def test_wrong_use_is_named(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         tr.search_failures(CARTPOLE, leaning(CARTPOLE), **wrong)

@@ -89,7 +89,7 @@ def test_a_disturbance_that_ends_the_episode_itself_has_its_price(monkeypatch: p
     monkeypatch.setattr(Arms, "learn", noting)
     task = tr.make_task("CartPole-v1")
     balanced = tr.load_agent(lambda seen: int(seen @ [0.1, 0.5, 3.0, 1.0] > 0), task, name="balanced")
-    tr.search_failures(task, balanced, tr.Budget(steps=4_000), moments=False)
+    tr.search_failures(task, balanced, tr.Budget(steps=4_000), judging=0)
     held = [steps for arms, steps in paid if ("lasts", 16) in arms]
     assert held
     assert min(held) >= 16

@@ -142,7 +142,7 @@ class _Episode:
     def __init__(self, seeker: Seeker, trace: ActionTrace, last: float, known: Mapping[int, Survival]) -> None:
         self.seeker, self.trace, self.simulator, self.last = seeker, trace, seeker.simulator, last
         self.known = dict(known)
-        self.reach = _Reach()
+        self.reach = ObservedRange()
         self._kept: dict[int, Snapshot] = {}
 
     def blame(self) -> Blame:
@@ -267,13 +267,14 @@ class _Episode:
         return lasted >= self.seeker.work.length
 
 
-class _Reach:
+class ObservedRange:
     """The least and the most of each number that was seen."""
 
     def __init__(self) -> None:
         self.bounds: tuple[tuple[float, float], ...] | None = None
 
     def add(self, seen: tuple[float, ...] | None) -> None:
+        """Count what was seen now."""
         if seen is None:
             return
         known = self.bounds or tuple((number, number) for number in seen)

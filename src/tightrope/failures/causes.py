@@ -8,8 +8,9 @@ from tightrope.failures.moments import LastMoment
 from tightrope.failures.result import FoundFailure
 
 NEAR = 0.05
-"""Observations of real numbers are near where no number differs by more than this share of its span over all moments:
-keys made of them hardly ever come twice."""
+"""Observations of real numbers are near where no number differs by more than this share of its span over all ways to
+the moments: keys made of them hardly ever come twice. Were it the span over the moments themselves, failures that are
+all alike would be far from each other."""
 
 
 def most_likely_first(found: Sequence[FoundFailure]) -> list[FoundFailure]:
@@ -60,5 +61,5 @@ def _one_place(a: LastMoment, b: LastMoment, spans: Sequence[float]) -> bool:
 
 
 def _spans(moments: Sequence[LastMoment | None]) -> list[float]:
-    seen = [each.observation for each in moments if each is not None and each.observation is not None]
-    return [max(column) - min(column) for column in zip(*seen, strict=False)]
+    reaches = [each.reach for each in moments if each is not None and each.reach is not None]
+    return [max(high for _, high in column) - min(low for low, _ in column) for column in zip(*reaches, strict=False)]

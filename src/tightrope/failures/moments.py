@@ -1,7 +1,8 @@
 """The moment at which a failed episode was lost, by trying: the last from which somebody survives.
 
-Somebody is an agent at hand, a held action, random actions, or where nothing is random a short search. From the harm
-backwards the distance doubles until somebody survives; where nothing is random, the moment is then found by bisection.
+Somebody is an agent at hand, a held action, random actions, or where nothing is random a short search. Where nothing
+is random, hand-over is asked about first, and the moment is then found by bisection: nobody is dear to search for where
+nobody survives. Where chance decides, the distance from the harm doubles until somebody survives.
 Doom is not proven by this, and need not be: what is shown is that the choice there matters, since the agent went on to
 fail and somebody did not. That takes hundreds of steps where a proof would take thousands, and works for continuous
 actions and where chance decides.
@@ -11,19 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from tightrope.errors import EnvironmentFailure
 from tightrope.execution import Engine, Episode, Rollout
-from tightrope.explanation.blame import few_numbers
-from tightrope.exploration.escapes import LONGEST_HOLD, EscapeTask, Seeker
+from tightrope.failures.attempts import ENOUGH, RUNS_BY_CHANCE, Attempt, Attempted, attempt
 from tightrope.failures.likelihood import held_actions
 from tightrope.outcome import Outcome
-from tightrope.seeding import derive_seed, generator, stable_hash
-from tightrope.simulation import Simulator, open_simulator, play
+from tightrope.seeding import derive_seed
 from tightrope.simulation.conformance.examination import REPLAY
-from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
 
 HORIZON = 40
@@ -32,12 +28,6 @@ FARTHEST = 64
 """Steps before the harm beyond which nobody looks: what is lost earlier than that was not lost by one decision."""
 NEAREST_BY_CHANCE = 8
 """Where chance decides the moment is not told to the step, and nearer to the harm hardly anybody survives."""
-RUNS_BY_CHANCE, ENOUGH = 4, 3
-"""Where chance decides: runs of each that is tried, and how many of them must survive."""
-EFFORT = 800
-"""Where nothing is random: steps for one moment."""
-RANDOM_TRIES = 2
-"""Where nothing is random: tries with random actions, each held for a while."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,32 +46,18 @@ class LastMoment:
     """Hash of the state key there."""
     observation: tuple[float, ...] | None = field(default=None, repr=False)
     """What was seen there, where that is a few numbers."""
+    reach: tuple[tuple[float, float], ...] | None = field(default=None, repr=False)
+    """The least and the most of each of them on the way there."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """A situation to be survived: work for one worker."""
+@dataclass(frozen=True)
+class Look:
+    """What came of looking for the moment of one failed episode."""
 
-    prefix: ActionTrace
-    actions: tuple[Action, ...]
-    length: int
-    deterministic: bool
-    limit: float = math.inf
-    """Steps after which nobody more is tried."""
-    survived_by: str = ""
-    """Who is known to survive, so that nobody need be tried; the situation is only looked at."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attempted:
-    """What came of it."""
-
-    who: str
-    """Who survived; empty: nobody."""
-    escape: ActionTrace | None
-    key: int
-    observation: tuple[float, ...] | None
-    steps: int
+    moment: LastMoment | None
+    """None: nobody was found who survives."""
+    finished: bool
+    """Whether all were tried; False: the steps ran out before anybody was found."""
 
 
 def find_moments(
@@ -95,8 +71,20 @@ def find_moments(
 
     ``limit``: steps after which what is known is returned.
     """
-    first = 1 if engine.deterministic else NEAREST_BY_CHANCE
-    searches = [_Backwards(episode.trace, first) for episode in episodes]
+    looks, steps = look_back(engine, episodes, agents, length, limit)
+    return [look.moment for look in looks], steps
+
+
+def look_back(
+    engine: Engine,
+    episodes: Sequence[Episode],
+    agents: Sequence[str] = (),
+    length: int = HORIZON,
+    limit: float = math.inf,
+) -> tuple[list[Look], int]:
+    """The same, with whether the steps were enough to know."""
+    questions = _Halving if engine.deterministic else _Backwards
+    searches = [questions(episode) for episode in episodes]
     steps = 0
     while steps < limit and (asked := [search for search in searches if search.depth is not None]):
         prefixes = [search.trace.prefix(search.depth or 0) for search in asked]
@@ -121,8 +109,8 @@ def find_moments(
         steps += cost + sum(answer.steps for answer in answers)
         for search, answer, survivor in zip(asked, answers, by_agents, strict=True):
             known = answer if survivor is None else replace(answer, escape=survivor.trace)
-            search.tell(known, refine=engine.deterministic)
-    return [search.found for search in searches], steps
+            search.tell(known)
+    return [search.look(in_time=steps < limit) for search in searches], steps
 
 
 def _least_price(engine: Engine, prefixes: Sequence[ActionTrace], agents: Sequence[str], lengths: Sequence[int]) -> int:
@@ -132,21 +120,24 @@ def _least_price(engine: Engine, prefixes: Sequence[ActionTrace], agents: Sequen
     return sum(len(prefix) * ways + length * runs for prefix, length in zip(prefixes, lengths, strict=True))
 
 
-class _Backwards:
-    """Asks about moments of one failed episode, from its end backwards, then between the last two answers."""
+class _Questions:
+    """Asks about moments of one failed episode."""
 
-    def __init__(self, trace: ActionTrace, distance: int) -> None:
-        self.trace, self._distance = trace, min(distance, len(trace))
-        self._lost = len(trace)
+    def __init__(self, episode: Episode) -> None:
+        self.trace = episode.trace
         self.found: LastMoment | None = None
-        self.depth: int | None = len(trace) - self._distance if len(trace) else None
+        self.depth: int | None = None
+        """What is asked next; None: nothing more."""
 
-    def tell(self, answer: Attempted, *, refine: bool) -> None:
+    def look(self, *, in_time: bool) -> Look:
+        """What is known; ``in_time``: whether the last question was answered before the steps ran out."""
+        return Look(self.found, self.found is not None or (self.depth is None and in_time))
+
+    def tell(self, answer: Attempted) -> None:
         """Take the answer for ``depth`` and choose the next."""
         assert self.depth is not None
-        if not answer.who or answer.escape is None:
-            self._lost = self.depth
-        else:
+        survived = bool(answer.who) and answer.escape is not None
+        if answer.escape is not None and survived:
             self.found = LastMoment(
                 depth=self.depth,
                 action=self.trace.actions[self.depth],
@@ -154,16 +145,50 @@ class _Backwards:
                 who=answer.who,
                 key=answer.key,
                 observation=answer.observation,
+                reach=answer.reach,
             )
-        self.depth = self._next(refine)
+        self.depth = self._next(self.depth, survived=survived)
 
-    def _next(self, refine: bool) -> int | None:
-        if self.found is None:
-            self._distance *= 2
-            earlier = len(self.trace) - self._distance
-            return earlier if self._distance <= FARTHEST and earlier >= 0 else None
+    def _next(self, depth: int, *, survived: bool) -> int | None:
+        raise NotImplementedError
+
+
+class _Backwards(_Questions):
+    """From the harm backwards, twice as far each time: where chance decides, the moment is not told to the step."""
+
+    def __init__(self, episode: Episode) -> None:
+        super().__init__(episode)
+        self._distance = min(NEAREST_BY_CHANCE, len(self.trace))
+        self.depth = len(self.trace) - self._distance if self._distance else None
+
+    def _next(self, depth: int, *, survived: bool) -> int | None:
+        self._distance *= 2
+        earlier = len(self.trace) - self._distance
+        return None if survived or self._distance > FARTHEST or earlier < 0 else earlier
+
+
+class _Halving(_Questions):
+    """At hand-over first, which tells whether it was the agent's to avoid; then between who survives and the harm.
+
+    Where nobody survives from hand-over on, the farthest moment alone is asked about: it was lost in the disturbance.
+    """
+
+    def __init__(self, episode: Episode) -> None:
+        super().__init__(episode)
+        self._lost = len(self.trace)
+        self._farthest = max(0, self._lost - FARTHEST)
+        self._handover = max(self._farthest, min(episode.prefix_steps, self._lost - 1))
+        self.depth = self._handover if self._lost else None
+
+    def _next(self, depth: int, *, survived: bool) -> int | None:
+        if depth < self._handover or (depth == self._handover == self._farthest and not survived):
+            return None
+        if not survived and depth == self._handover:
+            return self._farthest
+        assert self.found is not None
+        self._lost = self._lost if survived else depth
         between = (self.found.depth + self._lost) // 2
-        return between if refine and between > self.found.depth else None
+        return between if between > self.found.depth else None
 
 
 def _by_agents(
@@ -205,90 +230,3 @@ def price(engine: Engine, episodes: Sequence[Episode]) -> int:
 
 def _survived(episode: Episode) -> bool:
     return episode.error is None and episode.reached_handover and episode.outcome is not Outcome.UNSAFE
-
-
-def attempt(task: Task, work: Attempt) -> Attempted:
-    """Try to survive a situation."""
-    with closing(open_simulator(task)) as simulator:
-        for _ in play(simulator, work.prefix):
-            pass
-        key, seen = stable_hash(simulator.key()), few_numbers(simulator.observation)
-        who, escape = work.survived_by, None
-        if not who and not simulator.outcome.terminal:
-            searched = work.deterministic and simulator.snapshotter is not None
-            who, escape = _searched(simulator, work) if searched else _Attempts(simulator, work).survivor()
-        counters = simulator.counters
-        # Where situations can be saved, the way there was played before.
-        steps = counters.steps + counters.replayed_steps
-        return Attempted(who=who, escape=escape, key=key, observation=seen, steps=steps)
-
-
-def _searched(simulator: Simulator, work: Attempt) -> tuple[str, ActionTrace | None]:
-    """Where nothing is random and situations can be saved: quick attempts, then a search with backtracking."""
-    task = EscapeTask(
-        prefixes=(),
-        actions=work.actions,
-        deterministic=True,
-        provable=False,
-        length=work.length,
-        steps_per_case=int(max(0, min(EFFORT, work.limit - simulator.depth))),
-    )
-    found = Seeker(simulator, task).seek_here(work.prefix)
-    return ("", None) if found.witness is None else (found.evidence, work.prefix.then(found.witness))
-
-
-class _Attempts:
-    """Plays continuations from one situation."""
-
-    def __init__(self, simulator: Simulator, work: Attempt) -> None:
-        self.simulator, self.work, self.start = simulator, work, simulator.save()
-
-    @property
-    def _spent(self) -> int:
-        return self.simulator.counters.steps + self.simulator.counters.replayed_steps
-
-    def survivor(self) -> tuple[str, ActionTrace | None]:
-        """The first who survives, and how; nobody: an empty name."""
-        runs, enough = (1, 1) if self.work.deterministic else (RUNS_BY_CHANCE, ENOUGH)
-        for action in self.work.actions:
-            ways = self._runs(f"action {action} held", (action,), runs, enough)
-            if len(ways) >= enough:
-                return f"action {action} held", ways[0]
-        runs, enough = (RANDOM_TRIES, 1) if self.work.deterministic else (RUNS_BY_CHANCE, ENOUGH)
-        ways = self._runs("random actions", self.work.actions, runs, enough)
-        return ("random actions", ways[0]) if len(ways) >= enough else ("", None)
-
-    def _runs(self, name: str, actions: tuple[Action, ...], runs: int, enough: int) -> list[ActionTrace]:
-        ways: list[ActionTrace] = []
-        for number in range(runs):
-            if self._spent >= self.work.limit:
-                break
-            if len(ways) + runs - number < enough or len(ways) >= enough:
-                break
-            way = self._run(derive_seed("attempt", self.work.prefix.id, name, number), actions)
-            ways += [] if way is None else [way]
-        return ways
-
-    def _run(self, seed: int, actions: tuple[Action, ...]) -> ActionTrace | None:
-        """One run of held actions drawn from these; the whole way, if it survives."""
-        simulator, prefix, rng = self.simulator, self.work.prefix, generator("attempt", seed)
-        fresh = None if self.work.deterministic else seed
-        simulator.load(self.start, reseed=fresh)
-        played: list[Action] = []
-        try:
-            while len(played) < self.work.length and not simulator.outcome.terminal:
-                available = simulator.available_actions(actions)
-                if not available:
-                    return None
-                action = available[int(rng.integers(len(available)))]
-                for _ in range(int(rng.integers(1, LONGEST_HOLD + 1))):
-                    simulator.advance(action)
-                    played.append(action)
-                    if simulator.outcome.terminal or len(played) == self.work.length:
-                        break
-        except EnvironmentFailure:
-            return None
-        if simulator.outcome is Outcome.UNSAFE:
-            return None
-        way = prefix.then(played)
-        return way if fresh is None else replace(way, reseeds=(*prefix.reseeds, (len(prefix), seed)))

@@ -1,4 +1,4 @@
-"""Runs of the agent that nobody disturbs: one that fails is found, any other can be disturbed."""
+"""Runs of the agent that nobody disturbs: one that fails is found, any other can be disturbed, and the first."""
 
 from __future__ import annotations
 
@@ -33,12 +33,18 @@ class OwnRuns:
         self._ledger, self._tries, self._arms, self._worth = ledger, tries, arms, worth
         self._met: set[tuple[Hashable, ...]] = set()
         self._repeated = 0
+        self._steps = 0
         self.played = 0
 
     @property
     def all_alike(self) -> bool:
         """Whether every reset seems to lead to the same world."""
         return self._repeated >= ALL_ALIKE
+
+    @property
+    def usual_steps(self) -> float:
+        """Steps of one, on average."""
+        return max(1, self._steps) / max(1, self.played)
 
     def play_first(self, count: int, share: Meter) -> None:
         """Up to so many, as far as they fit into a share of the budget by the length of those before; one at least."""
@@ -63,6 +69,7 @@ class OwnRuns:
         if episode.error is not None or not episode.actions:
             return False
         cost = price(ledger.engine, [episode])
+        self._steps += cost
         # Where every reset is the same, every run is the one before: the same failure again is no failure found.
         shown = (episode.checksum, episode.actions, episode.rewards, episode.outcome)
         if shown in self._met:
@@ -74,6 +81,7 @@ class OwnRuns:
         undisturbed = Disturbance(reset=reset, depth=0)
         failed = ledger.note(episode, undisturbed)
         self._arms.learn((RESET,), self._worth.of(episode, RESET) if failed else 0.0, cost)
-        if not failed:
+        # Where it fails in all of them, what lies beyond is met by disturbing one that failed.
+        if not failed or not self._tries.runs:
             self._tries.add(episode, undisturbed)
         return True

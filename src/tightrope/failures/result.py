@@ -30,11 +30,24 @@ class Disturbance:
     noise: float = 0.0
     """How far each number of the observation is off at most."""
     log_likelihood: float = 0.0
-    """Logarithm of its probability (of continuous actions: density) under the agent's own noise, less that of the
-    undisturbed run: 0 is normal operation. Noise in what it sees costs nothing: within its bound all is as likely."""
-
+    """Logarithm of its probability (of continuous actions: density) under the agent's own noise, less that of playing
+    what the agent answers meanwhile: 0 is normal operation. Noise in what it sees costs nothing: within its bound all
+    is as likely."""
+    asked: bool = False
+    """Whether the agent was asked what it answers meanwhile. Otherwise its answers are taken to be those of the run
+    that is disturbed, and of random actions after a reset every one to be another."""
     earlier: Disturbance | None = None
     """One before it in the same episode, which the agent survived."""
+
+    @property
+    def parts(self) -> tuple[Disturbance, ...]:
+        """It and all before it, the first of them first."""
+        return (*(() if self.earlier is None else self.earlier.parts), self)
+
+    @property
+    def is_action(self) -> bool:
+        """Whether actions were played that the agent did not choose."""
+        return bool(self.steps) and not self.noise
 
     @property
     def total(self) -> tuple[float, int]:
@@ -105,11 +118,18 @@ class FailureSearch(Shown):
     """How many of them failed; several can have one cause."""
     steps: int
     """Environment steps, replays and what it took to find the moments included."""
+    judging_steps: int
+    """How many of them went into the moments the failures were lost, and who survives there."""
     stop_reason: StopReason
     errors: int = 0
     """Episodes in which the environment or the agent raised an error."""
     first_error: str = ""
     """What the first of them said."""
+
+    @property
+    def finding_steps(self) -> int:
+        """How many went into finding the failures."""
+        return self.steps - self.judging_steps
 
     @property
     def avoidable(self) -> tuple[FoundFailure, ...]:

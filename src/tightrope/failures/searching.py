@@ -9,17 +9,19 @@ is, the more likely in use.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from tightrope.agents.agent import Agent
 from tightrope.budget import Budget
 from tightrope.execution import Engine, begun_again_if_stochastic, borrowed_engine
+from tightrope.failures.answers import with_answers
 from tightrope.failures.bandit import Arms
 from tightrope.failures.blurred import BlurredAgent
 from tightrope.failures.causes import one_of_each_cause
 from tightrope.failures.disturbing import Disturbing
 from tightrope.failures.ledger import Ledger
-from tightrope.failures.lost import with_moments
+from tightrope.failures.lost import USUAL, with_moments
 from tightrope.failures.own_runs import OwnRuns
 from tightrope.failures.result import FailureSearch
 from tightrope.failures.tries import AGAIN, BEGINNING, MOMENT, NOISE, RESET, Tries
@@ -33,16 +35,16 @@ from tightrope.statistics.words import count
 from tightrope.tasks.task import Task
 
 DEFAULT_BUDGET = Budget(steps=FailuresConfig.steps)
-MOMENTS_SHARE = 0.5
-"""Of the budget, kept for finding out when each failure was lost, and whether somebody would have survived."""
 RUNS_SHARE = 0.1
 """Of the rest, so much for the first runs that are disturbed; more are played where they are worth it."""
 AT_A_TIME = 4
 """Disturbances and runs that are drawn before the outcome of any is known."""
-HOPES = {RESET: 0.02, MOMENT: 0.5}
+HOPE_OF_RUNS, HOPE_AT_MOMENTS = 0.1, 0.5
 """Failures that a choice is taken to have brought before it was ever made, of 1 for the others. Runs that nobody
-disturbs are what plain episodes are made of: an agent that fails in them shows it soon. What holds an action at a
-moment hardly ever makes an agent fail that steers well, and where it does, it does so often."""
+disturbs have so much for as many steps as are watched after a disturbance, so that what long ones and short ones take
+is the same: of an agent that lives long they tell little for their steps, and where episodes are short, two or three
+that were survived do not yet show that it never fails by itself. What holds an action at a moment hardly ever makes an
+agent fail that steers well, and where it does, it does so often."""
 NOTHING_NEW = 16
 """Draws in a row that lead nowhere new, after which each action is tried where disturbances led: the world is small."""
 IN_VAIN = 48
@@ -60,7 +62,7 @@ def search_failures(
     noise: float = FailuresConfig.noise,
     reset_seeds: int = FailuresConfig.reset_seeds,
     length: int = FailuresConfig.length,
-    moments: bool = True,
+    judging: float = FailuresConfig.judging,
     engine: Engine | None = None,
     backend: BackendName = LIBRARY_BACKEND,
     workers: int | None = None,
@@ -80,13 +82,14 @@ def search_failures(
         noise: How far each number of an observation may be off; 0: the agent sees what there is.
         reset_seeds: Resets that the agent's runs begin from, the task's own first.
         length: Steps in which it must fail after a disturbance.
-        moments: Whether to find the moment each was lost and who survives there, with half of the budget.
+        judging: Most of the budget that may go into the moment each failure was lost and who survives there, as a
+            share; the rest goes into finding more. 0: nobody looks.
         engine: The engine to run on; default: a temporary one.
         backend: The temporary engine's back end, by name.
         workers: The temporary engine's number of processes; default: one per core.
         on_progress: Called with a ``Progress`` as the work goes on.
     """
-    FailuresConfig.require(longest=longest, noise=noise, reset_seeds=reset_seeds, length=length)
+    FailuresConfig.require(longest=longest, noise=noise, reset_seeds=reset_seeds, length=length, judging=judging)
     blurred = BlurredAgent(agent, noise, task.observation_space) if noise else None
     agents: dict[str, Agent] = {agent.name: agent} | ({blurred.name: blurred} if blurred else {})
     with borrowed_engine(task, agents, engine, backend, workers) as runner:
@@ -99,18 +102,19 @@ def search_failures(
             longest=longest,
             length=length,
             reset_seeds=reset_seeds,
+            judging=judging,
             on_progress=on_progress,
         )
-        stop_reason = search.run(MOMENTS_SHARE if moments else 0.0)
-        found = with_moments(runner, agent.name, ledger.found, meter) if moments else ledger.found
+        stop_reason = search.run()
         return FailureSearch(
             task=task.label,
             agent=agent.name,
-            failures=one_of_each_cause(found),
+            failures=one_of_each_cause(ledger.found),
             episodes=ledger.episodes,
             judged=ledger.judged,
-            failed=len(found),
+            failed=len(ledger.found),
             steps=meter.steps,
+            judging_steps=search.judging_steps,
             stop_reason=stop_reason,
             errors=len(ledger.errors),
             first_error=next(iter(ledger.errors), ""),
@@ -127,9 +131,13 @@ class _Search:
     longest: int
     length: int
     reset_seeds: int
+    judging: float
     on_progress: ProgressCallback | None
+    judging_steps: int = 0
 
     def __post_init__(self) -> None:
+        self._whole = self.ledger.meter.remaining()
+        self._judges_no_more = not self.judging
         engine, seed = self.ledger.engine, self.ledger.seed
         rng = generator("failures", seed, self.ledger.agent)
         self._arms = Arms(rng, self.length)
@@ -150,33 +158,83 @@ class _Search:
             self.ledger, self._tries, self._arms, worth, self.blurred, lambda: self._runs.all_alike
         )
 
-    def run(self, kept: float) -> StopReason:
-        """Play the runs, then disturb them until what may be spent is spent."""
-        meter, disturbing = self.ledger.meter, self._disturbing
-        whole = meter.remaining()
-        share = whole.share(1 - kept).start()
-        self._runs.play_first(self.reset_seeds, whole.share((1 - kept) * RUNS_SHARE).start())
-        share.spend(meter.steps)
-        idle = 0
-        while self._runs.played and not share.spent and (idle < IN_VAIN or disturbing.smaller):
-            before = meter.steps
-            left = share.remaining().steps
-            count = AT_A_TIME if left is None else max(1, min(AT_A_TIME, left // (self.length + self.longest)))
-            smaller = disturbing.take(count)
-            sources = [self._arms.best(self._sources, HOPES) for _ in range(count - len(smaller))]
+    def run(self) -> StopReason:
+        """Find and judge in turns until what may be spent is spent, or nothing more is left to be found."""
+        first = self._whole.share((1 - self.judging) * RUNS_SHARE)
+        self._runs.play_first(self.reset_seeds, first.start())
+        while True:
+            stop_reason = self._find()
+            self._judge(stop_reason)
+            if stop_reason is StopReason.EXHAUSTED or self.ledger.meter.spent:
+                return stop_reason
+
+    def _find(self) -> StopReason:
+        """Disturb the runs, and play more, until what is left is kept for judging."""
+        disturbing, idle = self._disturbing, 0
+        while self._left and self._runs.played and (idle < IN_VAIN or disturbing.smaller):
+            number = int(max(1, min(AT_A_TIME, self._left // (self.length + self.longest))))
+            smaller = disturbing.take(number)
+            sources = [self._arms.best(self._sources, self._hopes) for _ in range(number - len(smaller))]
             new = disturbing.play([*smaller, *(self._tries.drawn(source) for source in sources if source != RESET)])
-            new += sum(self._runs.play() for source in sources if source == RESET and not share.spent)
-            idle = 0 if new else idle + count
+            new += sum(self._runs.play() for source in sources if source == RESET and self._left)
+            self._ask()
+            idle = 0 if new else idle + number
             if idle >= NOTHING_NEW and disturbing.again():
                 idle = 0
-            share.spend(meter.steps - before)
-            self._tell(whole)
-        return StopReason.BUDGET_SPENT if share.spent else StopReason.EXHAUSTED
+            self._tell()
+        return StopReason.EXHAUSTED if self._left else StopReason.BUDGET_SPENT
 
-    def _tell(self, whole: Budget) -> None:
+    def _ask(self) -> None:
+        """What the agent would have done in place of each disturbance: it says how likely the failure is."""
+        ledger, meter = self.ledger, Budget().start()
+        if self.judging:
+            ledger.found = with_answers(ledger.engine, ledger.engine.agents[ledger.agent], ledger.found, meter)
+            ledger.meter.spend(meter.steps)
+            self.judging_steps += meter.steps
+
+    def _judge(self, stop_reason: StopReason) -> None:
+        """Look for the moments of what was found: with what is kept for it, or all steps at the end."""
+        if self._judges_no_more:
+            return
+        ledger, left, unknown = self.ledger, self.ledger.meter.remaining(), self._unknown
+        if left.steps is not None and stop_reason is not StopReason.EXHAUSTED:
+            left = replace(left, steps=int(min(left.steps, self._for_judging)))
+        meter = left.start()
+        ledger.found = with_moments(ledger.engine, ledger.agent, ledger.found, meter)
+        ledger.meter.spend(meter.steps)
+        self.judging_steps += meter.steps
+        # Steps that are too few for the next one are worth more in finding.
+        self._judges_no_more = bool(unknown) and self._unknown == unknown
+
+    @property
+    def _unknown(self) -> int:
+        """How many failures nobody has looked at."""
+        return sum(not each.looked for each in self.ledger.found)
+
+    @property
+    def _for_judging(self) -> float:
+        """Steps that may still go into judging."""
+        steps = self._whole.steps
+        return math.inf if steps is None else max(0.0, self.judging * steps - self.judging_steps)
+
+    @property
+    def _left(self) -> float:
+        """Steps that may go into finding now, beside what is kept for judging; 0: none, or no more time."""
+        left, whole = self.ledger.meter.remaining(), self._whole
+        unknown = 0 if self._judges_no_more else self._unknown
+        if left.seconds is not None and left.seconds <= (self.judging * (whole.seconds or 0) if unknown else 0):
+            return 0
+        steps = math.inf if left.steps is None else left.steps
+        return max(0.0, steps - min(unknown * USUAL, self._for_judging)) if unknown else steps
+
+    def _tell(self) -> None:
         if self.on_progress is not None:
             note = f"{count(len(self.ledger.found), 'failure')} in {count(self.ledger.episodes, 'episode')}"
-            self.on_progress(Progress("failures", self.ledger.meter.steps, whole.steps, note))
+            self.on_progress(Progress("failures", self.ledger.meter.steps, self._whole.steps, note))
+
+    @property
+    def _hopes(self) -> dict[str, float]:
+        return {RESET: min(1.0, HOPE_OF_RUNS * self.length / self._runs.usual_steps), MOMENT: HOPE_AT_MOMENTS}
 
     @property
     def _sources(self) -> list[str]:

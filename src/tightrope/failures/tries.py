@@ -54,6 +54,8 @@ class Try:
     """The longest disturbance of this kind that was survived."""
     fails: int = 0
     """The shortest that was not; 0: none is known."""
+    family: int | None = None
+    """The place of the first failure that it is a variant of; None: of none."""
 
     @property
     def source(self) -> str:
@@ -163,7 +165,14 @@ class Tries:
         steps = len(actions) if known.actions else known.steps
         depth = known.depth if known.run == NO_RUN else self._shifted(known)
         return replace(
-            known, depth=depth, steps=steps, actions=actions, arms=(AGAIN, (AGAIN, number)), survived=steps - 1, fails=0
+            known,
+            depth=depth,
+            steps=steps,
+            actions=actions,
+            arms=(AGAIN, (AGAIN, number)),
+            survived=steps - 1,
+            fails=0,
+            family=number if known.family is None else known.family,
         )
 
     def _edited(self, known: Try) -> tuple[Action, ...]:

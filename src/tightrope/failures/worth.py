@@ -8,9 +8,10 @@ from collections.abc import Hashable
 import numpy as np
 
 from tightrope.execution import Episode, Rollout
+from tightrope.failures.attempts import Attempt, attempt
 from tightrope.failures.ledger import Ledger
 from tightrope.failures.likelihood import candidates, held_actions
-from tightrope.failures.moments import HORIZON, NEAREST_BY_CHANCE, Attempt, attempt
+from tightrope.failures.moments import HORIZON, NEAREST_BY_CHANCE
 from tightrope.failures.tries import RESET
 from tightrope.outcome import Outcome
 

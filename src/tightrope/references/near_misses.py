@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from tightrope.budget import Meter
 from tightrope.execution import Engine, Episode, Rollout
+from tightrope.failures.attempts import ENOUGH, RUNS_BY_CHANCE
 from tightrope.failures.likelihood import candidates
-from tightrope.failures.moments import ENOUGH, RUNS_BY_CHANCE, price
+from tightrope.failures.moments import price
 from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed, generator
 from tightrope.settings import FailuresConfig

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from tightrope.budget import Meter
 from tightrope.execution import Engine, Episode, Rollout
-from tightrope.failures.moments import ENOUGH, HORIZON, RUNS_BY_CHANCE, price
+from tightrope.failures.attempts import ENOUGH, RUNS_BY_CHANCE
+from tightrope.failures.moments import HORIZON, price
 from tightrope.outcome import Outcome
 from tightrope.reference import BoundaryState, Reference
 from tightrope.seeding import derive_seed

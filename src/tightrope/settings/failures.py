@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tightrope.settings.ranges import Count, Weight
+from tightrope.settings.ranges import Count, Fraction, Weight
 from tightrope.settings.section import Section, setting
 
 
@@ -17,3 +17,6 @@ class FailuresConfig(Section):
     noise: Weight = setting(0.0, "how far each number of an observation may be off; 0: not at all")
     reset_seeds: Count = setting(8, "how many resets the agent's runs start from")
     length: Count = setting(100, "it must fail within so many steps after a disturbance", short="-l")
+    judging: Fraction = setting(
+        0.5, "most of the steps that may go into when each failure was lost and who survives; 0: nobody looks"
+    )

@@ -65,6 +65,7 @@ def command(
                 noise=asked.noise,
                 reset_seeds=asked.reset_seeds,
                 length=asked.length,
+                judging=asked.judging,
                 backend=execution.backend,
                 workers=execution.workers,
                 on_progress=show,
@@ -97,7 +98,7 @@ def _print(result: FailureSearch) -> None:
     unseen = sum(not failure.looked for failure in result.failures)
     interface.say(
         f"{counted(len(result.failures), 'different failure')} in {counted(result.episodes, 'episode')} and "
-        f"{counted(result.steps, 'step')}, "
+        f"{counted(result.steps, 'step')} ({result.judging_steps:,} for judging), "
         f"{len(result.avoidable)} of them shown to be avoidable"
         + (f", {unseen} not examined, because the steps ran out." if unseen else ".")
     )
@@ -116,6 +117,7 @@ def _told(result: FailureSearch) -> dict[str, Any]:
         "failed": result.failed,
         "judged": result.judged,
         "steps": result.steps,
+        "judging_steps": result.judging_steps,
         "errors": result.errors,
         "first_error": result.first_error,
         "failures": [

@@ -259,6 +259,15 @@ def test_a_saved_state_without_the_generator_hides_no_draw() -> None:
         assert simulator.has_drawn()
 
 
+def test_no_generator_is_saved_of_an_environment_that_says_it_draws_nothing() -> None:
+    env: Any = saved_pipes(still=False).make_env()
+    env.reset(seed=7)
+    assert OwnMethodsSnapshotter(env).save()[1] is not None
+    env.draws_nothing = True
+    _, generator, _ = OwnMethodsSnapshotter(env).save()
+    assert generator is None
+
+
 def test_draws_without_effect_leave_a_task_deterministic_after_replays() -> None:
     task = tr.make_task("FrozenLake-v1", is_slippery=False)
     reference = tr.search(task).reference

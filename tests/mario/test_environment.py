@@ -92,6 +92,16 @@ def test_environments_in_one_process_do_not_disturb_each_other():
     assert all(same(alone[level], together[level]) for level in plans)
 
 
+def test_only_a_frame_skip_between_two_numbers_draws():
+    assert not MarioEnv(frame_skip="random").draws_nothing
+    env = MarioEnv(lazy=True)
+    env.reset(seed=4)
+    assert env.draws_nothing
+    before = env.np_random.bit_generator.state
+    play(env, [0, 1, 1, 0] * 10)
+    assert env.np_random.bit_generator.state == before
+
+
 def test_random_frame_skip_is_seeded_saved_and_reseeded():
     env = MarioEnv(frame_skip="random", lazy=True)
 

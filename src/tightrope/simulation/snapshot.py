@@ -10,6 +10,9 @@ from tightrope.outcome import Outcome
 from tightrope.tasks.observations import kept
 from tightrope.tasks.task import Transition
 
+UNCHANGEABLE = frozenset({bool, float, int, str, type(None)})
+"""What most of ``info`` is, told from the rest without a call: it is kept at every step."""
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -39,5 +42,5 @@ def detached(transition: Transition) -> Transition:
         transition.reward,
         transition.terminated,
         transition.truncated,
-        {name: kept(value) for name, value in transition.info.items()},
+        {name: value if type(value) in UNCHANGEABLE else kept(value) for name, value in transition.info.items()},
     )

@@ -135,6 +135,11 @@ class MarioEnv(gym.Env[Any, Any]):
         return self._observation()
 
     @property
+    def draws_nothing(self) -> bool:
+        """Whether no step draws at random: only a frame skip between two numbers does."""
+        return not self._is_random
+
+    @property
     def _is_random(self) -> bool:
         return self._skip[0] != self._skip[1]
 

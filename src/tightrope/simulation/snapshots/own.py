@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from tightrope.guards.calls import calls_out
 from tightrope.simulation.snapshots.attributes import AttributesSnapshotter
+from tightrope.simulation.snapshots.base import draws_nothing
 from tightrope.simulation.snapshots.randomness import (
     gymnasium_generator_state,
     put_back_gymnasium_generator,
@@ -30,7 +31,8 @@ class OwnMethodsSnapshotter:
         outside = _layers_outside(env, self.owner)
         self._wrappers = AttributesSnapshotter(env, outside) if outside else None
         self._outside = outside
-        self._drawn_from = env.unwrapped if outside or self.reseeds_all_in_sight else None
+        may_be_drawn_from = (outside or self.reseeds_all_in_sight) and not draws_nothing(env)
+        self._drawn_from = env.unwrapped if may_be_drawn_from else None
 
     @classmethod
     def applies(cls, env: Any) -> bool:

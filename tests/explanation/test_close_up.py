@@ -15,8 +15,9 @@ import pytest
 
 import tightrope as tr
 from tests.safety.corridor import CORRIDOR, reference_of, walker
-from tightrope.explanation.closeup import AFTER, BEFORE
+from tightrope.explanation.closeup import AFTER, BEFORE, CloseUp, Instant
 from tightrope.explanation.storage import close_up_from_json, close_up_to_json
+from tightrope.explanation.telling import values_of
 from tightrope.explanation.watching import Watch, watch
 from tightrope.safety import TestCase
 from tightrope.testing import JUMP, WALK, FunctionAgent, corridor_task
@@ -146,9 +147,26 @@ def test_parts_of_an_observation_are_named_by_their_keys_and_pictures_left_out()
     fell = task.with_options(make_env=Fell)
     stumbles = FunctionAgent(lambda seen: 1, "stumbles")
     seen = tr.close_up(fell, stumbles, explained(fell, stumbles, 0, length=5))
-    assert seen.names == ("direction", "speed 0", "speed 1")
+    assert seen.names == ("direction", "speed[0]", "speed[1]")
     assert seen.decision == 1
     assert seen.fail[1].values == (1.0, 0.25, -0.25)
+
+
+def test_of_many_numbers_those_that_change_are_told() -> None:
+    """A picture of the surroundings comes first in many observations, and hardly changes."""
+
+    def moment(depth: int, last: float) -> Instant:
+        return Instant(depth=depth, action=0, reward=0.0, values=(0.0,) * 6 + (2.0, last))
+
+    seen = CloseUp(
+        decision=1,
+        action=0,
+        names=(*(f"near[{index}]" for index in range(6)), "x", "y"),
+        fail=(moment(0, 1.0), moment(1, 2.0)),
+        escape=(moment(0, 1.0), moment(1, 3.0)),
+    )
+    assert values_of(seen.fail[1], seen) == "near[0] 0, near[1] 0, near[2] 0, y 2, …"
+    assert values_of(Instant(depth=2, action=None, reward=None), seen) == ""
 
 
 class Fell(Parts):

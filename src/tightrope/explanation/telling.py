@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tightrope.explanation.closeup import Instant
+from tightrope.explanation.closeup import CloseUp, Instant
 from tightrope.explanation.words import named
 
 MOST_TOLD = 4
@@ -24,12 +24,18 @@ def reward_of(instant: Instant | None) -> str:
     return "" if instant is None or instant.reward is None else f"{instant.reward:.4g}"
 
 
-def values_of(instant: Instant | None, names: Sequence[str]) -> str:
-    """What was seen there: ``position 0.12, angle -0.03``."""
-    if instant is None:
+def values_of(instant: Instant | None, seen: CloseUp | None) -> str:
+    """What was seen there: ``position 0.12, angle -0.03``; of many numbers rather those that change around there."""
+    if instant is None or seen is None or not instant.values:
         return ""
-    told = [f"{name} {value:.4g}" for name, value in zip(names, instant.values, strict=False)]
-    return ", ".join(told[:MOST_TOLD]) + (", …" if len(told) > MOST_TOLD else "")
+    told = [f"{seen.names[index]} {instant.values[index]:.4g}" for index in _worth_telling(seen)]
+    return ", ".join(told) + (", …" if len(instant.values) > len(told) else "")
+
+
+def _worth_telling(seen: CloseUp) -> list[int]:
+    moments = [each.values for each in (*seen.fail, *seen.escape) if each.values]
+    stays = [len(set(numbers)) == 1 for _, *numbers in zip(seen.names, *moments, strict=False)]
+    return sorted(sorted(range(len(stays)), key=stays.__getitem__)[:MOST_TOLD])
 
 
 def wanted_of(instant: Instant | None, names: Sequence[str]) -> str:

@@ -98,10 +98,10 @@ def _numbers(space: gym.Space[Any], observation: Any, name: str) -> Iterator[tup
             yield from _numbers(part, observation[key], str(key))
     elif isinstance(space, gym.spaces.Tuple):
         for index, part in enumerate(space.spaces):
-            yield from _numbers(part, observation[index], f"{name} {index}")
+            yield from _numbers(part, observation[index], f"{name}[{index}]")
     elif isinstance(space, gym.spaces.Discrete):
         yield name, float(observation)
     elif isinstance(space, gym.spaces.Box | gym.spaces.MultiDiscrete | gym.spaces.MultiBinary):
         flat = np.asarray(observation).ravel()
         if flat.size <= MOST_NUMBERS:
-            yield from ((f"{name} {index}" if flat.size > 1 else name, float(each)) for index, each in enumerate(flat))
+            yield from ((f"{name}[{index}]" if flat.size > 1 else name, float(each)) for index, each in enumerate(flat))

@@ -105,7 +105,7 @@ def print_steps(interface: Interface, told: ExplainedCase, task: Task, around: i
             action_of(each, names),
             reward_of(each),
             wanted_of(each, names),
-            values_of(each, seen.names),
+            values_of(each, seen),
             action_of(escape.get(each.depth), names),
             reward_of(escape.get(each.depth)),
         )

@@ -196,7 +196,7 @@ def _captions(way: Sequence[Instant], shown: ReplayedCase, run: Run) -> list[tup
     from tightrope.explanation.telling import action_of, reward_of, values_of, wanted_of
 
     names = tuple(run.task.action_names or ())
-    seen = () if shown.told is None else shown.told.close_up.names
+    seen = None if shown.told is None else shown.told.close_up
     return [
         (
             f"{each.depth}: {action_of(each, names)}" + (" (hand-over)" * (each.depth == shown.episode.prefix_steps)),

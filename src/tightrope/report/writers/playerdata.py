@@ -62,7 +62,7 @@ def _steps(scene: Scene, instants: Sequence[Instant]) -> list[Json]:
             "action": action_of(each, names),
             "reward": reward_of(each),
             "wanted": typeset(wanted_of(each, names)),
-            "saw": values_of(each, scene.close_up.names),
+            "saw": values_of(each, scene.close_up),
         }
         for each in instants
     ]

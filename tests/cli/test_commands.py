@@ -438,6 +438,17 @@ def test_nothing_found_is_exit_code_3(tmp_path: Path, run: Run) -> None:
     assert "No reference was found; a larger --budget-steps, --method archive or a --demonstration may help." in out
 
 
+def test_a_search_that_tried_all_it_can_tell_apart_says_what_that_means(tmp_path: Path, run: Run) -> None:
+    """There is a way, but each step of it looks like the one before."""
+    code, out, _ = run("search", "tests.cli.hidden_clock:task", "--out", tmp_path / "run")
+    assert code == 3
+    assert "space exhausted" in out
+    assert "Every situation that the task's state_key tells apart was tried." in " ".join(out.split())
+    code, out, _ = run("search", "tests.cli.hidden_clock:task_with_time", "--out", tmp_path / "with-time")
+    assert code == 0
+    assert "tells apart" not in out
+
+
 @pytest.mark.parametrize(
     ("method", "stop_reason", "steps", "advice"),
     [

@@ -199,6 +199,14 @@ def test_cancelling_returns_what_is_known():
     assert rounds[0].stage == "probing"
 
 
+def test_where_the_search_found_nothing_there_is_nothing_to_probe() -> None:
+    task = corridor_task()
+    found = tr.search(task, budget=tr.Budget(steps=1)).reference
+    assert found is None
+    with pytest.raises(UsageError, match="the search found none"):
+        tr.probe_boundary(task, found)  # type: ignore[arg-type]
+
+
 def test_a_reference_of_another_task_is_refused():
     reference = tr.search(corridor_task(), "dfs").reference
     with pytest.raises(UsageError, match="belongs to task 'corridor'"):

@@ -65,6 +65,11 @@ def probe_boundary(
         backend: The temporary engine's back end, by name.
         workers: The temporary engine's number of processes; default: one per core.
     """
+    if reference is None:
+        raise UsageError(
+            "there is no reference to probe: the search found none, so give it a larger budget, method='archive' or a "
+            "demonstration"
+        )
     if reference.actions.task != task.label:
         raise UsageError(
             f"this reference belongs to task {reference.actions.task!r}, not {task.label!r}; probe it on its own task"

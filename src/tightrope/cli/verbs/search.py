@@ -89,6 +89,11 @@ def _report(interface: Interface, pipeline: Pipeline, result: SearchResult) -> i
     )
     if reference is None:
         interface.say(f"No reference was found; {_advice(result, pipeline.config.search)}.")
+        if result.stop_reason is StopReason.EXHAUSTED:
+            interface.say(
+                "Every situation that the task's state_key tells apart was tried. If it leaves out something that "
+                "decides, such as the time or what is not in sight, give the task a state_key that has it."
+            )
         return NOTHING_JUDGED
     if not reference.boundary_states:
         interface.say(

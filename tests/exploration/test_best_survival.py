@@ -11,8 +11,9 @@ import pytest
 import tightrope as tr
 from tests.exploration.mdps import Mdp, best_survival, ice, random_mdp
 from tightrope.execution import Engine
-from tightrope.exploration.best_survival import BestSurvival, find_best_survival
+from tightrope.exploration.best_survival import find_best_survival
 from tightrope.exploration.learnt_model import Transitions, safest_policy
+from tightrope.exploration.survival_bound import BestSurvival
 from tightrope.outcome import Outcome
 from tightrope.simulation import open_simulator, play
 from tightrope.tasks import Task

@@ -12,7 +12,8 @@ from math import hypot
 
 from tightrope.execution import Engine, Episode
 from tightrope.explanation.explanation import Explanation
-from tightrope.exploration.best_survival import BestSurvival, find_best_survival
+from tightrope.exploration.best_survival import find_best_survival
+from tightrope.exploration.survival_bound import BestSurvival
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.statistics import Estimate, rate_estimate
 from tightrope.trace import Action, ActionTrace

@@ -10,7 +10,7 @@ from tightrope.agents.preferences import Meaning, Preferences
 from tightrope.explanation.cause import Cause
 from tightrope.explanation.closeup import CloseUp, Instant
 from tightrope.explanation.explanation import Explanation
-from tightrope.exploration.best_survival import told_player
+from tightrope.exploration.survival_bound import told_player
 from tightrope.files import hash_from_text
 from tightrope.reference import Survivability
 from tightrope.statistics import Estimate

@@ -7,17 +7,18 @@ there is may do better, and worse only beyond the confidence of the interval.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tightrope.execution import Engine, Rollout
+from tightrope.execution.naive import environment_seed
 from tightrope.exploration.learnt_model import Transitions, safest_policy
 from tightrope.exploration.policies import AtRandom, FixedActions, Improved, Policy
+from tightrope.exploration.survival_bound import BestSurvival, survival_bound
 from tightrope.exploration.tally import RUNS_TO_CHOOSE, Tally
 from tightrope.exploration.trials import Trial, Trials, run_seed, run_trials
 from tightrope.outcome import Outcome
 from tightrope.simulation.conformance.examination import REPLAY
-from tightrope.statistics import Estimate, rate_estimate
 from tightrope.trace import Action, ActionTrace
 
 STEPS_PER_CASE = 8000
@@ -32,33 +33,23 @@ ROUNDS_OF_LEARNING, RUNS_TO_LEARN, CURIOSITY = range(2, 7), 16, 0.2
 """A model learnt from what others played knows little of where its own policy leads, so it is tried and learnt anew:
 at least twice, and again while that has cost less than an eighth of the steps."""
 FINALISTS = 3
-OF = "over fresh runs of: "
 TRIALS_AT_A_TIME = 8
 """Situations in one piece of work: opening an environment must not cost more than using it."""
 
+COUNT = "count"
+"""The runs that count; all others are to choose by."""
 DOING = {
     "choose": "trying who survives",
     "choose again": "trying the best once more",
-    "count": "counting how often the best survive",
+    COUNT: "counting how often the best survive",
 }
 DOING_BETWEEN = "learning from what was seen"
 """What is told while it is done; the rounds of learning lie between choosing and counting."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class BestSurvival:
-    """How often somebody survives a situation, and who."""
-
-    estimate: Estimate
-    """Its lower limit is the bound; above, nothing is known."""
-    policy: str
-    """Who it was."""
-    checksum: int
-    """Hash of the state key there."""
-    thorough: bool = False
-    """Whether a policy worked out from a model of the whole task was among those who were tried."""
-    escape: ActionTrace | None = field(default=None, repr=False)
-    """One of the runs that survived, from reset on and with its luck; None where none did."""
+Survivals = tuple[tuple[bool, ...], ...]
+"""Of each who was tried, whether they survived, run by run."""
+Luck = Callable[[ActionTrace, int], int]
+"""The seed of a rollout from a situation, by its number."""
 
 
 def find_best_survival(
@@ -73,6 +64,8 @@ def find_best_survival(
     first: Mapping[str, Action] | None = None,
     purpose: str = "",
     rough: bool = False,
+    luck: Luck | None = None,
+    least: Callable[[Collection[str]], int] = lambda reached: 0,
     told: Callable[[str], None] = lambda what: None,
 ) -> dict[str, BestSurvival]:
     """By the prefixes' ids, how often somebody survives ``length`` steps from there, with fresh randomness.
@@ -81,11 +74,14 @@ def find_best_survival(
     engine's agents of these names, and a policy learnt from all that was seen where the situations are few; of the
     best, where the steps allow it, a version with foresight. A prefix that ends early is left out.
     ``first`` are actions that everybody must play first, by the prefixes' ids; runs of another ``purpose`` have other
-    randomness. ``rough``: to tell situations apart, with a third of the runs and no second look. ``told`` is told what
-    is being done.
+    randomness. ``rough``: to tell situations apart, with a third of the runs and no second look. With ``luck``, the
+    runs that count meet the randomness that a rollout of such a seed would; and where a policy was worked out from a
+    model of the whole task there are at least ``least`` of them for each of the situations reached. ``told`` is told
+    what is being done.
     """
     search = _Search(engine, length, references or {}, actions, tuple(agents)[:MOST_AGENTS], steps_per_case)
     search.first, search.purpose, search.rough, search.told = first or {}, purpose, rough, told
+    search.luck, search.least = luck, least
     return search.run({prefix.id: prefix for prefix in prefixes})
 
 
@@ -110,6 +106,8 @@ class _Search:
         self.first: Mapping[str, Action] = {}
         self.purpose = ""
         self.rough = False
+        self.luck: Luck | None = None
+        self.least: Callable[[Collection[str]], int] = lambda reached: 0
         self.told: Callable[[str], None] = lambda what: None
         self.thorough = False
 
@@ -172,17 +170,20 @@ class _Search:
     def _counted(self, prefixes: Mapping[str, ActionTrace], affordable: int) -> dict[str, BestSurvival]:
         """Fresh runs of the chosen ones alone."""
         runs = FEWEST_ROUGHLY if self.rough else max(FEWEST_RUNS, min(MOST_RUNS, affordable))
+        if self.thorough:
+            runs = max(runs, self.least(prefixes))
         chosen = {each: self.tallies[each].best()[0] for each in prefixes}
         played = {each: policy for each, name in chosen.items() if (policy := self.tallies[each].policies[name])}
-        counts = self._run("count", prefixes, {each: [policy] for each, policy in played.items()}, runs)
+        counts = self._run(COUNT, prefixes, {each: [policy] for each, policy in played.items()}, runs)
         for_agents = {each: (name,) for each, name in chosen.items() if each not in played}
-        counts |= self._run_agents("count", prefixes, for_agents, runs)
+        counts |= self._run_agents(COUNT, prefixes, for_agents, runs)
         return {
             each: BestSurvival(
-                estimate=_bound(counts[each][0], runs, chosen[each]),
+                estimate=survival_bound(counts[each][0], chosen[each]),
                 policy=chosen[each],
                 checksum=self.checksums[each],
                 thorough=self.thorough,
+                runs=() if self.luck is None else counts[each][0],
                 escape=self.escapes.get(each),
             )
             for each in prefixes
@@ -199,9 +200,9 @@ class _Search:
         learn: bool = False,
     ) -> None:
         """Play policies and note how they did."""
-        for each, survived in self._run(purpose, prefixes, policies, runs, learn=learn).items():
-            for policy, count in zip(policies[each], survived, strict=True):
-                self.tallies[each].count(policy.name, policy, count, runs)
+        for each, survivals in self._run(purpose, prefixes, policies, runs, learn=learn).items():
+            for policy, survived in zip(policies[each], survivals, strict=True):
+                self.tallies[each].count(policy.name, policy, sum(survived), runs)
 
     def _run(
         self,
@@ -211,7 +212,7 @@ class _Search:
         runs: int,
         *,
         learn: bool = False,
-    ) -> dict[str, tuple[int, ...]]:
+    ) -> dict[str, Survivals]:
         names = [each for each in prefixes if policies.get(each)]
         parts = [names[start : start + TRIALS_AT_A_TIME] for start in range(0, len(names), TRIALS_AT_A_TIME)]
         what = DOING.get(purpose, DOING_BETWEEN)
@@ -226,6 +227,7 @@ class _Search:
                             policies=tuple(policies[each]),
                             runs=runs,
                             first=self.first.get(each),
+                            seeds=self._seeds(purpose, prefixes[each], runs),
                         )
                         for each in part
                     ),
@@ -238,54 +240,51 @@ class _Search:
             ],
             lambda done: self.told(f"{what}: {100 * done // len(parts)}%"),
         )
-        survived = dict[str, tuple[int, ...]]()
+        survivals = dict[str, Survivals]()
         for part, answer in zip(parts, answers, strict=True):
             self.seen.update(answer.seen)
             for each, tried in zip(part, answer.tried, strict=True):
                 if tried is not None:
-                    survived[each], self.checksums[each] = tried.survived, tried.checksum
+                    survivals[each], self.checksums[each] = tried.survivals, tried.checksum
                     self.escapes[each] = tried.escapes[0]
-        return survived
+        return survivals
+
+    def _seeds(self, purpose: str, prefix: ActionTrace, runs: int) -> tuple[int, ...]:
+        """The environment's randomness in the runs that count, where somebody else is to be compared with them."""
+        if self.luck is None or purpose != COUNT:
+            return ()
+        return tuple(environment_seed(Rollout(start=prefix, seed=self.luck(prefix, each))) for each in range(runs))
 
     def _try_agents(
         self, purpose: str, prefixes: Mapping[str, ActionTrace], agents: Mapping[str, Sequence[str]], runs: int
     ) -> None:
-        for each, survived in self._run_agents(purpose, prefixes, agents, runs).items():
-            for name, count in zip(agents[each], survived, strict=True):
-                self.tallies[each].count(name, None, count, runs)
+        for each, survivals in self._run_agents(purpose, prefixes, agents, runs).items():
+            for name, survived in zip(agents[each], survivals, strict=True):
+                self.tallies[each].count(name, None, sum(survived), runs)
 
     def _run_agents(
         self, purpose: str, prefixes: Mapping[str, ActionTrace], agents: Mapping[str, Sequence[str]], runs: int
-    ) -> dict[str, tuple[int, ...]]:
-        """How often agents survive; one that raises does not."""
+    ) -> dict[str, Survivals]:
+        """Whether agents survive; one that raises does not."""
         asked = [(each, name) for each, names in agents.items() for name in names]
         episodes = self.engine.run(
             [self._rollout(purpose, prefixes[each], name, number) for each, name in asked for number in range(runs)]
         )
-        counts: dict[str, tuple[int, ...]] = {}
+        counts: dict[str, Survivals] = {}
         for place, (each, _) in enumerate(asked):
             played = episodes[place * runs : (place + 1) * runs]
-            safe = [episode for episode in played if episode.error is None and episode.outcome is not Outcome.UNSAFE]
-            counts[each] = (*counts.get(each, ()), len(safe))
-            if safe:
-                self.escapes[each] = safe[0].trace
+            safe = tuple(episode.error is None and episode.outcome is not Outcome.UNSAFE for episode in played)
+            counts[each] = (*counts.get(each, ()), safe)
+            if any(safe):
+                self.escapes[each] = played[safe.index(True)].trace
         return counts
 
     def _rollout(self, purpose: str, prefix: ActionTrace, agent: str, number: int) -> Rollout:
         seed = run_seed(f"{self.purpose}{purpose}", agent, prefix, number)
+        if self.luck is not None and purpose == COUNT:
+            seed = self.luck(prefix, number)
         if prefix.id not in self.first:
             return Rollout(start=prefix, agent=agent, length=self.length, seed=seed, fixed_prefix=True)
         # What everybody must play first belongs to the prefix, with the fresh randomness that begins before it.
         begun = replace(prefix.then([self.first[prefix.id]]), reseeds=(*prefix.reseeds, (len(prefix), seed)))
         return Rollout(start=begun, agent=agent, length=max(self.length - 1, 1), seed=seed, fixed_prefix=True)
-
-
-def _bound(survived: int, runs: int, policy: str) -> Estimate:
-    """The share that survived, with its lower limit; nothing bounds it from above, for somebody may do better."""
-    rate = rate_estimate(survived, runs)
-    return Estimate(rate.value, rate.low, 1.0, runs, f"{rate.method} from below, {OF}{policy}")
-
-
-def told_player(estimate: Estimate) -> str:
-    """Who survived so often, of files that say it in the words of the estimate alone; empty where they do not."""
-    return estimate.method.partition(OF)[2]

@@ -57,14 +57,28 @@ class Survival:
     thorough: bool = False
     """Whether a policy worked out for the whole task was among those behind ``best``: only then is what even the best
     of them fail taken for fate. Otherwise somebody else may do far better."""
+    seed: int | None = field(default=None, repr=False)
+    """Where the runs behind ``best`` met the luck of executions: the seed of these."""
+    runs: tuple[bool, ...] = field(default=(), repr=False)
+    """Of them, whether it survived, execution by execution."""
 
     def within(self, length: int) -> Survival:
         """What is known when so many steps are watched: doom that comes later is none, a witness too short is none."""
-        if self.survivable is Survivability.UNKNOWN or self.steps is None:
+        if self.steps is None:
+            return self
+        if self.left_to_chance and self.steps > length:
+            # It is survived at least as often, and it may be oftener: what the best fail later is no excuse now.
+            return replace(self, thorough=False, seed=None, runs=())
+        if self.survivable is Survivability.UNKNOWN:
             return self
         if (self.steps <= length) == (self.survivable is Survivability.NO) or self.steps == length:
             return self
         return self.withdrawn(f"{self.evidence}, known only for {self.steps} steps")
+
+    @property
+    def left_to_chance(self) -> bool:
+        """Whether somebody was tried, and survives neither always nor never for certain."""
+        return self.best is not None and self.best.value is not None and self.best.low != self.best.high
 
     def withdrawn(self, why: str) -> Survival:
         """Nothing is claimed any more."""

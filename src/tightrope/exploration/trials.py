@@ -24,6 +24,8 @@ class Trial:
     runs: int
     first: Action | None = None
     """What is played first, whatever the policies say; None: nothing is."""
+    seeds: tuple[int, ...] = ()
+    """The randomness of each run, the same for all policies; none: each run has its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +47,17 @@ class Trials:
 class Tried:
     """What a trial showed."""
 
-    survived: tuple[int, ...]
-    """How often each policy did."""
+    survivals: tuple[tuple[bool, ...], ...]
+    """Of each policy, whether it survived, run by run."""
     checksum: int
     """Hash of the state key they started from."""
     escapes: tuple[ActionTrace | None, ...] = ()
     """Of each policy a run that survived, from reset on and with its luck; None where none did."""
+
+    @property
+    def survived(self) -> tuple[int, ...]:
+        """How often each policy did."""
+        return tuple(map(sum, self.survivals))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +100,7 @@ class _Runner:
                 for policy in trial.policies
             ]
             return Tried(
-                survived=tuple(sum(run is not None for run in of_one) for of_one in runs),
+                survivals=tuple(tuple(run is not None for run in of_one) for of_one in runs),
                 checksum=checksum,
                 escapes=tuple(next((run for run in of_one if run is not None), None) for of_one in runs),
             )
@@ -103,7 +110,7 @@ class _Runner:
     def _survivor(self, start: Snapshot, trial: Trial, policy: Policy, number: int) -> ActionTrace | None:
         """One run; how it went, if it survived."""
         simulator, work, prefix = self.simulator, self.work, trial.prefix
-        seed = run_seed(work.purpose, policy.name, prefix, number)
+        seed = trial.seeds[number] if trial.seeds else run_seed(work.purpose, policy.name, prefix, number)
         simulator.load(start, reseed=seed)
         rng = generator("policy", seed)
         key = simulator.key() if work.learn else None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tightrope.settings import Fraction, PlainConfig, SafetyConfig, broken_rule, parse_share
+from tightrope.settings import Fraction, PlainConfig, broken_rule, parse_share
 
 CACHE = "tightrope"
 TRUST = "--tightrope-trust"
@@ -27,7 +27,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     parser.addini("tightrope_max_fail_plain", "share of plain episodes that may end unsafe; empty: any", default="")
     parser.addini(
-        "tightrope_repetitions", "executions of each case of a suite file", default=str(SafetyConfig.repetitions)
+        "tightrope_repetitions", "executions of each case of a suite file; empty: as the task says", default=""
     )
     parser.addini("tightrope_length", "steps to survive in a suite file's cases; empty: as the task says", default="")
 
@@ -38,8 +38,8 @@ def refuse_what_is_no_number(config: pytest.Config) -> None:
     if config.getini("tightrope_max_fail_plain"):
         share_option(config, "tightrope_max_fail_plain")
     count_option(config, "tightrope_episodes", least=0)
-    count_option(config, "tightrope_repetitions")
-    watched_length(config)
+    optional_count(config, "tightrope_repetitions")
+    optional_count(config, "tightrope_length")
 
 
 def share_option(config: pytest.Config, option: str) -> float:
@@ -62,9 +62,9 @@ def count_option(config: pytest.Config, option: str, *, least: int = 1) -> int:
     return int(told)
 
 
-def watched_length(config: pytest.Config) -> int | None:
-    """Steps to watch the agent of a suite file; None: as the task says."""
-    return count_option(config, "tightrope_length") if config.getini("tightrope_length") else None
+def optional_count(config: pytest.Config, option: str) -> int | None:
+    """An ini setting that is a whole number; None where it is empty: as the task says."""
+    return count_option(config, option) if config.getini(option) else None
 
 
 def agent_option(config: pytest.Config) -> str:

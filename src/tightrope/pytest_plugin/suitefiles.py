@@ -24,9 +24,9 @@ from tightrope.pytest_plugin.options import (
     agent_option,
     count_option,
     kept_folder,
+    optional_count,
     share_option,
     trusted,
-    watched_length,
 )
 from tightrope.settings import LIBRARY_BACKEND, AgentConfig, ExecutionConfig, PlainConfig, SafetyConfig
 
@@ -99,8 +99,8 @@ class SuiteFile(pytest.File):
             agents=(AgentConfig(source=agent_option(self.config), trust=trusted(self.config)),),
             plain=PlainConfig(episodes=count_option(self.config, "tightrope_episodes", least=0)),
             safety=SafetyConfig(
-                repetitions=count_option(self.config, "tightrope_repetitions"),
-                length=watched_length(self.config),
+                repetitions=optional_count(self.config, "tightrope_repetitions"),
+                length=optional_count(self.config, "tightrope_length"),
             ),
             execution=ExecutionConfig(backend=LIBRARY_BACKEND),
         ) as pipeline:

@@ -15,6 +15,7 @@ from tightrope.report.wording import NO_DATA, change_text, count, estimate_text,
 from tightrope.safety import Guidance, compare_guidance
 from tightrope.safety.judging.avoidable import left_to_chance
 from tightrope.safety.suites.controls import UNIFORM
+from tightrope.safety.suites.executions import EXECUTIONS
 from tightrope.statistics.estimate import Estimate
 
 
@@ -185,6 +186,8 @@ def _counted(suite: SuiteView | None) -> tuple[str, ...]:
         return ()
     result = suite.result
     times = f" × {count(suite.repetitions, 'execution')}" if suite.repetitions else ""
+    if (result.survival.executions or 0) > EXECUTIONS and suite.repetitions == result.survival.executions:
+        times += " (so many in a small suite, to tell luck from fault)"
     if result.deterministic:
         times = f", {'each ' if len(suite.distinct) > 1 else ''}executed once, as nothing is random"
     details = [f"{suite.name}, {count(len(suite.distinct), 'case')}{times}"]

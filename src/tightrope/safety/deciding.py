@@ -18,6 +18,7 @@ from tightrope.safety.judging.judge import exactly_decided, judge_episode, judge
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.judging.survival import find_survival
 from tightrope.safety.run import case_rollout, check_suite, run_suite, without_strange_actions
+from tightrope.safety.suites.executions import EXECUTIONS
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.settings import LIBRARY_BACKEND, BackendName, Count, Fraction, SafetyConfig, require
@@ -38,7 +39,7 @@ def decide_gate(
     agent: Agent,
     suite: TestSuite,
     limit: float,
-    repetitions: int = SafetyConfig.repetitions,
+    repetitions: int | None = SafetyConfig.repetitions,
     length: int | None = SafetyConfig.length,
     seed: int = 0,
     *,
@@ -66,7 +67,7 @@ def decide_gate(
         suite: The cases.
         limit: The avoidable fail frequency that is still allowed.
         repetitions: Executions of each case in the whole suite, which the saving is measured by; a case of which so
-            many ended before hand-over, and none did not, is invalid.
+            many ended before hand-over, and none did not, is invalid. None: as many as ``run_suite`` would make.
         length: Steps to watch after hand-over; None: to the task's time limit, at most 500.
         seed: Determines everything random, the draws included.
         most: Executions after which the gate is left undecided.
@@ -89,9 +90,12 @@ def decide_gate(
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
         if survivable is True:
             survivable = find_survival(
-                runner, suite, length, reference=reference, actions=actions, on_progress=on_progress
+                runner, suite, length, seed=seed, reference=reference, actions=actions, on_progress=on_progress
             )
         known = survivable or SuiteSurvival()
+        # A prefix that is fixed ends in every execution or in none: that takes no more of them in a small suite.
+        patience = repetitions or EXECUTIONS
+        repetitions = repetitions or known.executions or EXECUTIONS
         if runner.deterministic and agent.deterministic:
             return exactly_decided(
                 run_suite(
@@ -103,7 +107,7 @@ def decide_gate(
         doomed = known.doomed(length) & {case.id for case in suite.cases}
         fate = _fate(suite, known, doomed, length) if fixed_prefix else None
         gate = _gate(limit, fate)
-        drawing = Drawing(suite, gate, without=doomed, patience=repetitions, most=most, seed=seed)
+        drawing = Drawing(suite, gate, without=doomed, patience=patience, most=most, seed=seed)
         told = partial(_tell, on_progress, suite.name, gate, most)
         episodes = _executed(runner, agent.name, drawing, told, length=length, seed=seed, fixed_prefix=fixed_prefix)
     return judge_suite(

@@ -24,9 +24,9 @@ from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.judge import judge_episode, judge_suite
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.judging.survival import find_survival
+from tightrope.safety.suites.executions import EXECUTIONS, execution_seed
 from tightrope.safety.suites.replay import replayed_reference
 from tightrope.safety.suites.suite import TestCase, TestSuite
-from tightrope.seeding import derive_seed
 from tightrope.settings import EXPLAINING_STEPS, LIBRARY_BACKEND, BackendName, SafetyConfig
 from tightrope.statistics.words import count, plainly
 from tightrope.tasks import Task, encode_action
@@ -38,7 +38,7 @@ def run_suite(
     task: Task,
     agent: Agent,
     suite: TestSuite,
-    repetitions: int = SafetyConfig.repetitions,
+    repetitions: int | None = SafetyConfig.repetitions,
     length: int | None = SafetyConfig.length,
     seed: int = 0,
     *,
@@ -61,7 +61,8 @@ def run_suite(
         task: The task to be solved.
         agent: The agent under test.
         suite: The cases.
-        repetitions: How often each case is executed; once is enough where nothing is random.
+        repetitions: How often each case is executed; once is enough where nothing is random. None: ten times, and
+            where luck is set off against what others do with the same luck, more often in small suites.
         length: Steps to watch after hand-over; None: to the task's time limit, at most 500 (the paper: 40). The result
             can be judged at every shorter length.
         seed: Determines everything random.
@@ -82,6 +83,12 @@ def run_suite(
     check_suite(task, suite, repetitions, allow_changed)
     with borrowed_engine(task, {agent.name: agent}, engine, backend, workers) as runner:
         reference = replayed_reference(runner, suite, allow_changed=allow_changed)
+        if survivable is True:
+            survivable = find_survival(
+                runner, suite, length, seed=seed, reference=reference, actions=actions, on_progress=on_progress
+            )
+        known = survivable or SuiteSurvival()
+        repetitions = repetitions or known.executions or EXECUTIONS
         rollouts = suite_rollouts(
             suite,
             agent.name,
@@ -91,10 +98,6 @@ def run_suite(
             fixed_prefix=fixed_prefix,
         )
         episodes = runner.run(rollouts, on_episode=_Counter(on_progress, suite, len(rollouts)))
-        if survivable is True:
-            survivable = find_survival(
-                runner, suite, length, reference=reference, actions=actions, on_progress=on_progress
-            )
         result = judge_suite(
             suite,
             [without_strange_actions(task, episode) for episode in episodes],
@@ -104,7 +107,7 @@ def run_suite(
             length=length,
             seed=seed,
             fixed_prefix=fixed_prefix,
-            survival=survivable or SuiteSurvival(),
+            survival=known,
             watch=watch.why,
         )
         if (runner.deterministic and survivable is not False) if explain is None else explain:
@@ -131,12 +134,12 @@ def case_rollout(case: TestCase, agent: str, repetition: int, *, length: int, se
         start=case.prefix,
         agent=agent,
         length=length,
-        seed=derive_seed("safety", seed, case.id, repetition),
+        seed=execution_seed(seed, case.id, repetition),
         fixed_prefix=fixed_prefix,
     )
 
 
-def check_suite(task: Task, suite: TestSuite, repetitions: int, allow_changed: bool) -> None:
+def check_suite(task: Task, suite: TestSuite, repetitions: int | None, allow_changed: bool) -> None:
     """The rules for running a suite."""
     SafetyConfig.require(repetitions=repetitions)
     if suite.task != task.label and not allow_changed:

@@ -42,7 +42,14 @@ class SafetyConfig(Section):
         least=5,
         whole=STATES_OF_SEVERAL,
     )
-    repetitions: Count = setting(10, "executions of each case (n)", short="-n", run=True)
+    repetitions: Count | None = setting(
+        None,
+        "executions of each case (n)",
+        none="10; where luck is set off against what others do with the same luck, in small suites as many as it takes "
+        "for a standard error of 2 percentage points",
+        short="-n",
+        run=True,
+    )
     length: Count | None = setting(
         None,
         "steps the agent must survive (l)",

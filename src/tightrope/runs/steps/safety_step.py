@@ -230,7 +230,16 @@ class SafetyStep(SearchStep):
                 return SuiteSurvival()
             reference = replayed_reference(engine, suite)
             steps, tell = self.config.safety.survival_steps, self.on_progress
-            return find_survival(engine, suite, length, reference=reference, steps=steps, known=known, on_progress=tell)
+            return find_survival(
+                engine,
+                suite,
+                length,
+                seed=self.config.seed,
+                reference=reference,
+                steps=steps,
+                known=known,
+                on_progress=tell,
+            )
 
         artefact = Artefact(
             path=layout.survival_path(path, length),

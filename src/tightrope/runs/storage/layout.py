@@ -136,8 +136,8 @@ def safety_settings(config: CampaignConfig, name: str, agent: AgentConfig) -> Se
 
 
 def survival_settings(config: CampaignConfig) -> SettingValues:
-    """What decides how long one has to survive."""
-    return deciding(config, "survival")
+    """What decides how long one has to survive, and with which luck."""
+    return {"seed": config.seed} | deciding(config, "survival")
 
 
 def why_settings(config: CampaignConfig) -> SettingValues:

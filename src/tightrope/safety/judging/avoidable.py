@@ -13,10 +13,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import hypot
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tightrope.reference import Survivability
-from tightrope.statistics import CONFIDENCE, ON_THESE_CASES, Estimate, Stratum, rate_estimate, stratified_rate_estimate
+from tightrope.safety.judging.same_luck import failed_beside_best
+from tightrope.statistics import (
+    CONFIDENCE,
+    ON_THESE_CASES,
+    Estimate,
+    Stratum,
+    rate_estimate,
+    stratified_difference,
+    stratified_rate_estimate,
+)
 
 if TYPE_CHECKING:
     from tightrope.exploration.escapes import Survival
@@ -45,7 +55,7 @@ def avoidable_part(case: CaseResult) -> Estimate:
         return fails
     if _tried_elsewhere(case):
         return replace(fails, value=None, low=None, high=None, n=0, method=NOT_THERE)
-    value = max(0.0, fails.value - (1 - best.value)) if case.survival.thorough else fails.value
+    value = max(0.0, _above_fate(case)) if case.survival.thorough else fails.value
     low = max(0.0, (fails.low or 0.0) - (1 - best.low))
     method = f"fail frequency above what no player avoids: {fails.method}; {best.method}"
     return replace(fails, value=value, low=min(low, value), method=method)
@@ -57,14 +67,13 @@ def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, Fraction]]) -> Estim
     Of cases left to chance, differences are averaged before they are cut off at 0. Otherwise luck would count against
     the agent wherever it had bad luck, and never for it where it had good luck: the best there is would be blamed for
     it. But luck in one case does not make up for what is shown in another (`shown_part`), nor for what counts in full.
-    The lower limit joins those of both (Newcombe 1998), or is what single cases show, if that is more; the upper limit
-    is that of the fail frequency, since somebody may do better.
+    The lower limit is that of the difference from who was seen to survive best, paired by luck (`_lower_limit`), or is
+    what single cases show, if more; the upper limit is that of the fail frequency, since somebody may do better.
     """
     if any(_tried_elsewhere(case) for case, _ in weighted):
         return Estimate.of_nothing(NOT_THERE, ON_THESE_CASES)
     fails = stratified_rate_estimate([_fails(case, weight) for case, weight in weighted])
-    at_most = stratified_rate_estimate([_fate_at_most(case, weight) for case, weight in weighted])
-    if fails.value is None or at_most.value is None:
+    if fails.value is None:
         return fails
     by_chance = [(case, weight) for case, weight in weighted if left_to_chance(case)]
     total = sum(weight for _, weight in weighted)
@@ -72,9 +81,36 @@ def avoidable_on_cases(weighted: Sequence[tuple[CaseResult, Fraction]]) -> Estim
     above = float(sum(weight * _above_fate(case) for case, weight in by_chance) / total)
     in_full = sum(weight * (case.fail_frequency.value or 0.0) for case, weight in weighted if not left_to_chance(case))
     value = min(float(in_full / total) + max(above, shown), fails.value) if by_chance else fails.value
-    reach = hypot(fails.value - (fails.low or 0.0), (at_most.high or at_most.value) - at_most.value)
-    low = min(max(shown, fails.value - at_most.value - reach), value)
+    low = min(max(shown, _lower_limit(weighted, fails)), value)
     return replace(fails, value=value, low=low, method=_method(weighted, fails, exact=low == fails.high))
+
+
+def _lower_limit(weighted: Sequence[tuple[CaseResult, Fraction]], fails: Estimate) -> float:
+    """How much more often it failed at least than who was seen to survive best.
+
+    Where executions have the luck of that player's runs, by their differences, as two agents are compared; otherwise
+    by the limits of both rates (Newcombe 1998), which are independent then.
+    """
+    pairs = [_more_than_best(case, weight) for case, weight in weighted]
+    paired = [pair for pair in pairs if pair is not None]
+    if len(paired) == len(pairs) and any(_tried(case) for case, _ in weighted):
+        found, _ = stratified_difference(paired)
+        return found.low or 0.0
+    at_most = stratified_rate_estimate([_fate_at_most(case, weight) for case, weight in weighted])
+    reach = hypot((fails.value or 0.0) - (fails.low or 0.0), (at_most.high or 0.0) - (at_most.value or 0.0))
+    return (fails.value or 0.0) - (at_most.value or 0.0) - reach
+
+
+def _more_than_best(case: CaseResult, weight: Fraction) -> Stratum | None:
+    """1 for each execution that failed where the best player did not with the same luck, -1 the other way round.
+
+    Of what nobody has decided nothing is more. None where luck was another.
+    """
+    if not _tried(case):
+        more = case.failed if case.survivable is Survivability.YES else [False] * len(case.failed)
+        return Stratum(values=[float(each) for each in more], weight=weight, certain=case.deterministic)
+    pairs = failed_beside_best(case)
+    return None if pairs is None else Stratum(values=[float(a) - float(b) for a, b in pairs], weight=weight)
 
 
 def _method(cases: Sequence[tuple[CaseResult, Fraction]], fails: Estimate, *, exact: bool) -> str:
@@ -99,7 +135,13 @@ def shown_part(case: CaseResult, among: int) -> float:
 
 
 def _above_fate(case: CaseResult) -> float:
-    """How much more often it failed than who was seen to survive best; below 0 where it had luck."""
+    """How much more often it failed than who was seen to survive best; below 0 where it had luck.
+
+    Where both met the same luck, in the executions that have it: what it did to both drops out.
+    """
+    pairs = failed_beside_best(case)
+    if pairs:
+        return fmean(float(failed) - float(best) for failed, best in pairs)
     best = case.survival.best
     assert best is not None
     assert best.value is not None
@@ -155,8 +197,7 @@ def _runs(best: Estimate, weight: float | Fraction) -> Stratum:
 
 
 def _tried(case: CaseResult) -> bool:
-    best = case.survival.best
-    return best is not None and best.value is not None and best.low != best.high
+    return case.survival.left_to_chance
 
 
 def _tried_elsewhere(case: CaseResult) -> bool:

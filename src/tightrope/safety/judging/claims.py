@@ -30,6 +30,8 @@ class SuiteSurvival:
     """What came out on the way that lowers trust."""
     actions: tuple[Action, ...] | None = None
     """What an agent was taken to be able to do, where that could be listed: proofs hold for no other."""
+    executions: int | None = None
+    """How often each case must be executed to tell what was avoidable; None: nothing asks for more than usual."""
 
     def doomed(self, length: int) -> set[str]:
         """The cases that are claimed to be lost within so many steps, by id."""
@@ -43,7 +45,9 @@ class SuiteSurvival:
         if found:
             claimed |= {case: claimed[case].withdrawn(f"withdrawn: {found[0].text}") for case in doomed}
         findings = [*self.findings, *found, *_elsewhere(claimed, executions)]
-        return SuiteSurvival(by_case=claimed, findings=tuple(dict.fromkeys(findings)), actions=self.actions)
+        return SuiteSurvival(
+            by_case=claimed, findings=tuple(dict.fromkeys(findings)), actions=self.actions, executions=self.executions
+        )
 
     def _other_actions(self, executions: Executions, doomed: Sequence[str]) -> list[SafetyFinding]:
         """What was proven for an agent that has these actions only proves nothing about one that plays others."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
-from itertools import chain
 from math import fsum
 from statistics import fmean
 
@@ -17,6 +16,7 @@ from tightrope.outcome import Verdict
 from tightrope.reference import Survivability
 from tightrope.safety.judging.avoidable import avoidable_on_cases
 from tightrope.safety.judging.case_results import CaseResult, once_each
+from tightrope.safety.suites.executions import weights_of
 from tightrope.statistics import (
     Estimate,
     Stratum,
@@ -124,15 +124,9 @@ def fails_per_1000_steps(cases: Iterable[CaseResult], length: int) -> Estimate:
 
 def case_weights(cases: Iterable[CaseResult]) -> list[tuple[CaseResult, Fraction]]:
     """Each judged case once, with its share of the mean over boundary states of the means over their cases."""
-    groups: dict[tuple[int, int], list[CaseResult]] = defaultdict(list)
-    for case in cases:
-        if case.returns:
-            groups[case.case.reference, case.case.boundary].append(case)
-    weights: dict[str, Fraction] = defaultdict(Fraction)
-    for group in groups.values():
-        for case in group:
-            weights[case.case.id] += Fraction(1, len(groups) * len(group))
-    return [(case, weights[case.case.id]) for case in once_each(chain.from_iterable(groups.values()))]
+    judged = [case for case in cases if case.returns]
+    first = {case.case.id: case for case in reversed(judged)}
+    return [(first[identifier], weight) for identifier, weight in weights_of(case.case for case in judged).items()]
 
 
 def by_reference(cases: Iterable[CaseResult], *, by_case: bool = False) -> list[list[CaseResult]]:

@@ -13,8 +13,8 @@ from tightrope.errors import FormatError
 from tightrope.execution import Episode, Rollout
 from tightrope.execution.episode_codec import episode_from_json, episode_to_json
 from tightrope.explanation.storage import explanation_from_json, explanation_to_json
-from tightrope.exploration.best_survival import told_player
 from tightrope.exploration.escapes import Survival
+from tightrope.exploration.survival_bound import told_player
 from tightrope.files import DAMAGE, Migrations, check_header, hash_from_text, migrated
 from tightrope.reference import Survivability
 from tightrope.safety.judging.case_results import NOT_ASKED, CaseResult
@@ -181,6 +181,7 @@ def _claims_to_json(survival: SuiteSurvival) -> dict[str, Any]:
             for finding in survival.findings
         ],
         "actions": None if survival.actions is None else list(survival.actions),
+        **({} if survival.executions is None else {"executions": survival.executions}),
     }
 
 
@@ -193,7 +194,14 @@ def _claims_from_json(data: Mapping[str, Any]) -> SuiteSurvival:
             for each in data.get("findings", ())
         ),
         actions=None if actions is None else tuple(action_from_json(action) for action in actions),
+        executions=_executions_from_json(data.get("executions")),
     )
+
+
+def _executions_from_json(told: Any) -> int | None:
+    if told is not None and not (type(told) is int and 1 <= told <= MOST_RUNS):
+        raise ValueError(f"{told!r:.60} is no number of executions of a case, from 1 to {MOST_RUNS:,}")
+    return told
 
 
 def _whole(seed: Any) -> int:
@@ -241,6 +249,11 @@ def _survival_to_json(survival: Survival) -> dict[str, Any]:
         "who": survival.who,
         "checksum": None if survival.checksum is None else f"{survival.checksum:x}",
         "thorough": survival.thorough,
+        **(
+            {}
+            if survival.seed is None
+            else {"seed": survival.seed, "runs": "".join("01"[run] for run in survival.runs)}
+        ),
     }
 
 
@@ -256,8 +269,16 @@ def _survival_from_json(data: Mapping[str, Any]) -> Survival:
         who=str(data["who"]) if "who" in data else "" if best is None else told_player(best),
         checksum=None if data.get("checksum") is None else hash_from_text(data["checksum"]),
         thorough=bool(data.get("thorough", False)),
+        seed=None if data.get("seed") is None else _whole(data["seed"]),
+        runs=_runs_from_json(data.get("runs", "")),
     )
     return NOT_ASKED if known == NOT_ASKED else known
+
+
+def _runs_from_json(told: Any) -> tuple[bool, ...]:
+    if not isinstance(told, str) or not set(told) <= {"0", "1"} or len(told) > MOST_RUNS:
+        raise ValueError(f"{told!r:.60} are not runs, each 0 or 1, at most {MOST_RUNS:,}")
+    return tuple(run == "1" for run in told)
 
 
 def _best_from_json(data: Mapping[str, Any]) -> Estimate:

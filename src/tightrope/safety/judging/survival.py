@@ -14,8 +14,6 @@ from dataclasses import replace
 from functools import partial
 
 from tightrope.execution import Engine, Episode, Rollout
-from tightrope.exploration.best_survival import STEPS_PER_CASE as STEPS_BY_CHANCE
-from tightrope.exploration.best_survival import find_best_survival
 from tightrope.exploration.escapes import Escapes, EscapeTask, Survival, find_escapes
 from tightrope.outcome import Outcome
 from tightrope.progress import Progress, ProgressCallback
@@ -23,6 +21,7 @@ from tightrope.reference import Survivability
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.findings import SafetyFinding, SafetyFindingKind
 from tightrope.safety.judging.proofs import StepOff, proven_again, step_off
+from tightrope.safety.judging.survival_by_chance import ByChance
 from tightrope.safety.suites.replay import ReplayedTrace, parts_under_reseeding, played_again
 from tightrope.safety.suites.shorthand import possible_actions
 from tightrope.safety.suites.suite import TestCase, TestSuite
@@ -37,8 +36,6 @@ Trying every sequence of actions gets no more than the first: what that leaves o
 LITTLE = 500
 """What each case gets at least of the steps in which those of a suite share: quick attempts from where situations can
 be saved, and one or two where each is a replay of hundreds of steps. Of fewer steps than usual the same part."""
-RUNS_BY_CHANCE = 100
-"""The same where chance decides: so many runs of the whole length at least, half of them after the choice."""
 
 GROUPS_AT_A_TIME = 16
 """Boundary states between two reports of progress: enough to keep a machine's cores busy."""
@@ -51,6 +48,7 @@ def find_survival(
     suite: TestSuite,
     length: int,
     *,
+    seed: int = 0,
     reference: ReplayedTrace | None = None,
     actions: Sequence[Action] | None = None,
     steps_per_case: int | None = None,
@@ -65,6 +63,7 @@ def find_survival(
     where proofs are worth looking for. Where chance decides, the engine's agents are among those who are tried.
     ``steps`` is what the cases share in; where chance decides, as large a part of ``SURVIVAL_STEPS`` is spent on each.
     ``known`` is what was found out for other suites and as many steps: a case that they share need not be asked again.
+    ``seed`` is that of the executions: where chance decides, whoever survives best plays with the same luck.
     """
     given = _agents_actions(engine, suite, actions)
     # What was proven for other actions proves nothing for these.
@@ -74,10 +73,12 @@ def find_survival(
     def find_out() -> SuiteSurvival:
         search = _Search(engine, suite, length, reference, given, steps_per_case, steps, on_progress)
         search.told = {case.id: told[case.id] for case in suite.cases if case.id in told}
+        search.seed = seed
         return search.for_deterministic() if engine.deterministic else search.for_stochastic()
 
     who = () if engine.deterministic else agents
-    asked = ("survival", suite.id, length, reference, given, steps_per_case, steps, who, frozenset(told))
+    luck = None if engine.deterministic else seed
+    asked = ("survival", suite.id, length, reference, given, steps_per_case, steps, who, frozenset(told), luck)
     return engine.once(asked, find_out)
 
 
@@ -108,6 +109,7 @@ class _Search:
         self.steps, self._part = steps, min(1.0, steps / SURVIVAL_STEPS)
         self.findings: list[SafetyFinding] = []
         self.told: Mapping[str, Survival] = {}
+        self.seed = 0
         self.exact = True
         self.provable = actions is not None
 
@@ -126,41 +128,23 @@ class _Search:
 
     def for_stochastic(self) -> SuiteSurvival:
         """How often somebody survives."""
-        distinct = {case.id: case.prefix for case in self.suite.cases if case.id not in self.told}
-        self._report(0, len(distinct))
-        found = find_best_survival(
-            self.engine,
-            distinct.values(),
-            self.length,
-            references={case.id: self.suite.way_of(case).actions.actions for case in self.suite.cases},
-            actions=self.engine.task.search_actions if self.actions is None else self.actions,
-            agents=tuple(self.engine.agents),
-            steps_per_case=self._steps(int(self._part * max(STEPS_BY_CHANCE, RUNS_BY_CHANCE * self.length))),
-            told=lambda what: self._report(0, len(distinct), what),
+        asked = ByChance(
+            engine=self.engine,
+            suite=self.suite,
+            length=self.length,
+            actions=self.actions,
+            seed=self.seed,
+            steps=self.steps,
+            steps_per_case=self.steps_per_case,
+            told=self.told,
+            report=self._report,
         )
-        self._report(len(distinct), len(distinct))
-        by_case = dict(self.told)
-        for case, best in found.items():
-            seen = best.estimate
-            survived = round((seen.value or 0.0) * seen.n)
-            by_case[case] = Survival(
-                survivable=Survivability.YES if survived else Survivability.UNKNOWN,
-                evidence=f"{best.policy} survived {survived} of {seen.n} times",
-                steps=self.length,
-                best=seen,
-                who=best.policy,
-                checksum=best.checksum,
-                thorough=best.thorough,
-            )
-        return SuiteSurvival(by_case=by_case, actions=self.actions)
+        return asked.find()
 
     @property
     def _enough(self) -> int:
         enough = max(STEPS_PER_CASE, ATTEMPTS * self.length)
         return min(enough, max(LITTLE, int(self._part * enough)))
-
-    def _steps(self, enough: int) -> int:
-        return enough if self.steps_per_case is None else self.steps_per_case
 
     def _test_determinism(self) -> None:
         """Proofs rest on it; a reference that parts under fresh randomness begins everything again."""
@@ -238,7 +222,7 @@ class _Search:
             deterministic=True,
             provable=self.provable,
             length=self.length,
-            steps_per_case=self._steps(steps),
+            steps_per_case=steps if self.steps_per_case is None else self.steps_per_case,
             steps_to_exhaust=STEPS_PER_CASE,
             exact=self.exact,
         )

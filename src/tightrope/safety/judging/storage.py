@@ -199,9 +199,9 @@ def _claims_from_json(data: Mapping[str, Any]) -> SuiteSurvival:
 
 
 def _executions_from_json(told: Any) -> int | None:
-    if told is not None and not (type(told) is int and 1 <= told <= MOST_RUNS):
-        raise ValueError(f"{told!r:.60} is no number of executions of a case, from 1 to {MOST_RUNS:,}")
-    return told
+    if told is None or (type(told) is int and 1 <= told <= MOST_RUNS):
+        return told
+    raise ValueError(f"{told!r:.60} is no number of executions of a case, from 1 to {MOST_RUNS:,}")
 
 
 def _whole(seed: Any) -> int:
@@ -240,7 +240,7 @@ def _case_to_json(case: CaseResult, write_episode: WriteEpisode) -> dict[str, An
 
 
 def _survival_to_json(survival: Survival) -> dict[str, Any]:
-    return {
+    known = {
         "survivable": str(survival.survivable),
         "witness": None if survival.witness is None else list(survival.witness),
         "evidence": survival.evidence,
@@ -249,12 +249,9 @@ def _survival_to_json(survival: Survival) -> dict[str, Any]:
         "who": survival.who,
         "checksum": None if survival.checksum is None else f"{survival.checksum:x}",
         "thorough": survival.thorough,
-        **(
-            {}
-            if survival.seed is None
-            else {"seed": survival.seed, "runs": "".join("01"[run] for run in survival.runs)}
-        ),
     }
+    shared_luck = {"seed": survival.seed, "runs": "".join("01"[run] for run in survival.runs)}
+    return known if survival.seed is None else known | shared_luck
 
 
 def _survival_from_json(data: Mapping[str, Any]) -> Survival:

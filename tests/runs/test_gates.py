@@ -165,7 +165,7 @@ def test_a_gate_is_added_by_a_rule(measured: SafetyResult, monkeypatch: pytest.M
     (gate,) = judged(SafetyConfig(repetitions=2), {"simple": {"careful": measured}})
     assert (gate.name, gate.suite, gate.passed) == ("returns", "plain episodes", False)
     assert gate.detail == "mean return 3 is above the allowed 2"
-    assert asked_for(CampaignConfig(task="x"))[0].option == "--repetitions"
+    assert asked_for(CampaignConfig(task="x", safety=SafetyConfig(repetitions=2)))[0].option == "--repetitions"
 
 
 def test_gates_are_no_part_of_how_results_were_made() -> None:

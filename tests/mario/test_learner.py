@@ -3,7 +3,8 @@ import pytest
 
 from tightrope.errors import FormatError, UsageError
 from tightrope_mario.training.export import write_onnx
-from tightrope_mario.training.learner import Memory, QLearner, build_network, choose_device
+from tightrope_mario.training.learner import QLearner, build_network
+from tightrope_mario.training.memory import Memory, choose_device
 from tightrope_mario.training.recipe import find_recipe
 
 torch = pytest.importorskip("torch")

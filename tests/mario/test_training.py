@@ -24,7 +24,7 @@ AGENTS = Path(__file__).parents[2] / "agents" / "mario"
 
 
 def test_games_and_memory_show_the_network_what_the_environment_shows_an_agent():
-    from tightrope_mario.training.learner import Memory
+    from tightrope_mario.training.memory import Memory
 
     generator = np.random.default_rng(0)
     env = MarioEnv(actions="basic")
@@ -195,7 +195,7 @@ def test_wrong_configurations_are_refused(tmp_path):
 
 
 def test_games_that_begin_in_situations_show_what_the_environment_shows_there():
-    from tightrope_mario.training.learner import Memory
+    from tightrope_mario.training.memory import Memory
     from tightrope_mario.training.starts import earlier_frames
 
     ways = (("right+B",) * 12 + ("right+A+B",) * 3, ("right+B",) * 7)
@@ -234,7 +234,7 @@ def test_games_that_begin_in_situations_show_what_the_environment_shows_there():
 
 
 def test_games_that_are_put_back_before_a_loss_show_what_the_environment_shows_there():
-    from tightrope_mario.training.learner import Memory
+    from tightrope_mario.training.memory import Memory
     from tightrope_mario.training.starts import earlier_frames
 
     settings = GameSettings(

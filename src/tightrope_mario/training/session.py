@@ -17,7 +17,8 @@ from tightrope_mario.game.actions import action_names
 from tightrope_mario.training.exploration import Exploration
 from tightrope_mario.training.export import read_onnx, write_onnx
 from tightrope_mario.training.games import Games
-from tightrope_mario.training.learner import QLearner, choose_device
+from tightrope_mario.training.learner import QLearner
+from tightrope_mario.training.memory import choose_device
 from tightrope_mario.training.recipe import TrainingConfig
 from tightrope_mario.training.rewinding import Rewinding
 from tightrope_mario.training.starts import Starts, earlier_frames

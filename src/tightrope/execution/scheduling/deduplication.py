@@ -43,13 +43,20 @@ class Ticket:
     """About how many steps it takes whoever it was given to."""
     first: Episode | None = None
     """What came out before, when it is run once more to be compared."""
+    compared: bool = False
+    """Whether that is done; a worker that stalls may still hold it."""
     begun: bool = False
     """Whether a worker was given it."""
 
     @property
     def is_awaited(self) -> bool:
         """Whether somebody waits for what comes out, and does not only expect to."""
-        return bool(self.waiting) or self.first is not None
+        return bool(self.waiting) or self.is_to_be_compared
+
+    @property
+    def is_to_be_compared(self) -> bool:
+        """Whether what came out before waits for a second opinion."""
+        return self.first is not None and not self.compared
 
 
 class WaitingList:

@@ -162,7 +162,8 @@ class Runner:
             assert result.error is not None
             raise result.error
         if ticket.first is not None:
-            self.counters.episodes_rechecked += 1
+            self.counters.episodes_rechecked += ticket.is_to_be_compared
+            ticket.compared = True
             require_same(ticket.first, result)
             return
         if wants_second_opinion(result):
@@ -197,7 +198,7 @@ class Runner:
             given_up=lambda ticket, kind, why: lost_episode(ticket.rollout, kind, why),
             kind=lambda ticket: ticket.rollout.agent,
             go_side_by_side=lambda ticket: ticket.rollout.agent is not None,
-            is_wanted=lambda ticket: ticket.first is not None or self._waiting_list.is_open(ticket),
+            is_wanted=lambda ticket: ticket.is_to_be_compared or self._waiting_list.is_open(ticket),
             is_awaited=lambda ticket: ticket.is_awaited,
             pace=self._pace,
             expected=expected,

@@ -18,7 +18,7 @@ from tightrope.failures.likelihood import log_likelihood
 from tightrope.failures.result import Disturbance, FoundFailure
 from tightrope.guards.faults import require_fault
 from tightrope.simulation import open_simulator, play
-from tightrope.tasks.observations import kept, shown_mask
+from tightrope.tasks.observations import own_copy, shown_mask
 from tightrope.tasks.spaces import encode_action
 from tightrope.tasks.task import Task
 from tightrope.trace import Action, ActionTrace
@@ -89,10 +89,11 @@ def _compared(
 
 
 def show(task: Task, work: Showing) -> Sights:
-    """Play the way and keep what there was to see, as nobody can change it."""
+    """Play the way and keep what there was to see."""
     with closing(open_simulator(task)) as simulator:
         sights = [
-            (kept(simulator.observation), kept(shown_mask(simulator.info or {})))
+            # Drawn now where it is drawn only when looked at: it travels, and the environment goes on.
+            (own_copy(simulator.observation), own_copy(shown_mask(simulator.info or {})))
             for moment in play(simulator, work.way)
             if moment.depth >= work.first and moment.upcoming is not None
         ]

@@ -94,7 +94,7 @@ def test_a_good_agents_runs_have_boundary_states_and_say_what_they_are(tmp_path:
     """Balanced without a fail, it is nowhere near the boundary states that a search finds."""
     task = tr.make_task("CartPole-v1")
     late = tr.load_agent(GALLERY / "cartpole-late.onnx", task, name="late")
-    found = tr.find_references(task, 12, [late], tr.Budget(steps=120_000))
+    found = tr.find_references(task, 8, [late], tr.Budget(steps=120_000))
     near = [reference for reference in found if reference.near_miss]
     assert near
     for reference in near:

@@ -267,3 +267,34 @@ def test_a_gate_that_stopped_speaks_of_all_cases_it_drew_from(wrong: int, told: 
     sentence = said(replace(run, safety={"simple": {"a": stopped}}))
     assert sentence.startswith(f"{told} drawn from these ")
     assert "on these" not in sentence
+
+
+def test_places_of_which_nothing_is_known_are_not_counted_as_places_where_it_never_fails() -> None:
+    run = run_of({"a": dict.fromkeys(range(1, 6), 10)}, dict.fromkeys(range(1, 8), YES))
+    whole = run.safety["simple"]["a"]
+    nothing = Estimate.of_nothing()
+    states = tuple(replace(state, fail_frequency=nothing) for state in whole.boundary_states[4:])
+    part = replace(whole, boundary_states=(*whole.boundary_states[:4], *states))
+    told = said(replace(run, safety={"simple": {"a": part}}))
+    assert ", equally at all 4 places that were tested, such as #1, #2 and #3;" in told
+
+
+def test_places_that_share_a_case_count_each_for_themselves_and_that_is_said() -> None:
+    """75 % of two cases: one place of the two that share a case cannot be seen in the cases alone."""
+    ways = [made_reference(lake_task(), depths, length) for depths, length in (((3, 5), 20), ((3, 9), 21))]
+    suite = simple_suite(ways)
+    assert (len(suite.cases), len({case.id for case in suite.cases})) == (4, 3)
+    judged = judged_by(suite, "a", lambda case, _: Outcome.UNSAFE if case.depth in (3, 5) else Outcome.ONGOING, {})
+    run = replace(
+        grid_run(), agents=(AgentInfo(name="a"),), search=searched(ways[0], 9), safety={"simple": {"a": judged}}
+    )
+    (verdict,) = verdicts(run)
+    assert "failed in 75 %" in verdict.sentence.replace(THIN, " ")
+    assert verdict.counted[0].startswith("simple, 3 cases at 4 places, each of which counts alike")
+    alone = run_of({"a": {3: 10}}, {3: YES, 5: YES})
+    assert "counts alike" not in verdicts(alone)[0].counted[0] + said(alone)
+    many = [made_reference(lake_task(), range(1, 6), length) for length in (20, 21)]
+    suite = simple_suite(many)
+    judged = judged_by(suite, "a", lambda case, _: Outcome.UNSAFE if case.depth != 5 else Outcome.ONGOING, {})
+    told = said(replace(run, search=searched(many[0], 9), safety={"simple": {"a": judged}}))
+    assert ", at 8 of 10 places (each counts alike, though some share a case), such as #" in told

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tightrope as tr
 from tests.safety.corridor import CORRIDOR, SLIPPERY, expert, jumper, reference_of, walker
 from tightrope.errors import UsageError
 from tightrope.outcome import Verdict
@@ -247,3 +248,19 @@ def test_doomed_cases_are_not_drawn() -> None:
 def test_nothing_to_draw_from_ends_at_once() -> None:
     empty = replace(suite, cases=())
     assert Drawing(empty, Listener(), without=(), patience=5, most=300, seed=0).ask() == []
+
+
+def test_no_more_was_avoidable_than_failed_where_a_gate_stopped() -> None:
+    """The fail frequency is that of the draws; what came of the rest of their batch made 89 of 80 % avoidable."""
+    task = tr.make_task("FrozenLake-v1")
+    known = tr.search(task, budget=tr.Budget(steps=60_000), seed=0).reference
+    careless = RandomAgent(range(4), "careless")
+    for seed in range(3):
+        result = decide_gate(task, careless, simple_suite(known), 0.05, seed=seed)
+        decision, avoidable = result.decision, result.avoidable_fail_frequency
+        assert decision is not None
+        assert decision.fate is not None
+        assert decision.passed is False
+        assert avoidable.value == pytest.approx(max(0, result.fail_frequency.value - decision.fate.value))
+        assert (avoidable.low, avoidable.n) == (None, decision.draws)
+        assert SafetyResult.from_json(json.loads(json.dumps(result.to_json()))).avoidable_fail_frequency == avoidable

@@ -14,7 +14,7 @@ import tightrope as tr
 from tests.safety.corridor import CORRIDOR, expert, jumper, reference_of, walker
 from tightrope.exploration.escapes import Survival
 from tightrope.reference import Survivability
-from tightrope.safety import TestCase, TestSuite, group_failures
+from tightrope.safety import TestCase, TestSuite, group_failures, shares_of_groups
 from tightrope.safety.failing.explained_cases import ASKED_AT_A_TIME, _surer, explain_failures
 from tightrope.safety.failing.groups import HANDFUL, rest_of_groups
 from tightrope.safety.failing.nearness import NEAR
@@ -289,3 +289,24 @@ def test_a_way_out_from_hand_over_makes_a_fail_avoidable_though_its_moment_was_n
         cases=tuple(replace(case, survival=case.survival.withdrawn("not asked")) for case in result.cases),
     )
     assert {group.avoidable for group in unknown.failure_groups} == {None}
+
+
+def test_who_fails_the_same_cases_in_a_way_that_nobody_knows_is_not_said_to_fail_them_in_another() -> None:
+    task, falls, suite, _ = planted(0)
+    walks = FunctionAgent(lambda cell: WALK, "walks")
+    explained, other = (tr.run_suite(task, agent, suite, length=64) for agent in (falls, walks))
+    known = shares_of_groups(group_failures([explained, other]), [other])
+    assert any(share.fails < share.executions for share in known), "in these cases it fails otherwise"
+    nothing = {
+        case: replace(why, depth=None, action=None, better=(), witnesses={}, agents_fault=None)
+        for case, why in other.explanations.items()
+    }
+    undecided = replace(other, explanations=nothing)
+    fails = {result.agent: {case.case.id for case in result.cases if case.fails} for result in (explained, undecided)}
+    groups = group_failures([explained, undecided])
+    assert {group.decided for group in groups} == {True, False}
+    for result in (explained, undecided):
+        for group, share in zip(groups, shares_of_groups(groups, [result]), strict=True):
+            if group.agents != (result.agent,):
+                passed = {case.case.id for case in group.members} - fails[result.agent]
+                assert (share.fails, share.executions) == (0, len(passed))

@@ -18,6 +18,10 @@ MANY = 4
 """From so many agents on they are told apart by name and position instead of by colour, and ranked instead of told one
 by one."""
 
+OF_A_PLACE = ("newly failing", "fails more", "fixed", "fails less")
+OF_A_KIND = ("new kind", "more often", "kind is gone", "less often")
+"""What became of it. Nothing fails newly where another kind of failure takes the place of one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rank:
@@ -55,6 +59,8 @@ class Change:
     now: Estimate
     about: str = ""
     """More of it, in words."""
+    is_kind: bool = False
+    """A kind of failure: who does not fail so may fail the same cases in another way."""
 
     @property
     def difference(self) -> float:
@@ -64,11 +70,17 @@ class Change:
     @property
     def what(self) -> str:
         """What became of it, in words."""
+        new, more, gone, less = OF_A_KIND if self.is_kind else OF_A_PLACE
         if self.difference > 0:
-            return "fails more" if self.before.value else "newly failing"
+            return more if self.before.value else new
         if self.difference < 0:
-            return "fails less" if self.now.value else "fixed"
+            return less if self.now.value else gone
         return "unchanged" if self.now.value else "never fails"
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the first one never fails there, or so."""
+        return self.difference > 0 and not self.before.value
 
     @property
     def tone(self) -> str:
@@ -195,6 +207,7 @@ def kind_changes(run: RunResults, a: str, b: str) -> list[Change]:
             before=before,
             now=now,
             about=group.sentence(run.task),
+            is_kind=True,
         )
         for group, before, now in zip(run.kinds, kind_shares(run, a), kind_shares(run, b), strict=True)
         if {a, b} & set(group.agents)
@@ -203,7 +216,8 @@ def kind_changes(run: RunResults, a: str, b: str) -> list[Change]:
 
 
 def kind_shares(run: RunResults, agent: str) -> list[Estimate]:
-    """How often an agent fails in each way that anybody does, in the cases of that kind."""
+    """How often an agent fails in each way that anybody does, in the cases of that kind; one of which that is not known
+    has no data."""
     results = [row[agent] for name, row in run.safety.items() if agent in row and name not in run.controls]
     return [share_estimate(share) for share in shares_of_groups(run.kinds, results)]
 
@@ -211,7 +225,7 @@ def kind_shares(run: RunResults, agent: str) -> list[Estimate]:
 def share_estimate(share: GroupShare) -> Estimate:
     """A share of executions in cases that were looked for because somebody fails there: it has no interval."""
     if share.value is None:
-        return Estimate.of_nothing("not tested")
+        return Estimate.of_nothing("not tested, or it is not known how it fails there")
     told = f"{number(share.fails)} of {count(share.executions, 'execution')}"
     return Estimate(share.value, None, None, share.executions, told, ON_THESE_CASES)
 
@@ -219,7 +233,7 @@ def share_estimate(share: GroupShare) -> Estimate:
 def _sorted(changes: Iterable[Change]) -> list[Change]:
     """What newly fails first, then by change; what stayed as it was by how often it fails."""
     known = [each for each in changes if each.before.value is not None and each.now.value is not None]
-    return sorted(known, key=lambda each: (each.what != "newly failing", -each.difference, -(each.now.value or 0.0)))
+    return sorted(known, key=lambda each: (not each.is_new, -each.difference, -(each.now.value or 0.0)))
 
 
 def kind_place(group: FailureGroup) -> str:

@@ -103,15 +103,19 @@ def headline(run: RunResults) -> Headline:
 
 def _where(suite: SuiteView, named: tuple[int, ...]) -> str:
     """What stands before the places that are named: whether these are all where it fails, or some of equals."""
-    rates = [state.fail_frequency.value or 0.0 for state in suite.states]
+    rates = [state.fail_frequency.value for state in suite.states if state.fail_frequency.value is not None]
     failing, worst = sum(rate > 0 for rate in rates), sum(rate == max(rates) for rate in rates)
     if not named:
         return ""
     if worst > len(named):
+        # Of the others nothing is known: they were not drawn, or no case of theirs could be judged.
+        places = "places" if len(rates) == len(suite.states) else "places that were tested"
+        if suite.weighs_by_place:
+            places += " (each counts alike, though some share a case)"
         if worst == len(rates):
-            return f", equally at all {worst} places, such as "
+            return f", equally at all {worst} {places}, such as "
         most = f"at {worst} of {len(rates)}" if worst == failing else f"most often at {worst}"
-        return f", {most} places, such as "
+        return f", {most} {places}, such as "
     if len(named) == len(rates):
         return ", at "
     return ", only at " if len(named) == failing else ", most often at "

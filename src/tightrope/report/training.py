@@ -66,7 +66,8 @@ class FailureRow(Shown):
 
     @property
     def shares(self) -> tuple[float | None, ...]:
-        """For each checkpoint the share of its executions of these cases that failed so; None: it met none of them."""
+        """For each checkpoint the share of its executions of these cases that failed so; None: it met none of them, or
+        fails them in a way that nobody knows."""
         return tuple(each.value for each in self.tested)
 
     @property
@@ -93,7 +94,7 @@ class FailureRow(Shown):
 
     @property
     def left(self) -> bool | None:
-        """Whether the last checkpoint fails so; None: it met none of these cases."""
+        """Whether the last checkpoint fails so; None: it is not known."""
         return None if self.gone is None and self.shares[-1] is None else self.gone is None
 
 
@@ -122,7 +123,7 @@ class History(Shown):
         """Where a kind goes."""
         if row.gone is not None:
             return self.checkpoints[row.gone].agent
-        return "still there" if row.left else "not tested since"
+        return "still there" if row.left else "not known since"
 
     def sentence(self) -> str:
         """What became of all kinds."""
@@ -130,7 +131,7 @@ class History(Shown):
         gone, left = (count(ends.count(end), "is", "are") for end in (False, True))
         text = f"Of {count(len(ends), 'kind of failure', 'kinds of failure')} {gone} gone, and {left} left at {newest}"
         unknown = ends.count(None)
-        return text + (f", which was not tested in the cases of {number(unknown)}" if unknown else "")
+        return text + (f"; what became of {number(unknown)} is not known" if unknown else "")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

@@ -190,7 +190,8 @@ def _counted(suite: SuiteView | None) -> tuple[str, ...]:
         times += " (so many in a small suite, to tell luck from fault)"
     if result.deterministic:
         times = f", {'each ' if len(suite.distinct) > 1 else ''}executed once, as nothing is random"
-    details = [f"{suite.name}, {count(len(suite.distinct), 'case')}{times}"]
+    at = f" at {count(len(suite.states), 'place')}, each of which counts alike" if suite.weighs_by_place else ""
+    details = [f"{suite.name}, {count(len(suite.distinct), 'case')}{at}{times}"]
     if suite.decision:
         details.append(f"stopped as soon as the gate was decided: {suite.decision}")
     if suite.raised:

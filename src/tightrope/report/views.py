@@ -84,6 +84,11 @@ class SuiteView(Shown):
         return sum(case.executions > 0 for case in self.distinct)
 
     @property
+    def weighs_by_place(self) -> bool:
+        """Whether the rate of its places is not that of its cases: places that share one count each for themselves."""
+        return len(self.states) > len(self.distinct)
+
+    @property
     def raised(self) -> int:
         """Cases in which the agent or the environment raised."""
         return sum(case.result.errors > 0 for case in self.distinct)

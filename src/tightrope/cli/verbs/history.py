@@ -119,7 +119,7 @@ def _print(interface: Interface, history: History, risks: dict[str, FailureEstim
         for row in history.failures
     ]
     if kinds:
-        legend = f"{NEVER} does not fail so, {SOME} fails so, {HALF} half of the time or more, space: not tested"
+        legend = f"{NEVER} does not fail so, {SOME} fails so, {HALF} half of the time or more, space: not known"
         interface.table(
             f"Kinds of failure ({legend})",
             ("case", "over training", "appears at", "gone at", "avoidable"),

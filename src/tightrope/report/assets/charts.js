@@ -102,7 +102,7 @@ class Chart {
       svg("line", { class: "gridline", x1: x(tick.at), x2: x(tick.at), y1: top, y2: height - 36 }),
       svg("text", { x: x(tick.at), y: height - 20, "text-anchor": "middle" }, tick.text),
     ]);
-    parts.push(svg("text", { class: "axis-title", x: x(view.values.high), y: height - 3, "text-anchor": "end" }, this.spec.x));
+    parts.push(svg("text", { class: "axis-title", x: x(view.values.high), y: height - 3, "text-anchor": "end" }, view.x ?? this.spec.x));
     view.rows.forEach((row, index) => {
       const start = top + index * rowHeight, middle = start + (narrow ? 20 : 0) + band / 2;
       parts.push(this.rowName(row, narrow ? start + 13 : middle + 4));

@@ -94,13 +94,13 @@ def _drawn(point: Json) -> bool:
     return all(place is not None and isfinite(place) for place in (point["value"], point.get("x", 0)))
 
 
-def rows_view(label: str, rows: Sequence[Json], series: Sequence[Json]) -> Json:
-    """Rows of shares, one beside the other."""
+def rows_view(label: str, rows: Sequence[Json], series: Sequence[Json], **more: Any) -> Json:
+    """Rows of shares, one beside the other; ``x`` names the axis where it is not that of the whole chart."""
     found = [end for one in series for point in one["points"] for end in _ends(point)]
     most = max(found, default=0.0)
     # A tenth is shown at least, or a small rate would look like a large one.
     limit = 1.0 if most > 0.5 else max(0.1, most)
-    return {"label": label, "rows": list(rows), "series": list(series), "values": axis(0.0, limit, share=True)}
+    return {"label": label, "rows": list(rows), "series": list(series), "values": axis(0.0, limit, share=True), **more}
 
 
 def heat_view(label: str, rows: Sequence[Json], columns: Sequence[Json], cells: Iterable[Json], **more: Any) -> Json:

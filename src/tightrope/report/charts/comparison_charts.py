@@ -37,6 +37,7 @@ MOST_COLUMNS = 60
 MOST_NAMED = 3
 """Agents that are named one by one where they are equal."""
 SHARE = "share of tests that ended unsafe, on these cases"
+SHARE_OF_A_KIND = "share of the tests in the cases of a kind that ended unsafe in this way"
 
 
 def agents_compared(run: RunResults) -> tuple[Chart, ...]:
@@ -92,7 +93,7 @@ def _pair_view(label: str, changes: Sequence[Change], agents: tuple[str, str], c
         )
         for agent, number_ in zip(agents, (0, colour), strict=True)
     ]
-    return rows_view(label, rows, series)
+    return rows_view(label, rows, series, **({"x": SHARE_OF_A_KIND} if label == KINDS else {}))
 
 
 def _change_point(row: str, change: Change, share: Estimate) -> Json:

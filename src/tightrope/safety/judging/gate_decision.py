@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tightrope.display import Shown
 from tightrope.statistics import Estimate
 
+STOPPED = "stopped as soon as the gate was decided: no interval"
 REFUTED_SINCE = "other cases count now than it was decided about, since a proof of doom was refuted"
 
 
@@ -53,6 +54,13 @@ class GateDecision(Shown):
     def beside(self, doomed: Collection[str]) -> GateDecision:
         """The same where those cases are proven doomed: what refutes a proof opens the gate that rested on it."""
         return replace(self, stands=self.exact or set(self.left_out) == set(doomed))
+
+    @property
+    def avoidable(self) -> Estimate:
+        """What of it somebody would have avoided: what is above what nobody can help, of the same draws."""
+        fate = 0.0 if self.fate is None else self.fate.value or 0.0
+        value = None if self.estimate.value is None else max(0.0, self.estimate.value - fate)
+        return replace(self.estimate.without_interval(STOPPED), value=value)
 
     @property
     def saved(self) -> int:

@@ -20,14 +20,12 @@ from tightrope.safety.judging.frequencies import (
     mean_return,
     rate_without_doomed,
 )
-from tightrope.safety.judging.gate_decision import REFUTED_SINCE, GateDecision
+from tightrope.safety.judging.gate_decision import REFUTED_SINCE, STOPPED, GateDecision
 from tightrope.safety.judging.results import SafetyResult
 from tightrope.safety.suites.kept import KEPT, NO_SAMPLE
 from tightrope.safety.suites.suite import TestCase, TestSuite
 from tightrope.settings import SafetyConfig
 from tightrope.statistics import IN_GENERAL, Estimate
-
-STOPPED = "stopped as soon as the gate was decided: no interval"
 
 
 def judge_episode(episode: Episode, length: int | None = None) -> Verdict:

@@ -23,7 +23,7 @@ from tightrope.safety.failing.groups import FailureGroup, group_failures
 from tightrope.safety.judging.case_results import BoundaryResult, CaseResult, once_each
 from tightrope.safety.judging.claims import SuiteSurvival
 from tightrope.safety.judging.findings import SafetyFinding
-from tightrope.safety.judging.gate_decision import GateDecision
+from tightrope.safety.judging.gate_decision import STOPPED, GateDecision
 from tightrope.safety.suites.suite import TestSuite
 from tightrope.statistics import Estimate, Unseen
 from tightrope.svg import Bar, shares_svg
@@ -104,7 +104,11 @@ class SafetyResult(Shown):
         from tightrope.safety.judging.frequencies import avoidable_fail_frequency
 
         found = avoidable_fail_frequency(self.cases)
-        return found.without_interval("executions were stopped by a gate") if self.stopped_early else found
+        if self.decision is None or not self.stopped_early:
+            return found
+        # Of the draws that the fail frequency is of: more than all fails nobody can have avoided.
+        drawn = found.value is not None and self.decision.stands
+        return self.decision.avoidable if drawn else found.without_interval(STOPPED)
 
     @cached_property
     def fail_frequency_over_length(self) -> dict[int, Estimate]:
@@ -115,7 +119,7 @@ class SafetyResult(Shown):
 
         found = fail_frequency_over_length(self.cases, self.length)
         if self.stopped_early:
-            return {at: each.without_interval("executions were stopped by a gate") for at, each in found.items()}
+            return {at: each.without_interval(STOPPED) for at, each in found.items()}
         return found
 
     @property

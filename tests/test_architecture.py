@@ -46,7 +46,7 @@ LEAVES = {
     "torch": {"agents/formats/torch_network.py", "agents/formats/torch_weights.py", "agents/formats/sb3.py"},
     "stable_baselines3": {"agents/formats/sb3.py"},
     "sb3_contrib": {"agents/formats/sb3.py"},
-    "onnxruntime": {"agents/formats/onnx.py"},
+    "onnxruntime": {"agents/formats/onnx.py", "agents/formats/onnx_int8.py"},
     "jax": {"tasks/jaxworlds/rows.py", "testing/jax_pole.py"},
     "brax": {"tasks/jaxworlds/brax_worlds.py"},
     "gymnax": {"tasks/jaxworlds/gymnax_worlds.py"},

@@ -14,8 +14,10 @@ from tightrope.budget import Budget as Budget
 from tightrope.errors import TightropeError as TightropeError
 from tightrope.evaluation import Evaluation as Evaluation
 from tightrope.evaluation import PlainComparison as PlainComparison
+from tightrope.evaluation import Quantised as Quantised
 from tightrope.evaluation import compare_plain as compare_plain
 from tightrope.evaluation import evaluate as evaluate
+from tightrope.evaluation import quantise_agent as quantise_agent
 from tightrope.execution import Engine as Engine
 from tightrope.execution import Episode as Episode
 from tightrope.execution import EpisodeError as EpisodeError

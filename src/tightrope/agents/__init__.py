@@ -1,6 +1,6 @@
 """Agents: anything that maps a batch of observations to actions."""
 
-from tightrope.agents.action_names import TranslatedAgent, own_actions
+from tightrope.agents.action_names import TranslatedAgent, arithmetic_of, own_actions
 from tightrope.agents.agent import Agent, Answer
 from tightrope.agents.networks.normalisation import convert_normalisation
 from tightrope.agents.preferences import Preferences
@@ -15,6 +15,7 @@ __all__ = [
     "Answer",
     "Preferences",
     "TranslatedAgent",
+    "arithmetic_of",
     "convert_normalisation",
     "load_agent",
     "names_code",

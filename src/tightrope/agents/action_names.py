@@ -38,14 +38,14 @@ class TranslatedAgent(Shown):
         masks: Sequence[Any],
     ) -> Answer:
         """Ask the agent and translate what it says."""
-        answer = self.agent.act(observations, memories, generators, [self._own_mask(mask) for mask in masks])
+        answer = self.agent.act(observations, memories, generators, [self.own_mask(mask) for mask in masks])
         return Answer([self._theirs(action) for action in answer.actions], answer.memories)
 
     def preferences(
         self, observations: Sequence[Any], memories: Sequence[Any], masks: Sequence[Any]
     ) -> list[Preferences | None]:
         """What the agent wants, by the task's actions."""
-        asked = zip(observations, memories, map(self._own_mask, masks), strict=True)
+        asked = zip(observations, memories, map(self.own_mask, masks), strict=True)
         return [self._translated(preferences_of(self.agent, *each)) for each in asked]
 
     def _translated(self, wanted: Preferences | None) -> Preferences | None:
@@ -58,7 +58,8 @@ class TranslatedAgent(Shown):
         assert not isinstance(own, tuple)
         return self.mapping[int(own)]
 
-    def _own_mask(self, mask: Any) -> Any:
+    def own_mask(self, mask: Any) -> Any:
+        """What a mask of the task's actions says of the agent's own."""
         return None if mask is None else flat_mask(mask)[np.array(self.mapping, dtype=np.intp)]
 
     def __repr__(self) -> str:
@@ -70,6 +71,12 @@ def own_actions(agent: Agent) -> tuple[Action, ...] | None:
     if isinstance(agent, StandIn):
         return own_actions(agent.agent)
     return agent.mapping if isinstance(agent, TranslatedAgent) else None
+
+
+def arithmetic_of(agent: Agent) -> str:
+    """What an agent's file says of the numbers it reckons in; empty: they are those of its training."""
+    inner = agent.agent if isinstance(agent, StandIn | TranslatedAgent) else agent
+    return arithmetic_of(inner) if inner is not agent else getattr(agent, "arithmetic", "")
 
 
 def declared_actions(metadata: Mapping[str, str], spaces: TaskSpaces) -> tuple[str, ...] | None:

@@ -22,7 +22,7 @@ VERBS = "tightrope.verbs"
 """Entry points of packages that bring verbs of their own: each names a ``typer.Typer``."""
 ORDER = (
     "run", "search", "safety", "fuzz", "performance", "failures", "risk", "report", "view", "explain", "replay",
-    "compare", "bisect", "history", "keep", "export", "check", "tasks", "init",
+    "compare", "bisect", "history", "keep", "export", "quantise", "check", "tasks", "init",
 )  # fmt: skip
 """How one meets the verbs in the help; whichever is not named here comes after them."""
 EPILOG = "Everywhere: " + ", ".join(f"{flag} ({meaning})" for flag, meaning in EVERYWHERE.items())

@@ -70,6 +70,8 @@ class AgentInfo(Shown):
     """Where it was loaded from."""
     behaviour: str = ""
     """How it acts: greedy, sampled, with which epsilon."""
+    arithmetic: str = ""
+    """In which numbers it reckons, where its file says that they are not those of its training."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

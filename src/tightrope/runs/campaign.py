@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from tightrope.agents import Agent, load_agent
+from tightrope.agents import Agent, arithmetic_of, load_agent
 from tightrope.errors import UsageError
 from tightrope.guards.watchdog import time_limited
 from tightrope.progress import Progress, ProgressCallback
@@ -145,6 +145,8 @@ def load_agents(configs: tuple[AgentConfig, ...], task: Task) -> dict[str, Agent
             both = repr(same) if same == agent.name else f"{same!r} and {agent.name!r}, which share a file name"
             raise UsageError(f"two agents are named {both}; name them apart, as in --agent late={config.source}")
         agents[agent.name] = agent
+        if arithmetic := arithmetic_of(agent):
+            LOG.warning("agent %r reckons in %s. What is found holds for it as it is", agent.name, arithmetic)
     return agents
 
 

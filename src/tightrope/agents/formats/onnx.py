@@ -2,8 +2,9 @@
 
 A file may say more about itself in its metadata: ``actions`` (the name of the action set it was trained with) or
 ``action_names`` (its actions, comma-separated, in order of its outputs), ``action_head``: ``squashed`` or ``scaled``
-for continuous actions given in [-1, 1], and ``observation_n``: how many values a Discrete observation had in training
-(in a Dict or Tuple, the part's name in place of ``observation``).
+for continuous actions given in [-1, 1], ``observation_n``: how many values a Discrete observation had in training (in a
+Dict or Tuple, the part's name in place of ``observation``), and ``arithmetic``: in which numbers it reckons, where they
+are not those of its training.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class OnnxFile:
             sizes=fixed or ALL_SIZES,
             any_size=fixed is None,
             function=not _may_draw(self.path),
+            arithmetic=self.metadata.get("arithmetic", ""),
         )
 
 
@@ -115,8 +117,11 @@ class OnnxNetwork:
 
     def __call__(self, arrays: Arrays) -> Arrays:
         """Run the session on stacked observation parts."""
-        feeds = {part.name: part.feed(rows) for part, rows in zip(self.inputs, arrays, strict=True)}
-        return tuple(self._session.run(self._outputs, feeds))
+        return tuple(self._session.run(self._outputs, self.feeds(arrays)))
+
+    def feeds(self, arrays: Arrays) -> dict[str, NDArray[Any]]:
+        """Stacked observation parts by the names of the file's inputs."""
+        return {part.name: part.feed(rows) for part, rows in zip(self.inputs, arrays, strict=True)}
 
 
 def _may_draw(path: Path) -> bool:

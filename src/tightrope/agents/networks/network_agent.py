@@ -51,6 +51,8 @@ class NetworkParts:
     """Makes the same network in double precision, where it can be."""
     function: bool = False
     """Whether it is sure to say the same whenever it is asked the same: it draws nothing and remembers nothing."""
+    arithmetic: str = ""
+    """In which numbers it reckons, where it is not in those of its training, and how far that changes what it does."""
 
 
 class NetworkAgent(Shown):
@@ -91,6 +93,11 @@ class NetworkAgent(Shown):
     def network(self) -> Network:
         """What answers stacked observations."""
         return self._parts.network
+
+    @property
+    def arithmetic(self) -> str:
+        """What its file says of the numbers it reckons in; empty: they are those of its training."""
+        return self._parts.arithmetic
 
     @property
     def asked_again(self) -> int:

@@ -75,6 +75,7 @@ def _agent_infos(run: Run) -> Iterable[AgentInfo]:
             fingerprint=agent.fingerprint,
             source=agent.settings.source,
             behaviour=f"{agent.settings.behaviour}{noise}",
+            arithmetic=agent.arithmetic,
         )
 
 

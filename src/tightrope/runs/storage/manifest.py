@@ -73,6 +73,8 @@ class AgentRecord(Record):
     settings: AgentConfig
     fingerprint: str
     actions: ActionSet = None
+    arithmetic: str = ""
+    """What its file says of the numbers that it reckons in, if it is not in those of its training."""
     earlier: tuple[str, ...] = ()
     """Fingerprints that an agent of this name had before, oldest first."""
 

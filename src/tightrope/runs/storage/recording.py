@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from tightrope.agents import Agent, own_actions
+from tightrope.agents import Agent, arithmetic_of, own_actions
 from tightrope.runs.configuration.config import CampaignConfig
 from tightrope.runs.storage.manifest import AgentRecord, Manifest, TaskRecord
 from tightrope.runs.storage.provenance import machine, seen_versions, versions
@@ -68,6 +68,7 @@ def _agents(earlier: Manifest | None, config: CampaignConfig, agents: Mapping[st
             settings=settings.changed(name=name),
             fingerprint=agent.fingerprint,
             actions=own_actions(agent),
+            arithmetic=arithmetic_of(agent),
             earlier=_earlier(name, agent, known.get(name)),
         )
         for settings, (name, agent) in zip(config.agents, agents.items(), strict=True)

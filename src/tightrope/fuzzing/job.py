@@ -14,7 +14,7 @@ from tightrope.fuzzing.playing import TracePlayer
 from tightrope.fuzzing.population import Operators, Population
 from tightrope.fuzzing.results import Control, FuzzLevel, FuzzResult
 from tightrope.progress import ProgressCallback
-from tightrope.settings import BREEDING_STEPS_BY_REPLAY, Count, FuzzingConfig, require
+from tightrope.settings import BREEDING_STEPS, BREEDING_STEPS_BY_REPLAY, Count, FuzzingConfig, require
 from tightrope.simulation import conformance_of
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.tasks.task import Task
@@ -104,4 +104,4 @@ class FuzzJob:
 def breeding_budget(task: Task, steps: int | None) -> Budget:
     """What breeding may cost in a campaign; ``steps``: None where nobody says."""
     replayed = conformance_of(task).method == REPLAY
-    return Budget(steps=BREEDING_STEPS_BY_REPLAY if steps is None and replayed else steps)
+    return Budget(steps=steps or (BREEDING_STEPS_BY_REPLAY if replayed else BREEDING_STEPS))

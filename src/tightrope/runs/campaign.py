@@ -111,7 +111,7 @@ def working_on(
             parse_spec(spec)
         agents = load_agents(config.agents, task)
         earlier = read_manifest(folder.manifest_path) if folder.manifest_path.exists() else None
-        config = with_effort(config, task, None if earlier is None else earlier.settings)
+        config = with_effort(config, task, agents.values(), None if earlier is None else earlier.settings)
         manifest = present_manifest(earlier, config, task, agents, command=command, joins=joins)
         run = Run(folder, manifest, task=task)
         pipeline = Pipeline(run=run, config=config, agents=agents, on_progress=on_progress, given=given)

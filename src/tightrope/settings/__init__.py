@@ -10,7 +10,7 @@ from tightrope.settings.agents import AgentConfig, BehaviourName
 from tightrope.settings.checkpoints import BisectConfig, KeepConfig
 from tightrope.settings.execution import LIBRARY_BACKEND, BackendName, ExecutionConfig
 from tightrope.settings.failures import FailuresConfig
-from tightrope.settings.fuzzing import BREEDING_STEPS_BY_REPLAY, FuzzingConfig
+from tightrope.settings.fuzzing import BREEDING_STEPS, BREEDING_STEPS_BY_REPLAY, FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
 from tightrope.settings.plain import PlainConfig
 from tightrope.settings.ranges import (
@@ -39,6 +39,7 @@ from tightrope.settings.search import (
 from tightrope.settings.section import Section, Setting, setting
 
 __all__ = [
+    "BREEDING_STEPS",
     "BREEDING_STEPS_BY_REPLAY",
     "EXPLAINING_STEPS",
     "FINDING_STEPS",

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from tightrope.settings.ranges import Count, Fraction, Share, Weight
 from tightrope.settings.section import Section, setting
 
-BREEDING_STEPS_BY_REPLAY = 150_000
-"""Environment steps of breeding unless the caller says otherwise, where situations can only be restored by replay:
-there traces share nothing, and each is played from its reset."""
+BREEDING_STEPS, BREEDING_STEPS_BY_REPLAY = 600_000, 150_000
+"""Environment steps of breeding in a run unless the caller says otherwise: more than 50 generations of 50 traces need
+where traces are not longer than 240 steps. Where situations can only be restored by replay, traces share nothing, and
+each is played from its reset; also where a part of all defaults is spent, it is a part of this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +23,7 @@ class FuzzingConfig(Section):
     steps: Count | None = setting(
         None,
         "breed no further generation after so many environment steps",
-        none=f"no limit, and {BREEDING_STEPS_BY_REPLAY:,} where situations can only be restored by replay",
+        none=f"{BREEDING_STEPS:,}, and {BREEDING_STEPS_BY_REPLAY:,} where situations can only be restored by replay",
         option="--budget-steps",
         least=500,
         whole=BREEDING_STEPS_BY_REPLAY,

@@ -60,8 +60,8 @@ def setting(
         run: Whether ``tightrope run`` has the option too, or how it calls it there.
         gate: Whether it judges results and changes none.
         decides: Which stored things are made by it; default: those of its step. Nothing: it only chooses among them.
-        least: What is left of its default at least where a run spends a part of all defaults, since a step of the task
-            is slow; None: it is not made smaller.
+        least: What is left of its default at least where a run spends a part of all defaults, since a step or an
+            answer is slow; None: it is not made smaller.
         whole: What that is a part of, where the default is None.
     """
     about = About(

@@ -13,7 +13,7 @@ from tightrope.simulation.opening import (
     remember_stochastic,
     turn_stochastic,
 )
-from tightrope.simulation.pace import step_seconds
+from tightrope.simulation.pace import look_seconds, step_seconds
 from tightrope.simulation.player import TraceMoment, play
 from tightrope.simulation.simulator import Simulator, SimulatorCounters
 from tightrope.simulation.snapshot import Snapshot
@@ -40,6 +40,7 @@ __all__ = [
     "exploring",
     "fresh_seeds_of",
     "is_known_stochastic",
+    "look_seconds",
     "open_simulator",
     "play",
     "register_snapshotter",

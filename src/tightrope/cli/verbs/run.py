@@ -77,7 +77,8 @@ def command(
             "--effort",
             metavar="SHARE",
             parser=told_share,
-            help="Share of the steps of all default budgets to spend; default: all, less where a step is slow.",
+            help="Share of the steps of all default budgets to spend; default: all, less where a step or an answer is "
+            "slow.",
             show_default=False,
         ),
     ] = None,
@@ -196,8 +197,8 @@ def _say_effort(interface: Interface, run: Run) -> None:
     if effort is not None and effort < 1:
         share = effort_text(effort)
         interface.say(
-            f"Spent {share} of the default budgets: a step of this task is slow, or --effort {share} was asked for. "
-            f"--effort 1 spends all, and takes about {round(1 / effort)} times as long."
+            f"Spent {share} of the default budgets: a step of this task or an agent's answer is slow, or --effort "
+            f"{share} was asked for. --effort 1 spends all, and takes about {round(1 / effort)} times as long."
         )
 
 

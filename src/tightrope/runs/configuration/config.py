@@ -38,7 +38,8 @@ class CampaignConfig(BaseModel):
     seed: Natural = Field(default=0, description="seed of all randomness")
     effort: Share | None = Field(
         default=None,
-        description="share of the steps of all default budgets to spend; null: all, and less where a step is slow",
+        description="share of the steps of all default budgets to spend; null: all, and less where a step or an "
+        "agent's answer is slow",
     )
     plain: PlainConfig = PlainConfig()
     search: SearchConfig = SearchConfig()

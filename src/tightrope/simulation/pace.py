@@ -17,7 +17,7 @@ from tightrope.tasks.task import Task
 STEPS = 15
 """Of which the middle one is taken: the first may compile something."""
 
-Look: TypeAlias = Callable[[], Callable[[Any, Any], object]]
+Looking: TypeAlias = Callable[[], Callable[[Any, Any], object]]
 """Begins an episode of something that is done with each observation and the mask of the actions beside it."""
 
 
@@ -32,13 +32,13 @@ def step_seconds(task: Task) -> float:
     return stepping
 
 
-def look_seconds(task: Task, look: Look) -> float:
+def look_seconds(task: Task, look: Looking) -> float:
     """Processor seconds of what is done with an observation, on a walk of random actions; 0 where anything raises."""
     _, looking = _walked(task, look)
     return looking
 
 
-def _walked(task: Task, look: Look) -> tuple[float, float]:
+def _walked(task: Task, look: Looking) -> tuple[float, float]:
     """Seconds of a step and of a look."""
     try:
         with opened(task) as env:
@@ -47,7 +47,7 @@ def _walked(task: Task, look: Look) -> tuple[float, float]:
         return 0.0, 0.0
 
 
-def _measured(walk: Walk, look: Look) -> tuple[float, float]:
+def _measured(walk: Walk, look: Looking) -> tuple[float, float]:
     rng, actions = generator("pace", walk.task.label), walk.task.search_actions
     stepping, looking, over = list[float](), list[float](), True
     for place in rng.integers(len(actions), size=STEPS):

@@ -58,6 +58,7 @@ def test(options: argparse.Namespace, known: dict[str, str], agents: dict[str, P
         task="mario",
         options={"level": known["level"], "actions": known["actions"]},
         agents=tuple(tr.AgentConfig(source=str(path), name=name, epsilon=EPSILON) for name, path in agents.items()),
+        effort=1.0,
         plain=tr.PlainConfig(episodes=options.games),
         search=tr.SearchConfig(probe_steps=options.probe_steps, references=1),
         safety=tr.SafetyConfig(suites=("simple",), states=options.states, repetitions=10, length=40),

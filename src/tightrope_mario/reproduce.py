@@ -94,6 +94,8 @@ def _settings(config: ReproductionConfig, agents: Sequence[ShippedAgent]) -> tr.
             "options": {"level": agents[0].level, "actions": ALL_ACTIONS},
             "agents": [{"source": str(agent.path), "name": agent.name, "epsilon": config.epsilon} for agent in agents],
             "seed": config.seed,
+            # The paper's budgets are spent whole, however long the network takes for an answer.
+            "effort": 1.0,
             # The paper plays no plain episodes; with noise they would take as long as all its suites.
             "plain": {"episodes": 0},
             "search": {"method": "dfs", "probe_steps": config.probe_steps, "references": 1},

@@ -98,6 +98,8 @@ def test_a_small_part_for_real(tmp_path: Path) -> None:
     assert run["map"]["image"].startswith("data:image/png")
     titles = [finding["title"] for finding in results["findings"]]
     assert "Training makes agents safer" in titles
+    # A network that takes long for an answer makes no budget smaller: they are the paper's.
+    assert tr.open_run(tmp_path / "out" / "1-1").manifest.settings.effort == 1
     (against,) = [each["text"] for each in results["findings"] if each["title"] == "Agents against fuzz traces"]
     assert "traces for basic late, 3 seeds: the fittest earn" in against
     assert against.index("3 seeds") < against.index("is ahead of the fuzz traces")

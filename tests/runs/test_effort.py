@@ -211,6 +211,8 @@ def test_the_command_says_how_much_it_spent(tmp_path: Path, capsys: pytest.Captu
     assert run_command([*command, "--effort", "1/64"]) == 0
     printed = capsys.readouterr().out
     assert "Spent 1/64 of the default budgets" in printed
+    for page in ("index.html", "summary.md"):
+        assert "Spent 1/64 of the default budgets" in (tmp_path / "run" / "report" / page).read_text(encoding="utf-8")
     config = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["config"]
     assert (config["effort"], config["search"]["probe_steps"]) == (1 / 64, 500)
     assert run_command([*command, "--effort", "3/2"]) == 2

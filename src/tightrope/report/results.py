@@ -159,6 +159,8 @@ class RunResults(Shown):
     """Agent → its comparison with the fuzz traces."""
     gates: tuple[Gate, ...] = ()
     costs: tuple[StepCost, ...] = ()
+    spent: str = ""
+    """That not all of the default budgets were spent, where that is so."""
     conformance: Conformance | None = None
     """How situations are saved and put back; None: not looked at."""
     map: MapPicture | None = None

@@ -189,21 +189,9 @@ def _ways_of(run: str, whose: str, number: int) -> str:
     return f"{number} {kinds} of {whose}" if run else f"{number} by {whose}"
 
 
-def _say_effort(interface: Interface, run: Run) -> None:
-    """That not all of the default budgets were spent."""
-    from tightrope.runs.configuration.effort import effort_text
-
-    effort = run.config.effort
-    if effort is not None and effort < 1:
-        share = effort_text(effort)
-        interface.say(
-            f"Spent {share} of the default budgets: a step of this task or an agent's answer is slow, or --effort "
-            f"{share} was asked for. --effort 1 spends all, and takes about {round(1 / effort)} times as long."
-        )
-
-
 def _report(interface: Interface, run: Run) -> int:
     """Print what a run found and where its report is; returns the exit code."""
+    from tightrope.runs.configuration.effort import spent_text
     from tightrope.runs.questions.reasons import reasons_to_json
 
     found, safety, gates = run.reference is not None, run.safety, run.gates
@@ -236,7 +224,8 @@ def _report(interface: Interface, run: Run) -> int:
             "gates": [vars(gate) for gate in gates],
         }
     )
-    _say_effort(interface, run)
+    if spent := spent_text(run.config.effort):
+        interface.say(spent)
     print_plain(interface, run.plain)
     if found:
         interface.say(_ways(run))

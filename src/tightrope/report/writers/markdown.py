@@ -45,6 +45,8 @@ def _run(run: RunResults, *, titled: bool) -> Iterator[str]:
         yield from _reasons(run, name)
     for agent in run.agents:
         yield from _worst(run, agent.name)
+    if run.spent:
+        yield from (_escape(run.spent), "")
 
 
 def _gate(gate: Gate) -> str:

@@ -76,6 +76,17 @@ def _lessened(section: Section, effort: float) -> Section:
     return section.changed(**changed)
 
 
+def spent_text(effort: float | None) -> str:
+    """That not all of the default budgets were spent; nothing where they were."""
+    if effort is None or effort >= 1:
+        return ""
+    share = effort_text(effort)
+    return (
+        f"Spent {share} of the default budgets: a step of this task or an agent's answer is slow, or --effort {share} "
+        f"was asked for. --effort 1 spends all, and takes about {round(1 / effort)} times as long."
+    )
+
+
 def effort_text(effort: float) -> str:
     """A share as people say it: 1/64, or 0.3."""
     parts = round(1 / effort)

@@ -9,6 +9,7 @@ from tightrope import __version__
 from tightrope.execution import Episode, Rollout
 from tightrope.report import AgentInfo, MapPicture, Results, RunResults, StepCost, map_picture
 from tightrope.report.results import FINISHED
+from tightrope.runs.configuration.effort import spent_text
 from tightrope.runs.questions.reasons import case_command
 from tightrope.runs.run import Run
 from tightrope.runs.steps.cross_check import require_unbroken
@@ -55,6 +56,7 @@ def run_results(run: Run, *, play: bool = True) -> RunResults:
         performance=run.performance,
         gates=run.gates,
         costs=tuple(_costs(run)),
+        spent=spent_text(run.config.effort),
         conformance=conformance_of(run.task) if play else None,
         map=_picture(run, _played if play else _found),
         replay=lambda case, agent: case_command("replay", run, case, agent),

@@ -217,3 +217,24 @@ def test_the_command_says_how_much_it_spent(tmp_path: Path, capsys: pytest.Captu
     assert (config["effort"], config["search"]["probe_steps"]) == (1 / 64, 500)
     assert run_command([*command, "--effort", "3/2"]) == 2
     assert "--effort must be" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "effort"),
+    [
+        ("Hopper-v5", {}, 1),
+        ("Walker2d-v5", {}, 1),
+        ("HalfCheetah-v5", {}, 1),
+        ("Walker2d-v5", {"hold": 8}, 1 / 4),
+        ("ALE/MsPacman-v5", {}, 1 / 4),
+        ("ALE/Freeway-v5", {}, 1 / 4),
+        ("mario", {}, 1 / 4),
+        ("highway-fast-v0", {}, 1 / 64),
+        ("merge-v0", {}, 1 / 64),
+        ("highway-v0", {}, 1 / 256),
+    ],
+)
+def test_built_in_tasks_near_a_border_say_what_a_step_takes(name: str, options: dict[str, int], effort: float) -> None:
+    task = tr.make_task(name, **options)
+    assert task.step_seconds is not None
+    assert effort_for(task) == effort

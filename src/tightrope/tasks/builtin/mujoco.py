@@ -17,6 +17,8 @@ from tightrope.tasks.task import Task, Transition
 from tightrope.trace import Action
 
 WALKER_JOINTS = ("right thigh", "right leg", "right foot", "left thigh", "left leg", "left foot")
+STEP_SECONDS = {"Hopper-v5": 0.0001, "Walker2d-v5": 0.0001, "HalfCheetah-v5": 0.00005}
+"""Of a step, which ``hold`` multiplies: stated, so that every machine spends the same on them."""
 CHEETAH_JOINTS = ("back thigh", "back shin", "back foot", "front thigh", "front shin", "front foot")
 
 
@@ -100,6 +102,7 @@ def _walker_task(name: str, distance: float, hold: int, actions: Sequence[Action
         state_key=state_key,
         identity=exact_state,
         actions=actions,
+        step_seconds=STEP_SECONDS[name] * hold,
         position=place,
         position_names=("distance (m)", "height (m)"),
     )

@@ -9,6 +9,8 @@ from tightrope.outcome import Outcome
 from tightrope.simulation.simulator import Simulator
 from tightrope.trace import Action, ActionTrace
 
+ONGOING = Outcome.ONGOING
+
 
 class TraceMoment(NamedTuple):
     """A situation of a trace, as the simulator stands in it."""
@@ -43,7 +45,7 @@ def play(simulator: Simulator, trace: ActionTrace, *, start: int | None = None) 
         start = 0
     yield _moment(simulator, actions, start, None, 0.0)
     for index in range(start, len(actions)):
-        if simulator.outcome.terminal:
+        if simulator.outcome is not ONGOING:
             return
         if index in reseeds:
             simulator.reseed(reseeds[index])
@@ -56,5 +58,5 @@ def _moment(
     simulator: Simulator, actions: tuple[Action, ...], depth: int, action: Action | None, reward: float
 ) -> TraceMoment:
     outcome = simulator.outcome
-    upcoming = actions[depth] if depth < len(actions) and not outcome.terminal else None
+    upcoming = actions[depth] if depth < len(actions) and outcome is ONGOING else None
     return TraceMoment(depth, action, reward, outcome, upcoming)

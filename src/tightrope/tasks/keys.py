@@ -40,6 +40,8 @@ def observation_bytes(env: Any, observation: Any, info: Mapping[str, Any]) -> Ha
 
 def freeze(value: Any) -> Hashable:
     """An equal-if-and-only-if-identical hashable form of an observation."""
+    if type(value) is int:
+        return value
     if isinstance(value, np.ndarray):
         return value.tobytes()
     if isinstance(value, Mapping):

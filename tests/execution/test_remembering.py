@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from tightrope.agents import Agent, Answer
 from tightrope.errors import NotReproducible
 from tightrope.execution import Engine, Episode, Rollout
 from tightrope.execution.naive import run_naively
+from tightrope.execution.scheduling.second_opinions import require_same
 from tightrope.execution.worker import agent_memory
 from tightrope.execution.worker.worker import Worker
 from tightrope.seeding import generator
@@ -178,6 +180,20 @@ def test_an_agent_that_is_not_what_it_seemed_stops_the_run_by_name(backend: str)
         pytest.raises(NotReproducible, match=r"agent 'late' was run twice .* at its step \d+ it played 0, then 1"),
     ):
         engine.run(rollouts)
+
+
+def test_an_environment_that_answers_the_same_actions_otherwise_is_not_blamed_on_the_agent() -> None:
+    task = slippery_corridor()
+    with Engine(task, {"steady": tr.load_agent(minds.steady, task)}) as engine:
+        [first] = engine.run([Rollout(start=ActionTrace(task.label, 0), agent="steady", length=9)])
+    require_same(first, first)
+    other = replace(first, actions=first.actions[:-1], rewards=first.rewards[:-1], outcome=tr.Outcome.UNSAFE)
+    for pair in ((first, other), (other, first)):
+        with pytest.raises(
+            NotReproducible, match="it played the same, but the environment answered otherwise: "
+        ) as raised:
+            require_same(*pair)
+        assert "Its answers depend" not in str(raised.value)
 
 
 def test_a_steady_agent_is_run_again_for_a_hundredth_of_its_episodes() -> None:

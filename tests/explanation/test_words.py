@@ -13,7 +13,7 @@ from tightrope.trace import ActionTrace
 
 NAMES = ("right+B", "right+A+B", "left")
 TRACE = ActionTrace("world", 0, (0,) * 80)
-YES, NO = Survivability.YES, Survivability.NO
+YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
 
 
 def why(**fields: object) -> tr.Explanation:
@@ -120,6 +120,9 @@ def test_survival_over_time() -> None:
     assert unproven.first_doomed == 78
     told = "survivable until step 75, then not known to be; proven doomed from step 78 on"
     assert survival_in_words(unproven) == told
+    over = why(proven=False, curve=((75, YES), (78, UNKNOWN)))
+    told = f"survivable until step 75, then not known to be; the harm is done at step {len(TRACE)}"
+    assert survival_in_words(over) == told, "nothing was proven"
 
 
 def share(value: float, low: float, high: float) -> Estimate:

@@ -24,12 +24,13 @@ from tightrope.execution import EpisodeError, ErrorKind
 from tightrope.exploration.escapes import Survival
 from tightrope.outcome import Outcome
 from tightrope.reference import Survivability
-from tightrope.report import AgentInfo, RunResults
+from tightrope.report import AgentInfo, Results, RunResults
 from tightrope.report.definitions import WORDS
 from tightrope.report.headline import headline
 from tightrope.report.results import GOING, PLAIN
 from tightrope.report.verdict import verdicts
 from tightrope.report.wording import THIN
+from tightrope.report.writers.markdown import markdown_summary
 from tightrope.runs.gates import Gate
 from tightrope.safety import GateDecision, run_suite, simple_suite
 from tightrope.statistics import Estimate
@@ -264,9 +265,12 @@ def test_a_gate_that_stopped_speaks_of_all_cases_it_drew_from(wrong: int, told: 
     stopped = replace(
         whole, decision=decision, fail_frequency=seen, cases=(whole.cases[0], unasked, unasked, whole.cases[3])
     )
-    sentence = said(replace(run, safety={"simple": {"a": stopped}}))
+    gated = replace(run, safety={"simple": {"a": stopped}})
+    sentence = said(gated)
     assert sentence.startswith(f"{told} drawn from these ")
     assert "on these" not in sentence
+    assert "survivable alone" in markdown_summary(Results(title="", runs=(run,)))
+    assert "survivable alone" not in markdown_summary(Results(title="", runs=(gated,))), "that is of other executions"
 
 
 def test_places_of_which_nothing_is_known_are_not_counted_as_places_where_it_never_fails() -> None:
@@ -298,3 +302,14 @@ def test_places_that_share_a_case_count_each_for_themselves_and_that_is_said() -
     judged = judged_by(suite, "a", lambda case, _: Outcome.UNSAFE if case.depth != 5 else Outcome.ONGOING, {})
     told = said(replace(run, search=searched(many[0], 9), safety={"simple": {"a": judged}}))
     assert ", at 8 of 10 places (each counts alike, though some share a case), such as #" in told
+
+
+def test_who_is_watched_for_a_chosen_time_is_said_to_be() -> None:
+    """Of 500 steps of CartPole three say next to nothing."""
+    result = run_suite(CORRIDOR, walker, simple_suite(reference_of(CORRIDOR)), length=1)
+    who = result.agent
+    run = RunResults(name="", task=CORRIDOR, agents=(AgentInfo(name=who),), safety={"simple": {who: result}})
+    assert re.search(r"on (this case|these \d+ cases) within 1 step\b", said(run))
+    assert re.search(r"on (this case|these \d+ cases) within 1 step\b", verdicts(run)[0].sentence)
+    whole = run_suite(CORRIDOR, walker, simple_suite(reference_of(CORRIDOR)))
+    assert "within" not in said(replace(run, safety={"simple": {who: whole}}))

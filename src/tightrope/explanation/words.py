@@ -171,7 +171,11 @@ def survival_in_words(why: Explanation) -> str:
         return f"the largest drop is at step {why.depth}"
     if why.proven:
         return f"survivable until step {why.depth}, then not"
-    return f"survivable until step {why.depth}, then not known to be; proven doomed from step {why.first_doomed} on"
+    told = f"survivable until step {why.depth}, then not known to be"
+    if why.first_doomed == len(why.trace):
+        # That it is over when it is over is no proof of doom.
+        return f"{told}; the harm is done at step {why.first_doomed}"
+    return f"{told}; proven doomed from step {why.first_doomed} on"
 
 
 def _over_time(why: Explanation) -> str:

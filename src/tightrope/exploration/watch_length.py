@@ -14,6 +14,9 @@ from tightrope.tasks.task import Task
 SHORTEST_WATCH = 40
 """The paper's l: where nobody knows how long a task takes, and where surviving hundreds of steps decides nothing."""
 
+GIVEN = "the given length"
+"""Why, where somebody asked for it; the task may go on for much longer."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class WatchLength:
@@ -27,7 +30,7 @@ def choose_watch(task: Task, longest: int, length: int | None = None) -> WatchLe
     """As long as was asked; else to the task's time limit, or twice as long as the longest way at hand takes."""
     if length is not None:
         SafetyConfig.require(length=length)
-        return WatchLength(steps=length, why="the given length")
+        return WatchLength(steps=length, why=GIVEN)
     limit = task.time_limit
     if limit is not None and limit <= LONGEST_WATCH:
         return WatchLength(steps=limit, why="the task's time limit")

@@ -10,7 +10,8 @@ WORDS = {
     "case": "One test: actions are played up to a situation, then the agent takes over. That moment is the hand-over.",
     "fail": "The agent ended unsafe within the watched steps after hand-over. A rate of fails is a share of the tests.",
     "survivable": "An escape from there is known: it is stored and was replayed.",
-    "doomed": "It is proven that no player survives from there. Such a fail says nothing about the agent.",
+    "doomed": "It is proven that no player survives the watched steps from there. Such a fail says nothing about "
+    "the agent.",
     "avoidable": "The part of an agent's fails that another player would have avoided: the agent's own fault.",
     "on these cases": "The rate if exactly these cases were executed again. Where nothing is random it is exact.",
     "in situations like these": "The rate on other references found in the same way. One reference alone gives no "

@@ -110,7 +110,7 @@ def _where(suite: SuiteView, named: tuple[int, ...]) -> str:
     if worst > len(named):
         # Of the others nothing is known: they were not drawn, or no case of theirs could be judged.
         places = "places" if len(rates) == len(suite.states) else "places that were tested"
-        if suite.weighs_by_place:
+        if suite.weighs_by_place and not suite.decision:
             places += " (each counts alike, though some share a case)"
         if worst == len(rates):
             return f", equally at all {worst} {places}, such as "

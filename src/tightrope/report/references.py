@@ -159,6 +159,9 @@ def chosen_text(suite: SuiteView, *, apart: float = 0.0) -> Iterator[str]:
     which = "its only place" if hit == len(states) == 1 else f"all its {hit} places" if hit == len(states) else ""
     places = f"{which or f'{hit} of its {len(states)} places'} {'was' if hit == 1 else 'were'}"
     rest = ", so its rate says where it fails, not how often"
-    if others:
+    if others and suite.decision:
+        # Its rate is of the draws that decided the gate, and that of some places alone of everything executed.
+        rest = ""
+    elif others:
         rest = f" (at the others it fails in {percent(sum(others) / len(others))})"
     yield f"{places} chosen because it failed there{rest}"

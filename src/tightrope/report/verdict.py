@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tightrope.evaluation import Evaluation
+from tightrope.exploration.watch_length import GIVEN
 from tightrope.outcome import joint_verdict
 from tightrope.reference import Survivability
 from tightrope.report.references import chosen_text
@@ -155,14 +156,16 @@ def fated(suite: SuiteView) -> bool:
 
 
 def of_these_cases(suite: SuiteView) -> str:
-    """``on these 39 cases``; where a gate stopped early, the rate is of all that tests were drawn from."""
+    """``on these 39 cases``, and within how many steps where somebody chose to watch for so long: the task may go on.
+    Where a gate stopped early, the rate is of all that tests were drawn from."""
+    within = f" within {count(suite.result.length, 'step')}" if suite.result.watch == GIVEN else ""
     decision = suite.result.decision
     if suite.decision and decision is not None:
         # What was left out as doomed was not drawn from, also if that proof was refuted later.
         asked = [case for case in suite.distinct if case.id not in decision.left_out]
         drawn = sum(case.result.survivable is not Survivability.NO for case in asked)
-        return f"drawn from these {count(drawn, 'case')}"
-    return on_cases(suite.judged)
+        return f"drawn from these {count(drawn, 'case')}{within}"
+    return on_cases(suite.judged) + within
 
 
 def on_cases(judged: int) -> str:
@@ -193,7 +196,7 @@ def _counted(suite: SuiteView | None) -> tuple[str, ...]:
     at = f" at {count(len(suite.states), 'place')}, each of which counts alike" if suite.weighs_by_place else ""
     details = [f"{suite.name}, {count(len(suite.distinct), 'case')}{at}{times}"]
     if suite.decision:
-        details.append(f"stopped as soon as the gate was decided: {suite.decision}")
+        details.append(f"executed only until the gate is decided: {suite.decision}")
     if suite.raised:
         details.append(f"{count(suite.raised, 'case')} raised errors")
     if result.invalid_cases:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tightrope.cli.output.interface import Interface
-from tightrope.cli.output.words import amount, counted, in_percent, share
+from tightrope.cli.output.words import amount, counted, share
 from tightrope.cli.process.exit_codes import GATE_FAILED, NOTHING_JUDGED, PASSED
 from tightrope.errors import UsageError
 
@@ -27,8 +27,8 @@ def print_plain(interface: Interface, evaluations: Mapping[str, Evaluation]) -> 
         (
             agent,
             share(result.unsafe_rate),
-            in_percent(result.goal_rate.value),
-            in_percent(result.timeout_rate.value),
+            share(result.goal_rate),
+            share(result.timeout_rate),
             amount(result.mean_return),
             len(result.judged),
         )
@@ -49,7 +49,15 @@ def print_safety(interface: Interface, results: Mapping[str, Mapping[str, Safety
     """A table of every agent and suite; nobody is blamed for a control."""
     from tightrope.runs.storage.layout import CONTROLS
 
-    columns = ("agent", "suite", "fails on these cases", "in situations like these", "avoidable", "return", "cases")
+    columns = (
+        "agent",
+        "suite",
+        "fails on these cases",
+        "in situations like these",
+        "avoidable on these cases",
+        "return",
+        "cases",
+    )
     rows = [
         (
             agent,

@@ -77,7 +77,7 @@ def _cell(suite: SuiteView | None) -> str:
         parts.append(f"{number(result.invalid_cases)} invalid")
     if suite.doomed:
         parts.append(f"{number(suite.doomed)} doomed")
-    if result.survivable_fail_frequency.value is not None:
+    if result.survivable_fail_frequency.value is not None and not suite.decision:
         parts.append(f"survivable alone {estimate_text(result.survivable_fail_frequency)}")
     return "; ".join(parts)
 

@@ -13,11 +13,12 @@ import numpy as np
 
 import tightrope as tr
 from tightrope.seeding import derive_seed, generator
+from tightrope.settings import FailureMethod
 
 WATCH = 100
 ROUNDS = 8
 PLAIN, UNIFORM = "plain episodes", "uniform states"
-OURS = ("boundary states, searched references", "boundary states, own runs", "failure search")
+OURS = ("boundary states, searched references", "boundary states, own runs", "failure search", "auto")
 
 
 class Counted(gym.Wrapper[Any, Any, Any, Any]):
@@ -126,12 +127,24 @@ def _boundary_states(hunt: Hunt, agents: list[Any]) -> None:
             hunt.play(hunt.cases(tr.interval_suite(references, 1)))
 
 
-def failure_search(hunt: Hunt) -> None:
+def failure_search(hunt: Hunt, method: FailureMethod = "search") -> None:
     """Small disturbances of the agent's runs."""
     found = tr.search_failures(
-        hunt.task, hunt.agent, tr.Budget(steps=hunt.steps), hunt.seed, length=WATCH, judging=0, engine=hunt.engine
+        hunt.task,
+        hunt.agent,
+        tr.Budget(steps=hunt.steps),
+        hunt.seed,
+        method=method,
+        length=WATCH,
+        judging=0,
+        engine=hunt.engine,
     )
     hunt.failed += [failure.episode for failure in found.failures]
+
+
+def auto(hunt: Hunt) -> None:
+    """Plain episodes or disturbances, whichever brings more."""
+    failure_search(hunt, "auto")
 
 
 def mdpfuzz(hunt: Hunt) -> None:
@@ -176,5 +189,6 @@ WAYS: dict[str, Callable[[Hunt], None]] = {
     OURS[0]: searched_references,
     OURS[1]: own_runs,
     OURS[2]: failure_search,
+    OURS[3]: auto,
     "mdpfuzz": mdpfuzz,
 }

@@ -100,6 +100,7 @@ from tightrope.settings import AgentConfig as AgentConfig
 from tightrope.settings import BackendName as BackendName
 from tightrope.settings import BehaviourName as BehaviourName
 from tightrope.settings import ExecutionConfig as ExecutionConfig
+from tightrope.settings import FailureMethod as FailureMethod
 from tightrope.settings import FuzzingConfig as FuzzingConfig
 from tightrope.settings import PerformanceConfig as PerformanceConfig
 from tightrope.settings import PlainConfig as PlainConfig

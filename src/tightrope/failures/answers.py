@@ -43,10 +43,10 @@ class Sights:
 
 
 def with_answers(engine: Engine, agent: Agent, found: Sequence[FoundFailure], meter: Meter) -> list[FoundFailure]:
-    """The failures, each disturbance compared with what the agent answers meanwhile."""
+    """The failures, each disturbance compared with what the agent answers meanwhile, while steps last."""
     if not agent.deterministic:
         return [*found]
-    return [_asked(engine, agent, each, meter) for each in found]
+    return [each if meter.spent else _asked(engine, agent, each, meter) for each in found]
 
 
 def _asked(engine: Engine, agent: Agent, found: FoundFailure, meter: Meter) -> FoundFailure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -38,8 +37,6 @@ class Disturbing:
         self._blurred, self._one_world = blurred, one_world
         self._met: set[tuple[int, int]] = set()
         """Situations in which the agent took over, with their reset seed: the same place on another map is another."""
-        self._variants: Counter[int] = Counter()
-        """How many variants of each failure failed."""
         self._survived: list[tuple[Episode, Disturbance]] = []
         """What led to new situations without a failure: disturbed again where nothing else is new."""
         self.smaller: list[Try] = []
@@ -95,11 +92,8 @@ class Disturbing:
         self._met.add(situation)
         # Where chance decides, the same situation can be lost in another way.
         failed = (is_new or self._tries.chance) and self._ledger.note(episode, self._tries.disturbance(tried))
-        worth = self._worth.of(episode, tried.source) if failed else 0.0
-        if failed and tried.family is not None:
-            # Most variants of one failure are lost by one decision.
-            self._variants[tried.family] += 1
-            worth /= 1 + self._variants[tried.family]
+        smaller = bool(tried.fails)
+        worth = self._worth.of(episode, tried.source, family=tried.family, smaller=smaller) if failed else 0.0
         self._arms.learn(tried.arms, worth, self._price(tried, episode))
         if is_new and not failed and len(self._survived) < MOST_RUNS:
             self._survived.append((episode, self._tries.disturbance(tried)))

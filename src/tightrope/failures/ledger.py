@@ -31,6 +31,8 @@ class Ledger:
     found: list[FoundFailure] = field(default_factory=list)
     episodes: int = 0
     judged: int = 0
+    failed_again: int = 0
+    """Runs that failed exactly like one before, and are not found again."""
     errors: list[str] = field(default_factory=list)
     """What the episodes that raised one said."""
 

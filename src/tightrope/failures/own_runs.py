@@ -12,6 +12,7 @@ from tightrope.failures.moments import price
 from tightrope.failures.result import Disturbance
 from tightrope.failures.tries import RESET, Tries
 from tightrope.failures.worth import Worth
+from tightrope.outcome import Outcome
 from tightrope.seeding import derive_seed
 from tightrope.trace import ActionTrace
 
@@ -57,8 +58,8 @@ class OwnRuns:
             self.play()
             share.spend(self._ledger.meter.steps - before)
 
-    def play(self) -> bool:
-        """One from another reset. False: it showed nothing."""
+    def play(self, *, disturbed: bool = True) -> bool:
+        """One from another reset. False: it showed nothing. ``disturbed``: whether it may be disturbed later."""
         ledger, number = self._ledger, self.played
         self.played += 1
         reset = self._tries.reset(number)
@@ -75,6 +76,9 @@ class OwnRuns:
         if shown in self._met:
             self._arms.learn((RESET,), 0.0, cost)
             self._repeated += 1
+            if episode.outcome is Outcome.UNSAFE:
+                self._worth.again(episode)
+                ledger.failed_again += 1
             return False
         self._repeated = 0
         self._met.add(shown)
@@ -82,6 +86,6 @@ class OwnRuns:
         failed = ledger.note(episode, undisturbed)
         self._arms.learn((RESET,), self._worth.of(episode, RESET) if failed else 0.0, cost)
         # Where it fails in all of them, what lies beyond is met by disturbing one that failed.
-        if not failed or not self._tries.runs:
+        if not self._tries.runs or (disturbed and not failed):
             self._tries.add(episode, undisturbed)
         return True

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tightrope.display import Shown
+from tightrope.display import Shown, percent, plainly
 from tightrope.execution import Episode
 from tightrope.failures.moments import LastMoment
 from tightrope.outcome import StopReason
+from tightrope.settings import FailureMethod, FailureWay
 from tightrope.statistics.words import count
 from tightrope.trace import Action, ActionTrace, action_text
 
@@ -100,11 +101,44 @@ class FoundFailure(Shown):
         return self.moment.escape if self.moment is not None and self.avoidable else None
 
 
+WAYS: dict[FailureWay, str] = {"plain": "plain episodes", "search": "disturbances"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayTaken:
+    """What plain episodes, or disturbances, took of a search for failures, and what they brought."""
+
+    way: FailureWay
+    episodes: int = 0
+    failed: int = 0
+    """With those that failed exactly like one before."""
+    steps: int = 0
+    """Environment steps for finding, replays included where they count."""
+    new: float = 0.0
+    """Avoidable causes that it has shown once and nothing else has, as far as is seen without judging. With as many
+    steps more it is to be expected to show about so many new ones; with none, it only shows the old again."""
+
+    @property
+    def rate(self) -> float | None:
+        """New causes to be expected in 1000 steps; None: no step was taken."""
+        return 1000 * self.new / self.steps if self.steps else None
+
+    def __str__(self) -> str:
+        name = WAYS[self.way]
+        if self.rate is None:
+            return f"{name}: no data"
+        episodes = "episode" if self.episodes == 1 else "episodes"
+        return (
+            f"{name}: {self.failed:,} of {self.episodes:,} {episodes} failed in {self.steps:,} steps, "
+            f"{self.rate:.2g} new causes expected per 1,000 more"
+        )
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FailureSearch(Shown):
     """What a search for failures has found."""
 
-    _shown = ("task", "agent", "failures", "avoidable", "episodes", "steps", "stop_reason", "errors")
+    _shown = ("task", "agent", "failures", "avoidable", "episodes", "steps", "chosen", "stop_reason", "errors")
 
     task: str
     agent: str
@@ -125,6 +159,26 @@ class FailureSearch(Shown):
     """Episodes in which the environment or the agent raised an error."""
     first_error: str = ""
     """What the first of them said."""
+    method: FailureMethod = "search"
+    """What was asked for."""
+    ways: tuple[WayTaken, ...] = ()
+    """How the steps for finding were divided between plain episodes and disturbances, and what each brought."""
+
+    @property
+    def chosen(self) -> FailureWay | None:
+        """The way that got most of the steps for finding; None: none was taken."""
+        most = max(self.ways, key=lambda taken: taken.steps, default=None)
+        return most.way if most is not None and most.steps else None
+
+    @property
+    def evidence(self) -> str:
+        """What was chosen, how the steps were divided and what each way brought, in a sentence."""
+        if self.chosen is None:
+            return "no data: no step went into finding"
+        asked = "auto gave" if self.method == "auto" else f"method {self.method}:"
+        steps = sum(each.steps for each in self.ways)
+        got = plainly(percent(max(each.steps for each in self.ways) / steps))
+        return f"{asked} {got} of {steps:,} steps to {WAYS[self.chosen]}; " + "; ".join(map(str, self.ways))
 
     @property
     def finding_steps(self) -> int:

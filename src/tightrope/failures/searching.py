@@ -10,6 +10,7 @@ is, the more likely in use.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from tightrope.agents.agent import Agent
@@ -19,17 +20,18 @@ from tightrope.failures.answers import with_answers
 from tightrope.failures.bandit import Arms
 from tightrope.failures.blurred import BlurredAgent
 from tightrope.failures.causes import one_of_each_cause
+from tightrope.failures.choosing import PLAIN, SEARCH, Choosing
 from tightrope.failures.disturbing import Disturbing
 from tightrope.failures.ledger import Ledger
 from tightrope.failures.lost import USUAL, with_moments
 from tightrope.failures.own_runs import OwnRuns
-from tightrope.failures.result import FailureSearch
+from tightrope.failures.result import FailureSearch, WayTaken
 from tightrope.failures.tries import AGAIN, BEGINNING, MOMENT, NOISE, RESET, Tries
 from tightrope.failures.worth import Worth
 from tightrope.outcome import StopReason
 from tightrope.progress import Progress, ProgressCallback
 from tightrope.seeding import generator
-from tightrope.settings import LIBRARY_BACKEND, BackendName, FailuresConfig
+from tightrope.settings import LIBRARY_BACKEND, BackendName, FailureMethod, FailuresConfig, FailureWay
 from tightrope.simulation.conformance.examination import REPLAY
 from tightrope.statistics.words import count
 from tightrope.tasks.task import Task
@@ -37,6 +39,8 @@ from tightrope.tasks.task import Task
 DEFAULT_BUDGET = Budget(steps=FailuresConfig.steps)
 RUNS_SHARE = 0.1
 """Of the rest, so much for the first runs that are disturbed; more are played where they are worth it."""
+ASKING = 0.5
+"""Of the steps for judging, so much at most for what the agent would have done: it is to be led to each disturbance."""
 AT_A_TIME = 4
 """Disturbances and runs that are drawn before the outcome of any is known."""
 HOPE_OF_RUNS, HOPE_AT_MOMENTS = 0.1, 0.5
@@ -58,6 +62,7 @@ def search_failures(
     budget: Budget | None = None,
     seed: int = 0,
     *,
+    method: FailureMethod = FailuresConfig.method,
     longest: int = FailuresConfig.longest,
     noise: float = FailuresConfig.noise,
     reset_seeds: int = FailuresConfig.reset_seeds,
@@ -78,6 +83,8 @@ def search_failures(
         agent: The agent under test.
         budget: What all of it may cost; default: 50,000 steps.
         seed: Determines everything random.
+        method: ``"plain"`` plays plain episodes alone, ``"search"`` disturbs them, and ``"auto"`` gives the steps to
+            what brings more new causes for them.
         longest: Steps that an action is held, or noise lasts, at most.
         noise: How far each number of an observation may be off; 0: the agent sees what there is.
         reset_seeds: Resets that the agent's runs begin from, the task's own first.
@@ -89,7 +96,9 @@ def search_failures(
         workers: The temporary engine's number of processes; default: one per core.
         on_progress: Called with a ``Progress`` as the work goes on.
     """
-    FailuresConfig.require(longest=longest, noise=noise, reset_seeds=reset_seeds, length=length, judging=judging)
+    FailuresConfig.require(
+        method=method, longest=longest, noise=noise, reset_seeds=reset_seeds, length=length, judging=judging
+    )
     blurred = BlurredAgent(agent, noise, task.observation_space) if noise else None
     agents: dict[str, Agent] = {agent.name: agent} | ({blurred.name: blurred} if blurred else {})
     with borrowed_engine(task, agents, engine, backend, workers) as runner:
@@ -97,6 +106,7 @@ def search_failures(
         ledger = Ledger(engine=runner, agent=agent.name, seed=seed, meter=meter)
         search = _Search(
             ledger=ledger,
+            method=method,
             blurred=None if blurred is None else blurred.name,
             noise=noise,
             longest=longest,
@@ -118,6 +128,8 @@ def search_failures(
             stop_reason=stop_reason,
             errors=len(ledger.errors),
             first_error=next(iter(ledger.errors), ""),
+            method=method,
+            ways=search.ways,
         )
 
 
@@ -126,6 +138,7 @@ class _Search:
     """One call of ``search_failures``."""
 
     ledger: Ledger
+    method: FailureMethod
     blurred: str | None
     noise: float
     longest: int
@@ -136,6 +149,9 @@ class _Search:
     judging_steps: int = 0
 
     def __post_init__(self) -> None:
+        self._in_vain: Counter[FailureWay] = Counter()
+        """Tries in a row of each way that led nowhere new."""
+        self._asking_steps = 0
         self._whole = self.ledger.meter.remaining()
         self._judges_no_more = not self.judging
         engine, seed = self.ledger.engine, self.ledger.seed
@@ -153,6 +169,7 @@ class _Search:
             chance=not engine.deterministic,
         )
         worth = Worth(self.ledger, rng)
+        self._choosing = Choosing(self.ledger, worth, self.length)
         self._runs = OwnRuns(self.ledger, self._tries, self._arms, worth)
         self._disturbing = Disturbing(
             self.ledger, self._tries, self._arms, worth, self.blurred, lambda: self._runs.all_alike
@@ -161,36 +178,70 @@ class _Search:
     def run(self) -> StopReason:
         """Find and judge in turns until what may be spent is spent, or nothing more is left to be found."""
         first = self._whole.share((1 - self.judging) * RUNS_SHARE)
-        self._runs.play_first(self.reset_seeds, first.start())
+        with self._choosing.on(PLAIN):
+            self._runs.play_first(self.reset_seeds, first.start())
         while True:
             stop_reason = self._find()
             self._judge(stop_reason)
             if stop_reason is StopReason.EXHAUSTED or self.ledger.meter.spent:
                 return stop_reason
 
+    @property
+    def ways(self) -> tuple[WayTaken, ...]:
+        """How the steps for finding were divided."""
+        return self._choosing.taken
+
     def _find(self) -> StopReason:
         """Disturb the runs, and play more, until what is left is kept for judging."""
-        disturbing, idle = self._disturbing, 0
-        while self._left and self._runs.played and (idle < IN_VAIN or disturbing.smaller):
-            number = int(max(1, min(AT_A_TIME, self._left // (self.length + self.longest))))
-            smaller = disturbing.take(number)
-            sources = [self._arms.best(self._sources, self._hopes) for _ in range(number - len(smaller))]
-            new = disturbing.play([*smaller, *(self._tries.drawn(source) for source in sources if source != RESET)])
-            new += sum(self._runs.play() for source in sources if source == RESET and self._left)
-            self._ask()
-            idle = 0 if new else idle + number
-            if idle >= NOTHING_NEW and disturbing.again():
-                idle = 0
+        while self._left and self._runs.played and (ways := self._ways_left):
+            if self._choosing.best(ways) == PLAIN:
+                self._play()
+            else:
+                self._disturb()
+                self._ask()
             self._tell()
         return StopReason.EXHAUSTED if self._left else StopReason.BUDGET_SPENT
 
+    @property
+    def _ways_left(self) -> list[FailureWay]:
+        """What is allowed and may still show something new."""
+        # Where chance decides, a few runs in a row that went alike do not show that all do.
+        one_run = self._runs.all_alike and self.ledger.engine.deterministic
+        plain = self.method != SEARCH and not one_run and self._in_vain[PLAIN] < IN_VAIN
+        search = self.method != PLAIN and (self._in_vain[SEARCH] < IN_VAIN or self._disturbing.smaller)
+        return ([PLAIN] if plain else []) + ([SEARCH] if search else [])
+
+    def _play(self) -> bool:
+        """One more run that nobody disturbs; whether it showed anything new."""
+        # Leading to moments of one more run takes about as many steps as it has.
+        with self._choosing.on(PLAIN):
+            new = self._runs.play(disturbed=self.method == SEARCH)
+        self._in_vain[PLAIN] = 0 if new else self._in_vain[PLAIN] + 1
+        return new
+
+    def _disturb(self) -> None:
+        """Some disturbances, and the runs that are drawn among them."""
+        number = int(max(1, min(AT_A_TIME, self._left // (self.length + self.longest))))
+        smaller = self._disturbing.take(number)
+        sources = [self._arms.best(self._sources, self._hopes) for _ in range(number - len(smaller))]
+        with self._choosing.on(SEARCH):
+            tries = [*smaller, *(self._tries.drawn(source) for source in sources if source != RESET)]
+            new = self._disturbing.play(tries)
+        new += sum(self._play() for source in sources if source == RESET and self._left)
+        self._in_vain[SEARCH] = 0 if new else self._in_vain[SEARCH] + number
+        if self._in_vain[SEARCH] >= NOTHING_NEW and self._disturbing.again():
+            self._in_vain[SEARCH] = 0
+
     def _ask(self) -> None:
         """What the agent would have done in place of each disturbance: it says how likely the failure is."""
-        ledger, meter = self.ledger, Budget().start()
+        ledger, whole = self.ledger, self._whole.steps
+        left = None if whole is None else max(0, int(ASKING * self.judging * whole) - self._asking_steps)
+        meter = Budget(steps=left).start()
         if self.judging:
             ledger.found = with_answers(ledger.engine, ledger.engine.agents[ledger.agent], ledger.found, meter)
             ledger.meter.spend(meter.steps)
             self.judging_steps += meter.steps
+            self._asking_steps += meter.steps
 
     def _judge(self, stop_reason: StopReason) -> None:
         """Look for the moments of what was found: with what is kept for it, or all steps at the end."""
@@ -238,7 +289,8 @@ class _Search:
 
     @property
     def _sources(self) -> list[str]:
-        runs = [] if self._runs.all_alike else [RESET]
+        # Whoever chooses between plain runs and disturbances has chosen before.
+        runs = [RESET] if self.method == SEARCH and not self._runs.all_alike else []
         # Where chance decides, what is like a failure was mostly lost before hand-over, which nobody sees cheaply.
         again = [AGAIN] if self._tries.failed and self.ledger.engine.deterministic else []
         moments = [MOMENT, *([NOISE] if self.blurred else [])] if self._tries.runs else []

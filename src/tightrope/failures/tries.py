@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,9 +28,11 @@ disturbance that led to a failure, a little different."""
 SOURCES = (RESET, BEGINNING, MOMENT, NOISE, AGAIN)
 OWN_START, OTHER_STARTS = "own start", "other starts"
 NO_RUN = -1
-BEGINNINGS = (5, 10, 20, 40)
+BEGINNINGS = (3, 5, 10, 20, 40)
 """Random actions before the agent takes over, at most: classes of which one is drawn. The last are as many as in random
 cases."""
+LEFT = 20
+"""Steps of a run that are left to the agent after most of them: or it is over before anybody sees what it does."""
 BEGINS = "begins"
 RANDOM = -2
 """What may be done beside holding one of the actions, as an arm."""
@@ -146,11 +149,13 @@ class Tries:
     def _beginning(self) -> Try:
         """Random actions from a reset on."""
         # The longer, the more often it fails later than at once, and the cheaper: many end before the agent takes over.
-        hopes = {(BEGINS, number): (most / BEGINNINGS[-1]) ** 2 for number, most in enumerate(BEGINNINGS)}
+        usual = float(np.mean([len(run.trace) for run in self.runs])) if self.runs else math.inf
+        good = min(max(usual - LEFT, BEGINNINGS[0]), BEGINNINGS[-1])
+        hopes = {(BEGINS, number): (min(most / good, good / most)) ** 2 for number, most in enumerate(BEGINNINGS)}
         place = self.arms.best([*hopes], hopes)[1]
         steps = int(self.rng.integers(BEGINNINGS[place - 1] if place else 0, BEGINNINGS[place])) + 1
         # Starts differ in how hard they are, and the task's own is the one that everybody has.
-        arm = self.arms.best([OWN_START, OTHER_STARTS], {OTHER_STARTS: 0.5})
+        arm = self.arms.best([OWN_START, OTHER_STARTS])
         self.beginnings += arm == OTHER_STARTS
         number = self.beginnings if arm == OTHER_STARTS else 0
         actions = self._played_instead(RANDOM, self.task.search_actions, steps)

@@ -44,16 +44,43 @@ class Worth:
         """Of each kind how many failed, how many were looked at, and how many of those were avoidable."""
         self._lost: Counter[Hashable] = Counter()
         """How often it failed alike."""
+        self._once: dict[bool, dict[Hashable, float]] = {True: {}, False: {}}
+        """What plain episodes, and disturbances, have shown once and nothing else has: how likely it was avoidable."""
+        self._variants: Counter[int] = Counter()
+        """How many variants of each failure failed."""
 
-    def of(self, episode: Episode, source: str) -> float:
+    def of(self, episode: Episode, source: str, *, family: int | None = None, smaller: bool = False) -> float:
         """How likely a failure was avoidable, and how likely unlike those before it.
 
         ``source``: the choice that led to it. Failures of one source are mostly alike in whether somebody survives.
+        ``family``: the failure that it is a variant of, of which most are lost by one decision. ``smaller``: whether
+        it is one that is known, made smaller.
         """
         likely = self._likely_avoidable(episode, source)
         alike = self._alike(episode)
         self._lost[alike] += 1
+        if family is not None:
+            self._variants[family] += 1
+            likely /= 1 + self._variants[family]
+        if self._lost[alike] > 1:
+            self._forget(alike)
+        elif not smaller:
+            self._once[source == RESET][alike] = likely
         return likely / self._lost[alike]
+
+    def again(self, episode: Episode) -> None:
+        """A failure that went exactly like one before: what it shows is no longer shown once."""
+        alike = self._alike(episode)
+        self._lost[alike] += 1
+        self._forget(alike)
+
+    def new(self, *, plain: bool) -> float:
+        """Avoidable causes that plain episodes, or disturbances, have shown once and nothing else has."""
+        return sum(self._once[plain].values())
+
+    def _forget(self, alike: Hashable) -> None:
+        for once in self._once.values():
+            once.pop(alike, None)
 
     def _alike(self, episode: Episode) -> Hashable:
         """Where it was lost at the latest, and what was done there."""

@@ -172,6 +172,7 @@ class Gathering:
             ways.engine.agents[name],
             budget,
             ways.seed,
+            method="search",  # its plain runs have been played, and those that failed are at hand
             reset_seeds=ways.resets,
             engine=ways.engine,
         )

@@ -9,7 +9,7 @@ not wait until a step is imported.
 from tightrope.settings.agents import AgentConfig, BehaviourName
 from tightrope.settings.checkpoints import BisectConfig, KeepConfig
 from tightrope.settings.execution import LIBRARY_BACKEND, BackendName, ExecutionConfig
-from tightrope.settings.failures import FailuresConfig
+from tightrope.settings.failures import FailureMethod, FailuresConfig, FailureWay
 from tightrope.settings.fuzzing import BREEDING_STEPS, BREEDING_STEPS_BY_REPLAY, FuzzingConfig
 from tightrope.settings.performance import PerformanceConfig
 from tightrope.settings.plain import PlainConfig
@@ -57,6 +57,8 @@ __all__ = [
     "BisectConfig",
     "Count",
     "ExecutionConfig",
+    "FailureMethod",
+    "FailureWay",
     "FailuresConfig",
     "Fraction",
     "FuzzingConfig",

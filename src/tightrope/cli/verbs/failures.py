@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,7 +47,10 @@ def command(
     given: Given = Given(),
     seed: SeedOption = 0,
 ) -> int:
-    """Look for failures near the agent's own runs: small disturbances after which it fails, the most likely first."""
+    """Look for failures near the agent's own runs: small disturbances after which it fails, the most likely first.
+
+    Where plain episodes show more new causes for their steps, they get the steps: --method auto.
+    """
     from tightrope.budget import Budget
     from tightrope.failures import search_failures
     from tightrope.tracefiles import write_traces
@@ -61,6 +65,7 @@ def command(
                 each,
                 Budget(steps=asked.steps),
                 seed,
+                method=asked.method,
                 longest=asked.longest,
                 noise=asked.noise,
                 reset_seeds=asked.reset_seeds,
@@ -102,6 +107,7 @@ def _print(result: FailureSearch) -> None:
         f"{len(result.avoidable)} of them shown to be avoidable"
         + (f", {unseen} not examined, because the steps ran out." if unseen else ".")
     )
+    interface.say(f"Where the steps for finding went: {result.evidence}.")
     if result.errors:
         interface.say(
             f"{result.agent}: {counted(result.errors, 'episode')} raised errors and show neither failing nor "
@@ -118,6 +124,9 @@ def _told(result: FailureSearch) -> dict[str, Any]:
         "judged": result.judged,
         "steps": result.steps,
         "judging_steps": result.judging_steps,
+        "method": result.method,
+        "chosen": result.chosen,
+        "ways": [asdict(each) | {"rate": each.rate} for each in result.ways],
         "errors": result.errors,
         "first_error": result.first_error,
         "failures": [

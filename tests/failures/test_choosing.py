@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, get_args
 
 import gymnasium as gym
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
+from tightrope.cli import run_command
 from tightrope.errors import UsageError
 from tightrope.failures.result import WAYS
 from tightrope.settings import FailureMethod, FailureWay
@@ -147,3 +150,18 @@ def test_an_unknown_method_is_told_the_known_ones() -> None:
     task, agent = weather()
     with pytest.raises(UsageError, match="auto, plain or search"):
         tr.search_failures(task, agent, method="best")  # type: ignore[arg-type]
+
+
+def test_the_command_says_what_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    agent = str(Path(__file__).parents[2] / "agents" / "gallery" / "cartpole-early.onnx")
+    arguments = ["failures", "CartPole-v1", "--agent", agent, "--judging", "0", "--backend", "inline"]
+    assert run_command([*arguments, "--steps", "12000", "--json"]) == 0
+    [told] = json.loads(capsys.readouterr().out)
+    assert (told["method"], told["chosen"]) == ("auto", "plain")
+    assert [way["way"] for way in told["ways"]] == ["plain", "search"]
+    assert sum(way["steps"] for way in told["ways"]) == told["steps"]
+    assert run_command([*arguments, "--steps", "1000", "--method", "plain"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Where the steps for finding went: method plain: 100% of" in said
+    assert "disturbances: no data" in said
+    assert run_command([*arguments, "--method", "best"]) == 2

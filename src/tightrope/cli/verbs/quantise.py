@@ -13,7 +13,7 @@ from tightrope.cli.output.interface import current_interface
 from tightrope.cli.process.command import verb
 from tightrope.cli.process.exit_codes import PASSED
 
-EXAMPLE = "tightrope quantise mario --agent agent.onnx --out agent-int8.onnx"
+EXAMPLE = "tightrope quantise ALE/Freeway-v5 --agent agent.onnx --out agent-int8.onnx"
 NEEDS_ARGUMENTS = True
 
 

@@ -32,7 +32,7 @@ from tightrope.report.verdict import verdicts
 from tightrope.report.wording import THIN
 from tightrope.report.writers.markdown import markdown_summary
 from tightrope.runs.gates import Gate
-from tightrope.safety import GateDecision, run_suite, simple_suite
+from tightrope.safety import GateDecision, Guidance, run_suite, simple_suite
 from tightrope.statistics import Estimate
 
 YES, NO, UNKNOWN = Survivability.YES, Survivability.NO, Survivability.UNKNOWN
@@ -230,6 +230,23 @@ def test_errors_in_plain_episodes_are_told_beside_what_the_others_show() -> None
 def test_one_agent_is_set_against_random_situations() -> None:
     assert said(grid_run()).rpartition("; ")[2].startswith("in random situations it fails in 25 % (")
     assert said(strip_run()).count(";") == 1, "where there is no control nothing is said of it"
+
+
+def test_a_part_of_the_cases_is_compared_by_its_own_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Guidance(
+        agent="agent",
+        suite="simple",
+        guided=Estimate(0.33, 0.1, 0.6, 3, ""),
+        control=Estimate(0.2, 0.05, 0.4, 5, ""),
+        difference=Estimate(0.13, -0.2, 0.4, 8, ""),
+        cases=(3, 5),
+        left_out=True,
+    )
+    monkeypatch.setattr("tightrope.report.headline.guidance", lambda run, suite: found)
+    assert (
+        "it is not shown to fail more often on the 3 cases that were not chosen by where it fails (33 %) "
+        "than at states drawn at random from the same references (20 %)"
+    ) in said(run_of({"agent": {4: 8}}, {4: YES}))
 
 
 def test_without_a_reference_it_says_why() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from tightrope.agents.networks.batch_invariance import ALL_SIZES
 from tightrope.agents.objects.fingerprints import file_fingerprint
 from tightrope.agents.spaces import spaces_of
 from tightrope.cli import run_command
-from tightrope.errors import AgentError
+from tightrope.errors import AgentError, MissingExtra
 from tightrope.evaluation.quantising import EPISODES, KEPT, MEASURED
 
 CARTPOLE, LAKE = (Path(f"agents/gallery/{name}.onnx") for name in ("cartpole-late", "frozenlake-early"))
@@ -131,3 +132,11 @@ def test_on_the_command_line_and_in_a_run(tmp_path, capsys, caplog):
     assert said in (tmp_path / "run" / "report" / "index.html").read_text(encoding="utf-8")
     results = json.loads((tmp_path / "run" / "report" / "results.json").read_text(encoding="utf-8"))
     assert results["runs"][0]["agents"][0]["arithmetic"] == said
+
+
+def test_a_missing_library_is_told_before_anything_is_played(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    played = []
+    with pytest.raises(MissingExtra, match=r"tightrope\[int8\]"):
+        tr.quantise_agent(tr.make_task("CartPole-v1"), CARTPOLE, tmp_path / "out.onnx", on_progress=played.append)
+    assert not played

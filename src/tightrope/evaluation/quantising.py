@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tightrope.agents import Agent, Answer, TranslatedAgent, load_agent
 from tightrope.agents.formats.onnx import OnnxNetwork
-from tightrope.agents.formats.onnx_int8 import add_metadata, write_int8
+from tightrope.agents.formats.onnx_int8 import add_metadata, require_writing, write_int8
 from tightrope.agents.networks.batch_invariance import Arrays
 from tightrope.agents.networks.network_agent import NetworkAgent
 from tightrope.agents.networks.scores import argmax, masked
@@ -91,6 +91,7 @@ def quantise_agent(
         seed: Of the episodes.
         on_progress: Called with a ``Progress`` after each episode.
     """
+    require_writing()
     agent = load_agent(source, task, epsilon=NOISE)
     inner = _checked(agent, source)
     target = _checked_target(out)

@@ -25,6 +25,12 @@ MADE_READY = {"onnx.quant.pre_process": "onnxruntime.quant"}
 """Says to ONNX Runtime that constants are folded; without it, it advises to do so."""
 
 
+def require_writing() -> tuple[Any, Any]:
+    """The two libraries that it takes, or the error that names the extra; asked for before anything is played."""
+    what = "Writing a network in 8 bits"
+    return require_extra("onnx", "int8", what), require_extra("onnxruntime", "onnx", what)
+
+
 def write_int8(network: OnnxNetwork, out: Path, observed: Arrays) -> None:
     """Write the network with all layers but the last in 8 bits.
 
@@ -33,8 +39,7 @@ def write_int8(network: OnnxNetwork, out: Path, observed: Arrays) -> None:
         out: The file to write.
         observed: What the agent sees in use, stacked: it sets the ranges.
     """
-    onnx = require_extra("onnx", "int8", "Writing a network in 8 bits")
-    runtime = require_extra("onnxruntime", "onnx", "Writing a network in 8 bits")
+    onnx, runtime = require_writing()
     from onnxruntime import quantization
 
     with TemporaryDirectory() as folder:
@@ -63,7 +68,7 @@ def write_int8(network: OnnxNetwork, out: Path, observed: Arrays) -> None:
 
 def add_metadata(path: Path, said: Mapping[str, str]) -> None:
     """Let a file say more about itself."""
-    onnx = require_extra("onnx", "int8", "Writing a network in 8 bits")
+    onnx, _ = require_writing()
     model = onnx.load(str(path))
     _save(onnx, model, {**{entry.key: entry.value for entry in model.metadata_props}, **said}, path)
 
